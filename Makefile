@@ -7,7 +7,7 @@ BLAS_CORES ?= Prescott Nehalem
 # Examples of rooms with linear algebra, as they print digits; tests about ties, signs and what is rounding.
 PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference learn models) docs README.md \
 	--ignore=docs/images.md --ignore=src/plausible/inference/optimization \
-	tests/variables/test_ranking.py tests/factors/test_definite.py \
+	tests/base/test_ranking.py tests/factors/test_definite.py \
 	tests/causal/test_functional_equations.py tests/decisions/test_adaptive_elicitation.py tests/decisions/test_gai.py \
 	tests/decisions/test_ties.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
 	tests/learn/incomplete_structures/test_rescoring.py

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.display import TextTable, html_of
+from plausible.base.display import TextTable, html_of
 from plausible.inference import QueryInfo
 from plausible.models import FactorGraph
 

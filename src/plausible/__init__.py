@@ -9,7 +9,7 @@ yes  | 0.488711
 no   | 0.511289
 """
 
-from plausible.lazy_names import lazy_names
+from plausible.base.lazy_names import lazy_names
 
 __version__ = "0.2.0"
 

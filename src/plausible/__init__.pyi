@@ -1,4 +1,4 @@
-# Which room has which name of the top: see plausible.lazy_names.
+# Which room has which name of the top: see plausible.base.lazy_names.
 from plausible import causal as causal
 from plausible import cpds as cpds
 from plausible import data as data

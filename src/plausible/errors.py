@@ -34,7 +34,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from plausible.plain_values import shown
+from plausible.base.plain_values import shown
 
 __all__ = [
     "CyclicGraph",

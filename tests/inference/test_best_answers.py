@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from map_oracle import NO_EVIDENCE, grid, largest, log_products
+from plausible.base.options import check_count, check_flag, check_number, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
@@ -20,7 +21,6 @@ from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.pairwise_energy import PairwiseEnergy
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_flag, check_number, check_seconds
 from plausible.inference.problem import Problem
 from plausible.inference.search.annealing import ExponentialCooling, SimulatedAnnealing
 from plausible.inference.search.beam_search import BeamSearch

@@ -1,4 +1,4 @@
-# Which file has which name of this room: see plausible.lazy_names.
+# Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.causal.adjustment.criteria import AdjustmentCheck as AdjustmentCheck
 from plausible.causal.adjustment.criteria import check_adjustment as check_adjustment
 from plausible.causal.adjustment.criteria import is_adjustment_set as is_adjustment_set

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from plausible.base.display import TextTable
 from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.parameters import EventText, read_bayesian, read_event
 from plausible.cli.source import ModelSource
 from plausible.errors import counted
-from plausible.factors.display import TextTable
 from plausible.inference.sensitivity_tornado import Variation, tornado
 
 if TYPE_CHECKING:

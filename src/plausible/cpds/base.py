@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable
+from plausible.base.frozen import Frozen
 from plausible.cpds.display import TextLines, given_text
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries, table_shape, wide
 from plausible.factors.definite import finite_number
-from plausible.factors.display import TextTable
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from plausible.cpds.table import TableCPD
@@ -131,7 +132,7 @@ class CPD(Frozen, ABC):
         return self.to_factors()
 
     @abstractmethod
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(x | u), or the log-density, of each row; `columns` hold positions of states, or numbers."""
 
     def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
@@ -186,7 +187,7 @@ class CPD(Frozen, ABC):
     def _row(self, columns: Columns) -> Factor | MomentGaussian:
         return Factor((self.variable,), self.distribution(columns))
 
-    def distribution(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def distribution(self, columns: Columns) -> Floats:
         """P(X | u) of each row of parents: shape `(*rows, states)`; without parents, `(states,)`."""
         if self.variable.is_continuous:
             raise NotSupported(f"{self.variable.name!r} is continuous: its density has no list of states.")
@@ -194,7 +195,7 @@ class CPD(Frozen, ABC):
         logs = [self.log_probability({**columns, self.variable.name: np.asarray(state)}) for state in states]
         return np.exp(np.stack(logs, axis=-1))
 
-    def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    def quantile(self, columns: Columns, levels: Floats) -> npt.NDArray[Any]:
         """The inverse of the distribution function at a level in [0, 1) for each row: uniform levels give a sample.
 
         State i answers levels in [P(X < i | u), P(X ≤ i | u)), so that a state of probability zero is never drawn.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries, table_shape
 from plausible.variables import Variable
@@ -22,10 +22,10 @@ __all__ = ["Box", "allowed", "box_factors", "box_table", "box_text", "index_vari
 #: Axis -> allowed positions.
 Box: TypeAlias = Mapping[int, frozenset[int]]
 #: What holds in a box: a number, or a row that runs along the last axis of the scope.
-Value: TypeAlias = float | npt.NDArray[np.float64]
+Value: TypeAlias = float | Floats
 
 
-def allowed(scope: Scope, box: Box, axis: int) -> npt.NDArray[np.bool_]:
+def allowed(scope: Scope, box: Box, axis: int) -> Flags:
     """Which positions of an axis the box allows."""
     mask = np.ones(scope[axis].num_states, dtype=bool)
     if axis in box:
@@ -42,7 +42,7 @@ def box_text(scope: Scope, box: Box) -> str:
     )
 
 
-def _fill(table: npt.NDArray[np.float64], box: Box, axes: Sequence[int], value: Value) -> None:
+def _fill(table: Floats, box: Box, axes: Sequence[int], value: Value) -> None:
     """Write a value into the part of `table` (over the listed axes of the scope) that the box describes."""
     chosen = [sorted(box[axis]) if axis in box else range(size) for axis, size in zip(axes, table.shape, strict=True)]
     # A child with one state may have no axis here: its row of one number is then a number.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.factors import Factor
 from plausible.variables import Variable
 
@@ -28,8 +28,8 @@ def partial_maxima(child: Variable, parents: Sequence[Variable]) -> tuple[Variab
 def max_factors(
     child: Variable,
     parents: Sequence[Variable],
-    effects: Sequence[npt.NDArray[np.float64]],
-    leak: npt.NDArray[np.float64],
+    effects: Sequence[Floats],
+    leak: Floats,
 ) -> tuple[Factor, ...]:
     """Y = max(Y_0, Y_1, ..., Y_n) with Y_i ~ P(Y_i | x_i), as a chain of factors of at most three variables.
 
@@ -61,7 +61,7 @@ def max_factors(
     )
 
 
-def _maximum_table(effect: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _maximum_table(effect: Floats) -> Floats:
     """P(max(m, Y_i) = m' | x_i) over (m, x_i, m')."""
     size = effect.shape[-1]
     at = np.arange(size)
@@ -71,15 +71,13 @@ def _maximum_table(effect: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return table
 
 
-def no_effect_factors(
-    parents: Sequence[Variable], effects: Sequence[npt.NDArray[np.float64]], leak: npt.NDArray[np.float64]
-) -> tuple[Factor, ...]:
+def no_effect_factors(parents: Sequence[Variable], effects: Sequence[Floats], leak: Floats) -> tuple[Factor, ...]:
     """P(Y = lowest | x) = Π_i P(Y_i = lowest | x_i): a factor for each parent, and a number for the leak."""
     pairs = zip(parents, effects, strict=True)
     return (Factor.scalar(float(leak[0])), *(Factor((parent,), effect[:, 0]) for parent, effect in pairs))
 
 
-def log_complement(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def log_complement(logs: Floats) -> Floats:
     """log(1 - exp(a)) for a ≤ 0, exact near both ends (Mächler 2012).
 
     >>> log_complement(np.array([-1e-20, -np.inf, 0.0]))

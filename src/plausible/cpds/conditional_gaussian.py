@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds.base import CPD, Columns, slice_at
 from plausible.cpds.display import TextLines, state_label
 from plausible.cpds.linear_gaussian import LinearGaussianCPD, gaussian_text, log_density, normal_quantile
@@ -64,10 +65,10 @@ class ConditionalGaussianCPD(CPD):
     kind: ClassVar[str] = "conditional-gaussian"
     discrete_names: tuple[str, ...]
     continuous_names: tuple[str, ...]
-    _intercept: npt.NDArray[np.float64]
+    _intercept: Floats
     #: One array for each continuous parent.
-    _coefficients: tuple[npt.NDArray[np.float64], ...]
-    _variance: npt.NDArray[np.float64]
+    _coefficients: tuple[Floats, ...]
+    _variance: Floats
 
     def __init__(
         self,
@@ -118,10 +119,10 @@ class ConditionalGaussianCPD(CPD):
             )
 
     @property
-    def _arrays(self) -> tuple[npt.NDArray[np.float64], ...]:
+    def _arrays(self) -> tuple[Floats, ...]:
         return (self._intercept, *self._coefficients, self._variance)
 
-    def _shaped(self, array: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.float64]:
+    def _shaped(self, array: Floats, what: str) -> Floats:
         """An array over the discrete parents, from one or from a single number."""
         shape = tuple(parent.num_states for parent in self.discrete_parents)
         if array.ndim and array.shape != shape:
@@ -144,17 +145,17 @@ class ConditionalGaussianCPD(CPD):
         return tuple(parent for parent in self.parents if parent.name in self.continuous_names)
 
     @property
-    def intercept(self) -> npt.NDArray[np.float64]:
+    def intercept(self) -> Floats:
         """β_0 for each assignment to the discrete parents, read-only."""
         return self._intercept
 
     @property
-    def coefficients(self) -> Mapping[str, npt.NDArray[np.float64]]:
+    def coefficients(self) -> Mapping[str, Floats]:
         """Continuous parent -> β_i for each assignment to the discrete parents, read-only."""
         return dict(zip(self.continuous_names, self._coefficients, strict=True))
 
     @property
-    def variance(self) -> npt.NDArray[np.float64]:
+    def variance(self) -> Floats:
         """σ² for each assignment to the discrete parents, read-only."""
         return self._variance
 
@@ -183,7 +184,7 @@ class ConditionalGaussianCPD(CPD):
     def _place(self, columns: Columns) -> tuple[npt.NDArray[Any], ...]:
         return tuple(self._column(columns, parent) for parent in self.discrete_parents)
 
-    def mean(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def mean(self, columns: Columns) -> Floats:
         """E[Y | a, z] of each row of parents."""
         place = self._place(columns)
         total = np.asarray(self._intercept[place])
@@ -191,12 +192,12 @@ class ConditionalGaussianCPD(CPD):
             total = total + array[place] * self._column(columns, parent)
         return total
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """The log-density of each row."""
         child, variance = self._column(columns, self.variable), np.asarray(self._variance[self._place(columns)])
         return log_density(child, self.mean(columns), variance)
 
-    def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def quantile(self, columns: Columns, levels: Floats) -> Floats:
         """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
         variance = np.asarray(self._variance[self._place(columns)])
         return normal_quantile(self.mean(columns), variance, levels)
@@ -282,7 +283,7 @@ class ConditionalGaussianCPD(CPD):
         return all(np.allclose(mine, its.transpose(order), rtol=0, atol=tolerance) for mine, its in pairs)
 
 
-def _reshaped(variable: Variable, values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+def _reshaped(variable: Variable, values: Any, shape: tuple[int, ...]) -> Floats:
     array = numbers(values, f"The record of {variable.name!r}")
     if array.shape != (int(np.prod(shape)),):
         raise InvalidCPD(f"The record of {variable.name!r} needs {int(np.prod(shape))} numbers, not {array.shape}.")

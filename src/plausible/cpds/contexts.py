@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
+from plausible.base.display import html_of_print
 from plausible.cpds.boxes import Box
-from plausible.display import html_of_print
 from plausible.factors.alignment import Scope
 from plausible.variables import State
 
@@ -58,7 +59,7 @@ class Context:
     _repr_html_ = html_of_print
 
 
-def describe(parents: Scope, boxes: Iterable[Box], rows: npt.NDArray[np.float64]) -> tuple[Context, ...]:
+def describe(parents: Scope, boxes: Iterable[Box], rows: Floats) -> tuple[Context, ...]:
     """The contexts of leaves, by name."""
     return tuple(
         Context(
@@ -104,7 +105,7 @@ def path_box(path: Path) -> Box:
     return dict(reversed(steps))
 
 
-def find_leaves(nodes: Nodes, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[np.intp]:
+def find_leaves(nodes: Nodes, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> Positions:
     """The leaf of each row; `columns` hold positions for each axis and broadcast. O(nodes + rows × depth)."""
     shape = np.broadcast_shapes(*(column.shape for column in columns)) if columns else ()
     leaves = np.zeros(shape, dtype=np.intp).reshape(-1)

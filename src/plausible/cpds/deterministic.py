@@ -7,8 +7,9 @@ from itertools import product as cartesian
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
+from plausible.base.display import TextTable
 from plausible.cpds.base import CPD, Columns, slice_at
 from plausible.cpds.display import TextLines, excerpt
 from plausible.cpds.reading import (
@@ -24,7 +25,6 @@ from plausible.cpds.rows import place_text
 from plausible.errors import InvalidCPD, UnknownState
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
-from plausible.factors.display import TextTable
 from plausible.variables import State, Variable
 
 __all__ = ["MAX_CALLS", "DeterministicCPD"]
@@ -66,7 +66,7 @@ class DeterministicCPD(CPD):
     kind: ClassVar[str] = "deterministic"
     _function: Callable[..., State] | None
     #: The position of the child's state; one axis for each parent.
-    _positions: npt.NDArray[np.intp]
+    _positions: Positions
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class DeterministicCPD(CPD):
     # --- numbers ---
 
     @property
-    def positions(self) -> npt.NDArray[np.intp]:
+    def positions(self) -> Positions:
         """The position of the child's state for each assignment to the parents, read-only."""
         self._require_bound()
         return self._positions
@@ -131,7 +131,7 @@ class DeterministicCPD(CPD):
         """None: a function has nothing to fit."""
         return 0
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """0 where the child has the state that f gives, else -inf."""
         index = tuple(self._column(columns, parent) for parent in self.parents)
         return np.where(self.positions[index] == self._column(columns, self.variable), 0.0, -np.inf)

@@ -6,8 +6,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from plausible.display import html_of_print
-from plausible.factors.display import TextTable, format_number, num_shown, one_line
+from plausible.base.display import TextTable, format_number, html_of_print, num_shown, one_line
 from plausible.variables import Variable
 
 __all__ = [

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import TextLines, linear_text
 from plausible.cpds.reading import (
@@ -22,7 +24,6 @@ from plausible.cpds.reading import (
 )
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import MomentGaussian
-from plausible.factors.display import format_number
 from plausible.factors.gaussian import GaussianFactor, linear_gaussian
 from plausible.variables import Variable
 
@@ -63,7 +64,7 @@ class LinearGaussianCPD(CPD):
     #: β_0.
     intercept: float
     #: β_i of each parent, read-only.
-    coefficients: npt.NDArray[np.float64]
+    coefficients: Floats
     #: σ².
     variance: float
 
@@ -121,19 +122,19 @@ class LinearGaussianCPD(CPD):
         """The intercept, a coefficient for each parent, and the variance."""
         return 2 + len(self.parent_names)
 
-    def mean(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def mean(self, columns: Columns) -> Floats:
         """E[Y | x] of each row of parents."""
         total = np.asarray(self.intercept)
         for parent, coefficient in zip(self.parents, self.coefficients, strict=True):
             total = total + coefficient * self._column(columns, parent)
         return total
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """The log-density of each row."""
         child = self._column(columns, self.variable)
         return log_density(child, self.mean(columns), np.asarray(self.variance))
 
-    def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def quantile(self, columns: Columns, levels: Floats) -> Floats:
         """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
         return normal_quantile(self.mean(columns), np.asarray(self.variance), levels)
 
@@ -194,9 +195,7 @@ def _number(value: Any, what: str) -> float:
     return float(array)
 
 
-def log_density(
-    values: npt.NDArray[Any], mean: npt.NDArray[np.float64], variance: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def log_density(values: npt.NDArray[Any], mean: Floats, variance: Floats) -> Floats:
     """log N(y; mean, variance) = -½ (log 2πσ² + (y - mean)²/σ²); the point mass of variance zero is ±inf."""
     distance = np.asarray(values - mean)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -204,9 +203,7 @@ def log_density(
     return np.where(variance > 0, density, np.where(distance == 0, np.inf, -np.inf))
 
 
-def normal_quantile(
-    mean: npt.NDArray[np.float64], variance: npt.NDArray[np.float64], levels: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def normal_quantile(mean: Floats, variance: Floats, levels: Floats) -> Floats:
     """The inverse distribution function of N(mean, variance)."""
     from scipy.special import ndtri
 

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import excerpt, state_label
 from plausible.cpds.reading import (
@@ -21,7 +23,6 @@ from plausible.cpds.reading import (
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor
-from plausible.factors.display import TextTable, format_number
 from plausible.variables import State, Variable
 
 __all__ = ["LogisticCPD"]
@@ -77,12 +78,12 @@ class LogisticCPD(CPD):
 
     kind: ClassVar[str] = "logistic"
     #: Shape (k - 1,).
-    _intercept: npt.NDArray[np.float64]
+    _intercept: Floats
     #: For each parent a slope of shape (k - 1,), or weights of its states, of shape (m, k - 1).
-    _weights: tuple[npt.NDArray[np.float64], ...]
+    _weights: tuple[Floats, ...]
     #: For each parent the numbers of its states, where they are multiplied by a slope.
-    _codes: tuple[npt.NDArray[np.float64] | None, ...]
-    _given_codes: dict[str, npt.NDArray[np.float64]]
+    _codes: tuple[Floats | None, ...]
+    _given_codes: dict[str, Floats]
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class LogisticCPD(CPD):
                 raise UnknownVariable.named(parent, self.parent_names, f"the parents of {name!r}")
         self._settle()
 
-    def _weight(self, parent: str, weight: Any) -> npt.NDArray[np.float64]:
+    def _weight(self, parent: str, weight: Any) -> Floats:
         """A slope as a vector, weights of states as a matrix."""
         array = numbers(weight, f"The weight of {parent!r} in the CPD of {self.variable.name!r}")
         free = self.variable.num_states - 1
@@ -134,7 +135,7 @@ class LogisticCPD(CPD):
             self._codes = tuple(self._code(parent) if weight.ndim == 1 else None for parent, weight in pairs)
             self._given_codes = {}
 
-    def _check_parent(self, parent: Variable, weight: npt.NDArray[np.float64]) -> None:
+    def _check_parent(self, parent: Variable, weight: Floats) -> None:
         count = 0 if parent.is_continuous else parent.num_states
         place = f"The CPD of {self.variable.name!r} has"
         if weight.ndim == 2 and len(weight) != count:
@@ -147,7 +148,7 @@ class LogisticCPD(CPD):
                     f"and {'weights for each' if weight.ndim == 2 else 'a slope'}."
                 )
 
-    def _code(self, parent: Variable) -> npt.NDArray[np.float64] | None:
+    def _code(self, parent: Variable) -> Floats | None:
         if parent.is_continuous:
             return None
         if parent.name in self._given_codes:
@@ -156,7 +157,7 @@ class LogisticCPD(CPD):
         what = f"The states of {parent.name!r}, which {self.variable.name!r} uses as numbers"
         return numbers(parent.states if are_numbers else range(len(parent.states)), what)
 
-    def _effects(self, axis: int) -> npt.NDArray[np.float64]:
+    def _effects(self, axis: int) -> Floats:
         """What each state of a discrete parent adds to the log-odds: shape `(m, k - 1)`."""
         weight, codes = self._weights[axis], self._codes[axis]
         return weight if codes is None else codes[:, None] * weight
@@ -164,17 +165,17 @@ class LogisticCPD(CPD):
     # --- numbers ---
 
     @property
-    def intercept(self) -> npt.NDArray[np.float64]:
+    def intercept(self) -> Floats:
         """w_0 of all states of the child but the first, read-only."""
         return self._intercept
 
     @property
-    def weights(self) -> Mapping[str, npt.NDArray[np.float64]]:
+    def weights(self) -> Mapping[str, Floats]:
         """Parent -> its slope, of shape `(k - 1,)`, or the weights of its states, of shape `(m, k - 1)`; read-only."""
         return dict(zip(self.parent_names, self._weights, strict=True))
 
     @property
-    def codes(self) -> Mapping[str, npt.NDArray[np.float64]]:
+    def codes(self) -> Mapping[str, Floats]:
         """Discrete parent with a slope -> the numbers that stand for its states, read-only."""
         self._require_bound()
         return {name: codes for name, codes in zip(self.parent_names, self._codes, strict=True) if codes is not None}
@@ -188,7 +189,7 @@ class LogisticCPD(CPD):
             counts.append(min(varied, 1) if weight.ndim == 1 else varied)
         return sum(counts) * (self.variable.num_states - 1)
 
-    def log_odds(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_odds(self, columns: Columns) -> Floats:
         """η of all states but the first, given the parents: shape `(*rows, k - 1)`."""
         total = self._intercept
         for axis, parent in enumerate(self.parents):
@@ -197,7 +198,7 @@ class LogisticCPD(CPD):
             total = total + (column[..., None] * weight if parent.is_continuous else self._effects(axis)[column])
         return total
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(y | x) of each row: -log Σ_j exp(η_j - η_y), exact near 0 and 1. O(rows × parents × k)."""
         odds = self.log_odds(columns)
         odds = np.concatenate([np.zeros((*odds.shape[:-1], 1)), odds], axis=-1)
@@ -274,7 +275,7 @@ class LogisticCPD(CPD):
         header = [f"log-odds against {name}={first}", *(f"{name}={state}" for state in others)]
         return excerpt(header, rows, len(terms))
 
-    def _terms(self) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+    def _terms(self) -> Iterator[tuple[str, Floats]]:
         """What is added to the log-odds: a label and k - 1 weights."""
         codes = self.codes if self.is_bound else self._given_codes
         for name, parent, weight in zip(self.parent_names, self._known_parents, self._weights, strict=True):
@@ -290,7 +291,7 @@ class LogisticCPD(CPD):
         pairs = [(base, other_base), *((effects[name], other_effects[name]) for name in effects)]
         return all(np.allclose(mine, its, rtol=0, atol=tolerance) for mine, its in pairs)
 
-    def _relative_effects(self) -> tuple[npt.NDArray[np.float64], dict[str, npt.NDArray[np.float64]]]:
+    def _relative_effects(self) -> tuple[Floats, dict[str, Floats]]:
         """Log-odds where discrete parents are in their first states and continuous ones zero, and what changes them."""
         base, effects = self._intercept, {}
         for axis, parent in enumerate(self.parents):
@@ -301,7 +302,7 @@ class LogisticCPD(CPD):
         return base, effects
 
 
-def _slope_label(name: str, parent: Variable | None, codes: npt.NDArray[np.float64] | None) -> str:
+def _slope_label(name: str, parent: Variable | None, codes: Floats | None) -> str:
     """The name, and the numbers that stand for states that are not these numbers themselves."""
     if parent is None or codes is None or tuple(codes.tolist()) == parent.states:
         return name

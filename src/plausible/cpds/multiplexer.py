@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import TextLines, state_label
 from plausible.cpds.reading import (
@@ -61,7 +61,7 @@ class Multiplexer(CPD):
 
     kind: ClassVar[str] = "multiplexer"
     #: For each input, the child's position of each of its states.
-    _copies: tuple[npt.NDArray[np.intp], ...]
+    _copies: tuple[Positions, ...]
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Multiplexer(CPD):
                 f"for {len(inputs)} inputs; it needs one for each."
             )
 
-    def _copy(self, parent: Variable) -> npt.NDArray[np.intp]:
+    def _copy(self, parent: Variable) -> Positions:
         for state in parent.states:
             if not self.variable.has_state(state):
                 problem = self.variable.unknown_state(state)
@@ -131,7 +131,7 @@ class Multiplexer(CPD):
         """None: a copy has nothing to fit."""
         return 0
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """0 where the child has the state of the selected input, else -inf."""
         selector, *inputs = self.parents
         selected, child = self._column(columns, selector), self._column(columns, self.variable)
@@ -198,7 +198,7 @@ class Multiplexer(CPD):
         return TextLines("", lines, "inputs")
 
 
-def _read_only(positions: Iterable[int]) -> npt.NDArray[np.intp]:
+def _read_only(positions: Iterable[int]) -> Positions:
     array = np.array(list(positions), dtype=np.intp)
     array.setflags(write=False)
     return array

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header, state_label
@@ -24,7 +26,6 @@ from plausible.cpds.reading import (
 from plausible.cpds.rows import Row, check_row, keyed_rows, normalized_rows, read_row
 from plausible.errors import InvalidCPD
 from plausible.factors import Factor
-from plausible.factors.display import TextTable, format_number
 from plausible.variables import State, Variable
 
 __all__ = ["NoisyMax"]
@@ -72,8 +73,8 @@ class NoisyMax(CPD):
 
     kind: ClassVar[str] = "noisy-max"
     _given: tuple[Any, ...] | None
-    _effects: tuple[npt.NDArray[np.float64], ...]
-    _leak: npt.NDArray[np.float64]
+    _effects: tuple[Floats, ...]
+    _leak: Floats
 
     def __init__(
         self,
@@ -111,7 +112,7 @@ class NoisyMax(CPD):
         self._effects = tuple(rows[start:end] for start, end in pairwise(ends))
         self._given = None
 
-    def _effect(self, parent: Variable, given: Any) -> npt.NDArray[np.float64]:
+    def _effect(self, parent: Variable, given: Any) -> Floats:
         if isinstance(given, Mapping):
             return keyed_rows(self.variable, (parent,), given)
         wanted = (parent.num_states, self.variable.num_states)
@@ -125,13 +126,13 @@ class NoisyMax(CPD):
     # --- numbers ---
 
     @property
-    def effects(self) -> Mapping[str, npt.NDArray[np.float64]]:
+    def effects(self) -> Mapping[str, Floats]:
         """Parent -> P(Y_i | x_i), read-only arrays of shape `(states of the parent, states of the child)`."""
         self._require_bound()
         return dict(zip(self.parent_names, self._effects, strict=True))
 
     @property
-    def leak(self) -> npt.NDArray[np.float64]:
+    def leak(self) -> Floats:
         """P(Y_0), read-only."""
         return self._leak
 
@@ -140,7 +141,7 @@ class NoisyMax(CPD):
         """(states - 1) for the leak and for each state of each parent."""
         return (1 + sum(parent.num_states for parent in self.parents)) * (self.variable.num_states - 1)
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(y | x) of each row; exact also where it is tiny. O(rows × parents).
 
         With C = Π_i C_i(y): P(y) = C(y) (1 - C(y-1) / C(y)), and the logarithm of each ratio is log(1 - p_i / C_i).
@@ -220,7 +221,7 @@ class NoisyMax(CPD):
         return excerpt(["cause", *state_header(self.variable)], rows, len(labelled))
 
 
-def _copied(child: str, parent: str, effect: Any) -> npt.NDArray[np.float64] | dict[Any, Any]:
+def _copied(child: str, parent: str, effect: Any) -> Floats | dict[Any, Any]:
     """A copy of what the caller gave, as far as it can be checked without the parent's states."""
     what = f"The effect of {parent!r} on {child!r}"
     if isinstance(effect, Mapping):
@@ -243,14 +244,14 @@ def _num_states(effects: Iterable[Any], leak: Any) -> int | None:
     return len(leak) if hasattr(leak, "__len__") else None
 
 
-def _cumulative(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _cumulative(rows: Floats) -> Floats:
     """P(Y_i ≤ y), the last one exactly."""
     sums = np.minimum(np.cumsum(rows, axis=-1), 1.0)
     sums[..., -1] = 1.0
     return sums
 
 
-def _log_tables(rows: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _log_tables(rows: Floats) -> tuple[Floats, Floats]:
     """log C(y) and log(C(y-1) / C(y)), for C(y) = P(Y_i ≤ y); the second is 0 where C(y) = 0."""
     below = _cumulative(rows)
     above = np.zeros_like(rows)

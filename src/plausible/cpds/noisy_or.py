@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header
@@ -25,7 +26,6 @@ from plausible.cpds.reading import (
 from plausible.cpds.rows import probability
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
-from plausible.factors.display import TextTable, format_number
 from plausible.variables import State, Variable
 
 __all__ = ["NoisyOr"]
@@ -77,7 +77,7 @@ class NoisyOr(CPD):
 
     kind: ClassVar[str] = "noisy-or"
     #: λ_i of each parent, read-only.
-    activation: npt.NDArray[np.float64]
+    activation: Floats
     #: λ_0.
     leak: float
     _active_states: Mapping[str, State]
@@ -140,7 +140,7 @@ class NoisyOr(CPD):
         """The leak and one activation for each parent."""
         return 1 + len(self.parent_names)
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(y | x) of each row; exact also where P(on) is tiny. O(rows × parents)."""
         with np.errstate(divide="ignore"):
             inhibited, log_off = np.log1p(-self.activation), np.log1p(-np.asarray(self.leak))
@@ -161,7 +161,7 @@ class NoisyOr(CPD):
             return self.to_factors()
         return no_effect_factors(self.parents, *self._effects())
 
-    def _effects(self) -> tuple[list[npt.NDArray[np.float64]], npt.NDArray[np.float64]]:
+    def _effects(self) -> tuple[list[Floats], Floats]:
         """P(Y_i | x_i) of each parent over (its states, off and on), and P(Y_0) of the leak."""
         effects = []
         for parent, position, chance in zip(self.parents, self._activity, self.activation, strict=True):

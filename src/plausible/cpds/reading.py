@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidCPD, UnknownState, UnknownVariable
 from plausible.variables import State, Variable
 
@@ -102,7 +102,7 @@ def values_by_parent(child: str, what: str, parent_names: tuple[str, ...], value
     return listed
 
 
-def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+def numbers(values: Any, what: str) -> Floats:
     """A new read-only array of finite numbers."""
     try:
         array = np.array(values, dtype=np.float64)

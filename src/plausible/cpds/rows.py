@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidCPD, RoundedProbabilities, counted
 from plausible.variables import State, Variable
@@ -37,7 +37,7 @@ _EXACT = 1e-12
 _UNSAID = 1e-9
 
 #: Probabilities in state order, or keyed by state.
-Row: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, float]
+Row: TypeAlias = Sequence[float] | Floats | Mapping[State, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class BadRow(InvalidCPD):
         return BadRow, (self.row, self.problem)
 
 
-def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Rounding | None]:
+def checked_rows(values: Floats) -> tuple[Floats, Rounding | None]:
     """Probabilities whose last axis sums to one, renormalised where rounding made it miss; what of it is to be told.
 
     What is renormalised is left as it is when it comes again, so that a network equals what is read from its file.
@@ -87,9 +87,7 @@ def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float6
     return values, Rounding(int((misses > _UNSAID).sum()), worst, row) if worst > _UNSAID else None
 
 
-def normalized_rows(
-    variable: Variable, values: npt.NDArray[np.float64], place: Callable[[tuple[int, ...]], str]
-) -> npt.NDArray[np.float64]:
+def normalized_rows(variable: Variable, values: Floats, place: Callable[[tuple[int, ...]], str]) -> Floats:
     """`checked_rows` as read-only rows; errors and the one warning name the variable and the `place` of the row."""
     try:
         rows, rounding = checked_rows(values)
@@ -118,7 +116,7 @@ def place_text(parents: Sequence[Variable | None], row: tuple[int, ...]) -> str:
     )
 
 
-def read_row(variable: Variable, key: Any, row: Any) -> npt.NDArray[np.float64]:
+def read_row(variable: Variable, key: Any, row: Any) -> Floats:
     """One row in state order; `key` says in errors which."""
     listed = _in_state_order(variable, key, row) if isinstance(row, Mapping) else row
     try:
@@ -152,7 +150,7 @@ def _in_state_order(variable: Variable, key: Any, row: Mapping[State, float]) ->
     return [row[state] for state in variable.states]
 
 
-def keyed_rows(variable: Variable, parents: Sequence[Variable], rows: Mapping[Any, Row]) -> npt.NDArray[np.float64]:
+def keyed_rows(variable: Variable, parents: Sequence[Variable], rows: Mapping[Any, Row]) -> Floats:
     """Rows keyed by parent states as an array; every assignment to the parents must have one."""
     shape = tuple(parent.num_states for parent in parents)
     array = np.full((*shape, variable.num_states), np.nan)

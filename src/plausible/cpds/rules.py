@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
+from plausible.base.display import format_number, html_of_print
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
 from plausible.cpds.contexts import Context, Nodes, describe, find_leaves, leaf_box, leaf_boxes
@@ -28,11 +29,9 @@ from plausible.cpds.reading import (
 )
 from plausible.cpds.rows import normalized_rows, probability
 from plausible.cpds.tree import TreeCPD
-from plausible.display import html_of_print
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope
-from plausible.factors.display import format_number
 from plausible.variables import State, Variable
 
 __all__ = ["Rule", "RuleCPD"]
@@ -117,11 +116,11 @@ class RuleCPD(CPD):
     _given: tuple[Rule, ...] | None
     #: The contexts, over the axes of the scope.
     _boxes: tuple[Box, ...]
-    _probabilities: npt.NDArray[np.float64]
+    _probabilities: Floats
     #: The tree of contexts.
     _nodes: Nodes
     #: Leaf of the tree of contexts, state of the child -> the rule that holds.
-    _members: npt.NDArray[np.intp]
+    _members: Positions
 
     def __init__(
         self,
@@ -184,7 +183,7 @@ class RuleCPD(CPD):
         for array in (self._probabilities, self._members):
             array.setflags(write=False)
 
-    def _rescale(self, exact: npt.NDArray[np.float64]) -> None:
+    def _rescale(self, exact: Floats) -> None:
         """Take over the rows that sum to one; a rule stands in several, which must ask for the same number."""
         low, high = np.full(len(self._boxes), np.inf), np.full(len(self._boxes), -np.inf)
         np.minimum.at(low, self._members, exact)
@@ -212,7 +211,7 @@ class RuleCPD(CPD):
         )
 
     @property
-    def _rows(self) -> npt.NDArray[np.float64]:
+    def _rows(self) -> Floats:
         """The distribution in each context: shape `(contexts, states)`."""
         self._require_bound()
         return self._probabilities[self._members]
@@ -229,7 +228,7 @@ class RuleCPD(CPD):
         """The contexts of the parents that the rules make, the parents that drop out, and the distributions."""
         return describe(self.parents, leaf_boxes(self._nodes), self._rows)
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(x | u) of each row of state positions, by a walk down the tree of contexts."""
         parents = [self._column(columns, parent) for parent in self.parents]
         leaves = find_leaves(self._nodes, parents, [parent.num_states for parent in self.parents])

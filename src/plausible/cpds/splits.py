@@ -11,15 +11,15 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.variables import State
 
 __all__ = ["FlatTree", "Leaf", "Split", "SplitHead", "flattened", "is_whole", "leaves", "nested", "outline"]
 
 #: A leaf: probabilities in state order, or keyed by the child's states.
-Leaf: TypeAlias = Sequence[float] | Mapping[State, float] | npt.NDArray[np.float64]
+Leaf: TypeAlias = Sequence[float] | Mapping[State, float] | Floats
 
 
 @dataclass(frozen=True, slots=True)

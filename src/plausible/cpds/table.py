@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import VariableLike, check_discrete, name_of, read_child, read_parents, record_field
@@ -28,7 +30,7 @@ from plausible.cpds.rows import (
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, num_entries, table_shape
-from plausible.factors.display import TextTable, factor_table
+from plausible.factors.display import factor_table
 from plausible.variables import State, Variable
 
 __all__ = ["TableCPD"]
@@ -68,7 +70,7 @@ class TableCPD(CPD):
     __slots__ = ("_keyed", "_values")
 
     kind: ClassVar[str] = "table"
-    _values: npt.NDArray[np.float64] | None
+    _values: Floats | None
     _keyed: Mapping[Any, Row] | None
 
     def __init__(
@@ -90,7 +92,7 @@ class TableCPD(CPD):
         self._settle()
 
     @classmethod
-    def _of(cls, variable: Variable, parents: tuple[Variable, ...], values: npt.NDArray[np.float64]) -> TableCPD:
+    def _of(cls, variable: Variable, parents: tuple[Variable, ...], values: Floats) -> TableCPD:
         """From parts that are known to fit and to be normalised."""
         cpd = object.__new__(cls)
         values.setflags(write=False)
@@ -100,7 +102,7 @@ class TableCPD(CPD):
 
     @classmethod
     def from_rows(
-        cls, variable: Variable, parents: tuple[Variable, ...], values: npt.NDArray[np.float64]
+        cls, variable: Variable, parents: tuple[Variable, ...], values: Floats
     ) -> tuple[TableCPD, Rounding | None]:
         """A table and what was rounded in it, without a warning: for readers of files, which warn once a file."""
         try:
@@ -152,7 +154,7 @@ class TableCPD(CPD):
         known = (None if parent is None else parent.num_states for parent in self._known_parents)
         return (*known, self.variable.num_states)
 
-    def _shape_problem(self, array: npt.NDArray[np.float64]) -> str:
+    def _shape_problem(self, array: Floats) -> str:
         axes = ", ".join((*self.parent_names, self.variable.name))
         sizes = ["?" if size is None else str(size) for size in self._shape()]
         wanted = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
@@ -161,7 +163,7 @@ class TableCPD(CPD):
             f"The table of {self.variable.name!r} has axes ({axes}) and needs shape {wanted}, not {array.shape}.{hint}"
         )
 
-    def _layout_hint(self, array: npt.NDArray[np.float64]) -> str:
+    def _layout_hint(self, array: Floats) -> str:
         """Advice where the columns sum to one: the child's states run down, as in some other libraries."""
         if not self._would_fit_transposed(array) or not np.allclose(array.sum(axis=0), 1.0, rtol=0, atol=MAX_ROUNDING):
             return ""
@@ -171,7 +173,7 @@ class TableCPD(CPD):
             advice = "transpose it: values.T" + (f".reshape({sizes})" if len(self.parent_names) > 1 else "")
         return f" Its columns sum to one, but the child's states run along the last axis, not the first: {advice}."
 
-    def _states_hint(self, array: npt.NDArray[np.float64]) -> str:
+    def _states_hint(self, array: Floats) -> str:
         """Advice where there is a parent's name for each state of the child: its states, given as parents."""
         names = list(self.parent_names)
         if len(names) != array.shape[-1] or any(parent is not None for parent in self._known_parents):
@@ -183,7 +185,7 @@ class TableCPD(CPD):
             return f" Did you mean parents={states}, states={names}?"
         return ""
 
-    def _would_fit_transposed(self, array: npt.NDArray[np.float64]) -> bool:
+    def _would_fit_transposed(self, array: Floats) -> bool:
         """Whether a matrix has a row for each state of the child, and a column for each assignment to the parents."""
         if array.ndim != 2:
             return False
@@ -196,7 +198,7 @@ class TableCPD(CPD):
     # --- numbers ---
 
     @property
-    def values(self) -> npt.NDArray[np.float64]:
+    def values(self) -> Floats:
         """The probabilities, read-only; axes `(*parents, child)`."""
         if self._values is None:
             raise NotSupported(
@@ -228,13 +230,13 @@ class TableCPD(CPD):
         """This table."""
         return self
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(x | u) of each row of state positions."""
         probabilities = self.values[tuple(self._column(columns, variable) for variable in self.scope)]
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(probabilities))
 
-    def distribution(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def distribution(self, columns: Columns) -> Floats:
         """The row of each row of parents: shape `(*rows, states)`."""
         return np.asarray(self.values[tuple(self._column(columns, parent) for parent in self.parents)])
 
@@ -270,7 +272,7 @@ class TableCPD(CPD):
         return factor_table((*parents, self.variable), self.values.reshape(-1), None)
 
 
-def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
+def _as_array(name: str, values: Any) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

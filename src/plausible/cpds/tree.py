@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
+from plausible.base.display import num_shown
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
 from plausible.cpds.contexts import Branching, Context, Nodes, describe, find_leaves, leaf_box, leaf_boxes
@@ -29,7 +30,6 @@ from plausible.cpds.splits import FlatTree, Leaf, Split, SplitHead, flattened, i
 from plausible.errors import InvalidCPD
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
-from plausible.factors.display import num_shown
 from plausible.variables import State, Variable
 
 __all__ = ["Split", "TreeCPD"]
@@ -75,7 +75,7 @@ class TreeCPD(CPD):
     kind: ClassVar[str] = "tree"
     _given: FlatTree | None
     _nodes: Nodes
-    _rows: npt.NDArray[np.float64]
+    _rows: Floats
 
     def __init__(
         self,
@@ -91,9 +91,7 @@ class TreeCPD(CPD):
         self._settle()
 
     @classmethod
-    def _of(
-        cls, variable: Variable, parents: tuple[Variable, ...], nodes: Nodes, rows: npt.NDArray[np.float64]
-    ) -> Self:
+    def _of(cls, variable: Variable, parents: tuple[Variable, ...], nodes: Nodes, rows: Floats) -> Self:
         """From parts that are known to fit and to be normalised."""
         cpd = object.__new__(cls)
         rows.setflags(write=False)
@@ -115,11 +113,11 @@ class TreeCPD(CPD):
         )
         self._given = None
 
-    def _by_position(self, given: FlatTree) -> tuple[Nodes, npt.NDArray[np.float64]]:
+    def _by_position(self, given: FlatTree) -> tuple[Nodes, Floats]:
         """The tree by positions of states, and the rows of its leaves."""
         axes = {parent.name: (axis, parent) for axis, parent in enumerate(self.parents)}
         nodes: list[Branching | int] = []
-        rows: list[npt.NDArray[np.float64]] = []
+        rows: list[Floats] = []
         paths: list[str | None] = [""]
         for node in given:
             path = paths.pop()
@@ -173,7 +171,7 @@ class TreeCPD(CPD):
         )
 
     @property
-    def rows(self) -> npt.NDArray[np.float64]:
+    def rows(self) -> Floats:
         """The distributions at the leaves, read-only: shape `(leaves, states)`."""
         self._require_bound()
         return self._rows
@@ -192,12 +190,12 @@ class TreeCPD(CPD):
         """The context of each leaf, the parents that drop out in it, and its distribution."""
         return describe(self.parents, self._boxes, self.rows)
 
-    def context_index(self, columns: Columns) -> npt.NDArray[np.intp]:
+    def context_index(self, columns: Columns) -> Positions:
         """The number of the leaf that each row of parents leads to, as in `contexts`. O(leaves + rows × depth)."""
         parents = [self._column(columns, parent) for parent in self.parents]
         return find_leaves(self._nodes, parents, [parent.num_states for parent in self.parents])
 
-    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def log_probability(self, columns: Columns) -> Floats:
         """log P(x | u) of each row of state positions, by a walk down the tree."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.rows)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.columns import as_list, as_objects, factorize, refuse_no_list
 from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
@@ -59,7 +60,7 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     return variable, np.array([*positions, -1], dtype=np.intp)[places]
 
 
-def read_numbers(name: str, column: Any) -> NDArray[np.float64]:
+def read_numbers(name: str, column: Any) -> Floats:
     """The numbers of a column, NaN where they are missing; what is neither is an error with its row.
 
     >>> read_numbers("height", [1, None, 1.5])
@@ -91,7 +92,7 @@ def _has_objects(column: Any) -> bool:
     return not hasattr(column, "dtype") or (isinstance(column.dtype, np.dtype) and column.dtype.kind == "O")
 
 
-def _finite(name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(name: str, numbers: Floats) -> Floats:
     is_infinite = np.isinf(numbers)
     if is_infinite.any():
         row = int(np.argmax(is_infinite))
@@ -102,7 +103,7 @@ def _finite(name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return numbers
 
 
-def _whole_again(name: str, numbers: NDArray[np.float64]) -> tuple[Variable, NDArray[Any]] | None:
+def _whole_again(name: str, numbers: Floats) -> tuple[Variable, NDArray[Any]] | None:
     """Few whole numbers as states, in a column that only missing cells have made fractional."""
     is_there = ~np.isnan(numbers)
     if is_there.all() or not is_there.any() or (numbers[is_there] % 1 != 0).any():
@@ -113,7 +114,7 @@ def _whole_again(name: str, numbers: NDArray[np.float64]) -> tuple[Variable, NDA
     return Variable(name, list(map(int, values))), np.where(is_there, np.searchsorted(values, numbers), -1)
 
 
-def _numbers(name: str, column: Any) -> NDArray[np.float64] | None:
+def _numbers(name: str, column: Any) -> Floats | None:
     """The values of a column of fractional numbers; `None` for any other."""
     if isinstance(column, list):
         return _listed_numbers(name, column)
@@ -126,7 +127,7 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64] | None:
     return series.to_numpy().astype(np.float64) if is_fractional else None
 
 
-def _listed_numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64] | None:
+def _listed_numbers(name: str, values: Sequence[Any]) -> Floats | None:
     """The same of Python objects, which may be of several types."""
     if not any(issubclass(kind, (Real, Decimal)) for kind in set(map(type, values))):
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Codes, Floats, Positions
 from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, suggestion
 from plausible.variables import Variable
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
-Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
+Factorized: TypeAlias = tuple[Positions, list[Any]]
 
 
 def encode_columns(
@@ -70,7 +71,7 @@ def encode_columns(
 
 def encode_evidence(
     frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable], place: str = "this model"
-) -> npt.NDArray[np.int32]:
+) -> Codes:
     """Rows of evidence as state positions, a column for each variable; -1 where a cell or a whole column is missing.
 
     Parameters
@@ -163,7 +164,7 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
     places, values = factorize(variable.name, column)
     lowest = -1 if allow_missing else 0
     positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
-    encoded: npt.NDArray[np.intp] = positions[places]
+    encoded: Positions = positions[places]
     if encoded.min(initial=0) < lowest:
         row = int(np.argmax(encoded < lowest))
         raise _bad_value(variable, row, values[places[row]] if places[row] >= 0 else None)
@@ -192,7 +193,7 @@ def _bad_value(variable: Variable, row: int, value: Any) -> InvalidArgument | Un
     return UnknownState(f"{where}: {variable.unknown_state(value)}{advice}")
 
 
-def _numbers(variable: Variable, column: Any) -> npt.NDArray[np.float64]:
+def _numbers(variable: Variable, column: Any) -> Floats:
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     try:
         numbers = np.array(values, dtype=np.float64)

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Positions
 from plausible.data.column_types import MOST_WHOLE_STATES
 from plausible.data.columns import factorize
 from plausible.data.missing_values import MissingValues, advise_missing_values
@@ -57,7 +57,7 @@ class TextColumn:
     """
 
     name: str
-    places: NDArray[np.intp]
+    places: Positions
     texts: Sequence[str]
 
     @property

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.data.discretization_cuts import ONE_COLUMN_METHODS, class_cuts, quantile_cuts
 from plausible.data.discretization_information import merge_by_information
 from plausible.data.discretized_column import DiscretizedColumn
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DISCRETIZATION_METHODS", "Discretizer"]
 
-Floats = NDArray[np.float64]
 
 #: How cuts can be found.
 DISCRETIZATION_METHODS = (*ONE_COLUMN_METHODS, "mdl", "hartemink")
@@ -241,7 +240,7 @@ def _numbers(table: Table, name: str) -> Floats:
     return np.asarray(states[table.column(name)])
 
 
-def _seen(table: Table, name: str) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _seen(table: Table, name: str) -> tuple[Floats, Floats, Positions]:
     """The different values of a column, how often each occurs, and, by row, the place of its value; -1 where none."""
     numbers = _numbers(table, name)
     weights = table.row_weights

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["ONE_COLUMN_METHODS", "boundaries", "class_cuts", "cluster_cuts", "equal_width_cuts", "quantile_cuts"]
 
-Floats = NDArray[np.float64]
 
 #: k-means takes at most so many different values, or as many groups of neighbours of about equal weight.
 _MAX_GROUPS = 1024

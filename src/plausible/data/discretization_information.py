@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
+
 __all__ = ["merge_by_information"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger[Any]]
 
 #: Rows that are turned into indicators at a time.
@@ -77,7 +78,7 @@ def _joint_counts(codes: Sequence[Codes], sizes: Sequence[int], weights: Floats)
     return np.where(owner[:, None] == owner, 0.0, joint)
 
 
-def _losses(joint: Floats, owner: NDArray[np.intp], start: int, num: int) -> Floats:
+def _losses(joint: Floats, owner: Positions, start: int, num: int) -> Floats:
     """How much information is lost with each boundary between `num` states that begin at `start`."""
     cells = joint[start : start + num]
     others = np.flatnonzero(np.diff(owner, prepend=-1))

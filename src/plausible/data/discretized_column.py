@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.errors import InvalidArgument
 from plausible.variables import Variable
 
 __all__ = ["DiscretizedColumn", "Interval"]
-
-Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):
@@ -97,7 +96,7 @@ class DiscretizedColumn:
         states = map(str, self.variable.states)
         return tuple(map(Interval, states, limits[:-1], limits[1:], self.representatives))
 
-    def encode(self, numbers: Floats) -> NDArray[np.intp]:
+    def encode(self, numbers: Floats) -> Positions:
         """The position of the interval of each number; -1 for NaN."""
         return np.where(np.isnan(numbers), -1, np.searchsorted(np.array(self.cuts), numbers, side="right"))
 

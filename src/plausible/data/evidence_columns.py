@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
 from plausible.data.columns import encode_column, equally_long, frame_columns, refuse_others
 from plausible.errors import InvalidArgument
 from plausible.variables import Evidence, State, Variable
@@ -45,7 +46,7 @@ class EvidenceColumns:
 
     variables: Mapping[str, Variable]
     states: Mapping[str, npt.NDArray[Any]]
-    numbers: Mapping[str, npt.NDArray[np.float64]]
+    numbers: Mapping[str, Floats]
     num_rows: int
 
     @classmethod
@@ -64,7 +65,7 @@ class EvidenceColumns:
         numbers = {n: c for n, c in encoded.items() if variables[n].is_continuous and not np.isnan(c).all()}
         return cls(variables, states, numbers, num_rows)
 
-    def take(self, rows: npt.NDArray[np.intp]) -> EvidenceColumns:
+    def take(self, rows: Positions) -> EvidenceColumns:
         """Some of the rows."""
         states = {name: column[rows] for name, column in self.states.items()}
         numbers = {name: column[rows] for name, column in self.numbers.items()}

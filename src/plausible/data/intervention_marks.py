@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags
 from plausible.data.columns import as_list
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables.variable import is_missing
@@ -17,7 +17,7 @@ from plausible.variables.variable import is_missing
 __all__ = ["Marks", "are_targets", "from_columns", "mark_columns", "read_interventions"]
 
 #: Name -> for each row whether that variable was set from outside.
-Marks: TypeAlias = Mapping[str, NDArray[np.bool_]]
+Marks: TypeAlias = Mapping[str, Flags]
 
 _BETWEEN = re.compile(r"\s*[,;+]\s*")
 

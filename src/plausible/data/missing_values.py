@@ -7,8 +7,8 @@ from shlex import quote
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Positions
 from plausible.errors import PlausibleWarning, warn_caller
 
 __all__ = ["MISSING_WORDS", "MissingValues", "advise_missing_values", "warn_of_missing_words"]
@@ -42,7 +42,7 @@ class MissingValues:
             return value.strip() in self._texts
         return not isinstance(value, (bool, np.bool_)) and _number(value) in self._numbers
 
-    def leave_out(self, places: NDArray[np.intp], values: Sequence[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    def leave_out(self, places: Positions, values: Sequence[Any]) -> tuple[Positions, list[Any]]:
         """The values that mean something, and for each row the place of its own; -1 where there is none.
 
         >>> MissingValues("?").leave_out(np.array([0, 1, 2, -1]), ["a", "?", "b"])

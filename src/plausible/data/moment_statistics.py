@@ -8,15 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
 
 __all__ = ["MomentStatistics", "Moments"]
 
-Floats = NDArray[np.float64]
 
 #: Differences below this share of what they are taken of are rounding.
 _ROUNDING = 1e-9

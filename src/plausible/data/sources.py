@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Positions
 from plausible.data.column_types import categories_of
 from plausible.data.columns import factorize, frame_columns
 from plausible.data.csv_columns import CSV_OPENERS, TextColumn, read_csv_columns
@@ -204,7 +205,7 @@ def _text_column(column: TextColumn, variable: Variable | None) -> Any:
 
 
 def _with_states(
-    variable: Variable, places: NDArray[np.intp], values: Sequence[Any], typed: Sequence[Any] | None = None
+    variable: Variable, places: Positions, values: Sequence[Any], typed: Sequence[Any] | None = None
 ) -> NDArray[Any]:
     """The cells as states: a value itself, or the state that prints as it does, or the one that its text means."""
     by_text: dict[str, Any] = {str(state): state for state in variable.states}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.data.column_types import read_column, read_numbers
 from plausible.data.columns import encode_column, equally_long
 from plausible.data.intervention_marks import from_columns, mark_columns, read_interventions
@@ -47,9 +48,9 @@ class Table:
 
     variables: Mapping[str, Variable]
     codes: NDArray[np.signedinteger[Any]]
-    numbers: NDArray[np.float64]
-    weights: NDArray[np.float64] | None = None
-    interventions: Mapping[str, NDArray[np.bool_]] = field(default_factory=lambda: MappingProxyType({}))
+    numbers: Floats
+    weights: Floats | None = None
+    interventions: Mapping[str, Flags] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def read(
@@ -151,7 +152,7 @@ class Table:
         return float(self.num_rows if self.weights is None else self.weights.sum())
 
     @property
-    def row_weights(self) -> NDArray[np.float64]:
+    def row_weights(self) -> Floats:
         """How much each row weighs: one, where `weights` is `None`."""
         return np.ones(self.num_rows) if self.weights is None else self.weights
 
@@ -279,9 +280,7 @@ def _encode(variable: Variable, column: Any) -> NDArray[Any]:
     return encode_column(variable, column, allow_missing=True)
 
 
-def _stacked(
-    columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _stacked(columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int) -> tuple[NDArray[Any], Floats]:
     """One matrix of positions, of bytes where all of them fit, and one of numbers."""
     discrete = [(variable.num_states, column) for variable, column in columns if not variable.is_continuous]
     continuous = [column for variable, column in columns if variable.is_continuous]
@@ -352,7 +351,7 @@ def _refuse_no_targets(marks_in: Iterable[str], columns: Collection[Any]) -> Non
             raise UnknownVariable.named(name, map(str, columns), "the data, though interventions= names it as a column")
 
 
-def _read_weights(weights: Any, num_rows: int) -> NDArray[np.float64] | None:
+def _read_weights(weights: Any, num_rows: int) -> Floats | None:
     if weights is None:
         return None
     try:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags
 from plausible.data.statistics import Counts, Places, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
@@ -280,7 +281,7 @@ class TableStatistics(Statistics):
                 self._cached -= self._cache.popitem(last=False)[1].size
 
 
-def _packed(mask: NDArray[np.bool_], num_words: int) -> NDArray[np.uint64]:
+def _packed(mask: Flags, num_words: int) -> NDArray[np.uint64]:
     """A bit for each row, in words of 64, the first row's lowest."""
     octets = np.zeros(num_words * 8, dtype=np.uint8)
     bits = np.packbits(mask, bitorder="little")

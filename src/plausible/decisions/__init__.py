@@ -1,5 +1,5 @@
 """Decisions: utilities, influence diagrams, strategies, value of information and troubleshooting."""
 
-from plausible.lazy_names import lazy_names
+from plausible.base.lazy_names import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,4 +1,4 @@
-# Which file has which name of this room: see plausible.lazy_names.
+# Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.decisions.asymmetric.free_decision import FreeDecision as FreeDecision
 from plausible.decisions.asymmetric.order_tables import UnconstrainedSolution as UnconstrainedSolution
 from plausible.decisions.asymmetric.plan import NextStep as NextStep

@@ -7,6 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from plausible.base.frozen import Frozen
+from plausible.base.hints import DIAGRAM_HINTS, Hinted
+from plausible.base.method_names import own_methods
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.drawing import diagram_dot, diagram_html
 from plausible.decisions.given_parts import check_kind, collected, explained_cycle, listed, named, warn_of_twins
@@ -34,11 +37,8 @@ from plausible.errors import (
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
-from plausible.hints import DIAGRAM_HINTS, Hinted
-from plausible.method_names import own_methods
 from plausible.models import BayesianNetwork, Notes
 from plausible.variables import Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["InfluenceDiagram"]
 

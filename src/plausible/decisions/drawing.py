@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plausible.base.display import TextTable, html_page, num_shown
 from plausible.decisions.structure.recall import without_recall_edges
-from plausible.display import TextTable, html_page, num_shown
 from plausible.models.display import states_cell, title_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.frozen import Frozen
 from plausible.cpds.reading import VariableLike, name_of
 from plausible.decisions.state_functions import check_arguments
 from plausible.decisions.wording import seen_text
@@ -17,7 +19,6 @@ from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownV
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["Decision", "Utility"]
 
@@ -184,14 +185,14 @@ def _kept(values: UtilityValues, what: str) -> UtilityValues:
     return dict(values) if isinstance(values, Mapping) else _numbers(values, what)
 
 
-def _numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+def _numbers(values: Any, what: str) -> Floats:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidModel(f"{what} needs numbers, in rows of the same length, not {values!r}.") from None
 
 
-def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt.NDArray[np.float64]:
+def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> Floats:
     """The numbers as an array, from whichever form they were given in."""
     if callable(values):
         check_arguments(values, scope, what)
@@ -205,7 +206,7 @@ def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt
     return _numbers(values, what)
 
 
-def _check_shape(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], what: str) -> None:
+def _check_shape(table: Floats, scope: tuple[Variable, ...], what: str) -> None:
     shape = tuple(variable.num_states for variable in scope)
     if table.shape == shape:
         return
@@ -219,7 +220,7 @@ def _check_shape(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], wh
     )
 
 
-def _check_finite(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], what: str) -> None:
+def _check_finite(table: Floats, scope: tuple[Variable, ...], what: str) -> None:
     wrong = np.flatnonzero(~(np.abs(table) <= _LARGEST))
     if not wrong.size:
         return

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.factors.joint_factor import TIE
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def utility_rounding(diagram: InfluenceDiagram) -> float:
     return rounding_of(table.values for table in diagram.utility_factors.values())
 
 
-def rounding_of(utilities: Iterable[NDArray[np.float64]]) -> float:
+def rounding_of(utilities: Iterable[Floats]) -> float:
     """The same for tables of utilities.
 
     >>> rounding_of([np.array([0.0, 2.0])])

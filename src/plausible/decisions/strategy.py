@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, html_page
+from plausible.base.frozen import Frozen
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.wording import seen_text
-from plausible.display import TextTable, html_page
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["Strategy"]
 
@@ -142,7 +142,7 @@ def _rule_table(rule: Factor) -> TextTable:
     return TextTable(header, rows, len(seen), len(chances) - len(rows))
 
 
-def _actions(decision: Variable, row: NDArray[np.float64]) -> str:
+def _actions(decision: Variable, row: Floats) -> str:
     """The actions that may be taken, with their chances where there are several."""
     likely = np.flatnonzero(row)
     return " or ".join(f"{decision.states[i]}" + (f" ({row[i]:.6g})" if len(likely) > 1 else "") for i in likely)

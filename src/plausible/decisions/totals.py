@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.base.arrays import Floats
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.lottery import Lottery
 from plausible.decisions.parts import Utility
 from plausible.decisions.rounding import utility_rounding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from plausible.factors.display import format_number
+from plausible.base.display import format_number
 from plausible.variables import State
 
 __all__ = ["place_text", "seen_text"]

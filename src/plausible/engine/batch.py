@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints, Positions
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
 from plausible.kernels.jit import steady
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedRows", "RowAnswers", "answer_rows"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 #: Rows go in parts of sizes that do not depend on the number of threads, so that sums come out the same bit for bit:
 #: as many parts as this, of at least so many rows (rows of a part share messages), whose messages fit into so many
@@ -193,7 +191,7 @@ class Groups(NamedTuple):
     """What `group_rows` found: the group of each row at each node, where groups begin, their first rows."""
 
     groups: Codes
-    starts: NDArray[np.int64]
+    starts: Ints
     firsts: Codes
 
 
@@ -263,7 +261,7 @@ class _Job:
     def _no_totals(self, num_more: int) -> Floats:
         return np.zeros(0 if self.weights is None else self.program.num_entries + num_more)
 
-    def _run(self, places: NDArray[np.intp], semiring: Semiring, totals: Floats) -> NDArray[np.intp]:
+    def _run(self, places: Positions, semiring: Semiring, totals: Floats) -> Positions:
         """Run rows one after the other; returns the risky ones, which are left out."""
         if not len(places):
             return places

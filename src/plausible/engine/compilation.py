@@ -9,9 +9,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Ints
 from plausible.engine.ordering import Elimination, best_elimination, given_elimination
 from plausible.engine.pieces import LARGE, cut_into_pieces
-from plausible.engine.program import Ints, Program
+from plausible.engine.program import Program
 from plausible.errors import TooLarge
 
 __all__ = ["MAX_TREE_ENTRIES", "TreeTooLarge", "compile_program"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Ints
 
 __all__ = ["Elimination", "best_elimination", "given_elimination"]
 
-Ints = NDArray[np.int64]
 
 #: The search stops when it has looked at more than this many list items for each table entry of the best order.
 _WORK_PER_ENTRY = 0.1

@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.kernels.jit import steady
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Job", "Piece", "cut_into_pieces", "run_pieces", "split_blocks"]
 
-Ints = NDArray[np.int64]
 #: Something to do with buffers whose scratch nobody else uses at the time.
 Job = Callable[["Buffers"], None]
 

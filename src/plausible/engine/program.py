@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.display import html_of_print
+from plausible.base.arrays import Ints
+from plausible.base.display import html_of_print
 from plausible.errors import counted
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SECONDS_PER_ENTRY", "Program"]
 
-Ints = NDArray[np.int64]
 
 #: What one entry, and one clique, cost in a calibration, in seconds: rough figures of today's desktop machines.
 SECONDS_PER_ENTRY = 3e-9

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.engine.pieces import Job, Piece, run_pieces, split_blocks
 from plausible.engine.program import Program
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Semiring", "Workspace"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 
 

@@ -1,4 +1,4 @@
-# Which file has which name of this room: see plausible.lazy_names.
+# Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.examples.cell_signalling import SignallingDesign as SignallingDesign
 from plausible.examples.cell_signalling import learn_cell_signalling as learn_cell_signalling
 from plausible.examples.cell_signalling import simulate_cells as simulate_cells

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
-from plausible.display import html_of_print, repr_of_print
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.comparison import compare_structure
 from plausible.graphs.interventional_classes import interventional_essential_graph
@@ -32,7 +32,6 @@ __all__ = [
     "simulate_cells",
 ]
 
-Floats = NDArray[np.float64]
 
 #: Twenty arcs between eleven molecules of T cells that biologists report.
 REFERENCE = DAG(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Positions
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.examples.mixture_evidence import CandidateEvidence, candidate_evidence
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.mixtures.choice import CRITERIA, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.options import MixturePrior
@@ -101,7 +101,7 @@ class ScoreComparison:
     design: ScoreDesign
     trials: tuple[ScoreTrial, ...]
 
-    def errors(self, criterion: str, overlap: float) -> NDArray[np.intp]:
+    def errors(self, criterion: str, overlap: float) -> Positions:
         """The number that a criterion chose less that of the candidate method, for each trial of an overlap."""
         found = [trial.chosen[criterion] - trial.reference for trial in self.trials if trial.overlap == overlap]
         return np.array(found, dtype=np.intp)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
 
 __all__ = ["ColourModel"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Colours run from 0 to 1; no part of a picture is more uniform than this standard deviation.
 _LEAST_DEVIATION = 0.02

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.examples.library import load
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules, EMState, em_init, em_run

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.examples.colour_model import ColourModel
 from plausible.examples.images import Labeller, Labelling, binary_field, grey_field, label, segment_field
 from plausible.examples.png import side_by_side
@@ -29,8 +30,6 @@ from plausible.models import MarkovNetwork
 
 __all__ = ["COMPARISONS", "Attempt", "Comparison", "compare_binary", "compare_grey", "compare_segments"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 

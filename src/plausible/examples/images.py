@@ -12,8 +12,9 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
 from plausible.examples.colour_model import ColourModel
 from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, QueryInfo
@@ -30,8 +31,6 @@ __all__ = [
     "segment_field",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: What chooses labels: the best ones together, or the most probable one of each pixel.
 Labeller: TypeAlias = Optimizer | Engine
 

@@ -7,16 +7,15 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.mixtures.clustering import MixtureClustering
 
 __all__ = ["CandidateEvidence", "candidate_evidence"]
 
-Floats = NDArray[np.float64]
 
 #: 8! = 40,320 relabellings are summed for each sweep.
 _MOST_CLUSTERS = 8

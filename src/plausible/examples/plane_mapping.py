@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Flags, Positions
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.examples.plane_model import PlaneProblem, PlaneState, plane_init, plane_step
 from plausible.examples.plane_scenes import Box, Planes
-from plausible.graphs.seeds import Seed, generator_of
 
 __all__ = ["PlaneMap", "map_planes"]
 
-Floats = NDArray[np.float64]
 
 #: Planes through three points that are tried for a new one.
 _NUM_TRIPLES = 400
@@ -59,7 +59,7 @@ class PlaneMap:
         return self.state.planes
 
     @property
-    def labels(self) -> NDArray[np.intp]:
+    def labels(self) -> Positions:
         """The most probable source of each point: 0 for a stray one, k for plane k - 1."""
         return np.asarray(self.state.responsibilities.argmax(axis=1))
 
@@ -189,7 +189,7 @@ def _with_plane(problem: PlaneProblem, state: PlaneState, generator: np.random.G
     return Planes(np.vstack([planes.normals, normals[best]]), np.append(planes.offsets, offsets[best]), weights)
 
 
-def _without(planes: Planes, light: NDArray[np.bool_]) -> Planes:
+def _without(planes: Planes, light: Flags) -> Planes:
     """The planes that are not light; what the others held is stray."""
     kept = planes.weights[1:][~light]
     return Planes(planes.normals[~light], planes.offsets[~light], np.concatenate([[1 - kept.sum()], kept]))

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.examples.plane_scenes import Box, Planes
 
 __all__ = ["PlaneProblem", "PlaneState", "log_masses", "plane_init", "plane_step"]
 
-Floats = NDArray[np.float64]
 
 #: How far a step goes from the old plane to that of the least squares.
 _STRIDES = np.array([0.0, 1.0, 0.5, 0.25, 0.125, 2.0**-5, 2.0**-7])

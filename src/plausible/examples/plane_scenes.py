@@ -8,13 +8,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.display import html_of_print
+from plausible.base.arrays import Flags, Floats
+from plausible.base.display import html_of_print
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
 
 __all__ = ["Box", "PlaneScene", "Planes", "simulate_room"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 
@@ -62,7 +62,7 @@ class Box:
         """The product of the sizes."""
         return float(np.prod(self.high - self.low))
 
-    def contains(self, points: Floats) -> NDArray[np.bool_]:
+    def contains(self, points: Floats) -> Flags:
         """Which of the points are inside."""
         return np.asarray(((points >= self.low) & (points <= self.high)).all(axis=-1))
 

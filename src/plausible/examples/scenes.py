@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats, Ints
 
 __all__ = ["colour_scene", "flipped", "grey_scene", "letters", "scribbled"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _STROKES = (
     "####...####.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Ints
 from plausible.errors import InvalidFactor, MissingDependency, UnknownVariable
 from plausible.factors.alignment import Scope, Table, check_size, num_entries
 from plausible.variables import State, Variable
@@ -98,7 +99,7 @@ def _is_uniform(states: Sequence[State]) -> bool:
     return len(kinds) == 1 and kinds <= {bool, int, float, str}
 
 
-def _positions(scope: Scope) -> list[npt.NDArray[np.int64]]:
+def _positions(scope: Scope) -> list[Ints]:
     """For each variable, the position of its state in every row."""
     size = num_entries(scope)
     codes = []

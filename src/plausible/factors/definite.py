@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, InvalidFactor
 
 __all__ = [
@@ -169,7 +170,7 @@ def rounding(size: int) -> float:
     return 8 * float(np.finfo(np.float64).eps) * max(size, 1)
 
 
-def real_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
+def real_numbers(values: npt.ArrayLike, what: str) -> Floats:
     """A copy of the values as an array of numbers."""
     try:
         return np.array(values, dtype=np.float64)

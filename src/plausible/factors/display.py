@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plausible.display import TextTable, format_number, num_shown, one_line
+from plausible.base.display import TextTable, format_number, num_shown, one_line
 from plausible.factors.alignment import Scope, Table
 from plausible.variables import Variable
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.method_names import own_methods
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (
@@ -32,7 +33,6 @@ from plausible.factors.alignment import (
 )
 from plausible.factors.arithmetic import divide, dot, scaled_to_sum
 from plausible.factors.labelled import MAX_AXES, LabelledTable
-from plausible.method_names import own_methods
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:

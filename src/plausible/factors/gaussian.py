@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named, union_scope
 from plausible.factors.definite import (
@@ -21,7 +23,6 @@ from plausible.factors.definite import (
     real_numbers,
     symmetric,
 )
-from plausible.factors.display import TextTable, format_number
 from plausible.factors.moments import MomentGaussian, read_continuous_scope
 from plausible.variables import Assignment, Variable
 
@@ -152,7 +153,7 @@ class GaussianFactor:
         """Whether the integral is one."""
         return abs(self.log_normalizer) <= tolerance
 
-    def log_value(self, columns: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    def log_value(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """log φ at a point, or at many: a number or an array for each name (other names are ignored), broadcast.
 
         >>> GaussianFactor(["x"], [[2.0]], [1.0]).log_value({"x": [0.0, 1.0, 2.0]})
@@ -166,7 +167,7 @@ class GaussianFactor:
         value = x @ self.h - 0.5 * np.einsum("...i,...i->...", x @ self.K, x) + self.g
         return np.asarray(value, dtype=np.float64)
 
-    def value(self, columns: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    def value(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """φ at a point, or at many; a density is not a probability and may exceed one."""
         return np.exp(self.log_value(columns))
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number, num_shown
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
 from plausible.factors.definite import Matrix, Vector, definite, real_numbers, semi_definite
-from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.factors.factor import Factor
 from plausible.factors.moments import MomentGaussian, read_continuous_scope
 from plausible.variables import State, Variable
@@ -172,7 +173,7 @@ class GaussianMixture:
 
     # --- numbers ---
 
-    def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """log Σ P(d) N(x; mean(d), covariance(d)) at a point, or at many: numbers for each name, broadcast."""
         if self.collapsed:
             raise NotSupported(
@@ -191,7 +192,7 @@ class GaussianMixture:
         total = np.log(np.exp(logs - peak).sum(axis=0)) + peak
         return np.asarray(total).reshape(point[0].shape if point else ())
 
-    def density(self, columns: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    def density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """Σ P(d) N(x; mean(d), covariance(d)): a density, not a probability; it may exceed one."""
         return np.exp(self.log_density(columns))
 
@@ -268,7 +269,7 @@ class GaussianMixture:
         return TextTable(header, rows, len(self.weights.names), len(weights) - len(rows))
 
 
-def _shaped(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> npt.NDArray[np.float64]:
+def _shaped(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     array = real_numbers(values, what)
     if array.shape != shape:
         raise InvalidFactor(f"{what} need shape {shape}, not {array.shape}.")

@@ -7,11 +7,11 @@ from functools import reduce
 
 import numpy as np
 
+from plausible.base.frozen import Frozen
 from plausible.errors import InvalidFactor
 from plausible.factors.alignment import align, table_shape, union_scope, wide
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["JointFactor", "combined"]
 

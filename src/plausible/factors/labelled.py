@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plausible.base.display import TextTable
+from plausible.base.hints import FACTOR_HINTS, HintedNames
 from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import Scope, Table, assignment_at, scope_text
-from plausible.factors.display import TextTable, factor_table
-from plausible.hints import FACTOR_HINTS, HintedNames
+from plausible.factors.display import factor_table
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plausible.display import TextTable, format_number, num_shown
+from plausible.base.display import TextTable, format_number, num_shown
 from plausible.factors.factor import Factor
 
 __all__ = ["Marginals"]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named
 from plausible.factors.conditioning import Conditioned, condition_definite, settled
@@ -25,7 +27,6 @@ from plausible.factors.definite import (
     semi_definite,
     symmetric,
 )
-from plausible.factors.display import TextTable, format_number
 from plausible.factors.logarithms import log_unit
 from plausible.factors.normal import rectangle_probability
 from plausible.variables import Variable
@@ -240,7 +241,7 @@ class MomentGaussian:
 
     # --- numbers ---
 
-    def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """log N(x; mean, covariance) at a point, or at many: a number or an array for each name, broadcast.
 
         >>> MomentGaussian(["x"], [0.0], [[1.0]]).log_density({"x": [0.0, 1.0]}).round(6)
@@ -257,7 +258,7 @@ class MomentGaussian:
         volume = len(self.scope) * _LOG_2PI + solver.log_determinant
         return np.asarray(-0.5 * (squares + volume)).reshape(surprise.shape[:-1])
 
-    def density(self, columns: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+    def density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """N(x; mean, covariance): a density, not a probability; it may exceed one."""
         return np.exp(self.log_density(columns))
 

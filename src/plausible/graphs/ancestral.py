@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import final
 
+from plausible.base.method_names import own_methods
 from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
@@ -17,7 +18,6 @@ from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.walks import Incidence, closure, walk_reach
-from plausible.method_names import own_methods
 
 __all__ = ["MAG", "PAG", "mag_of"]
 

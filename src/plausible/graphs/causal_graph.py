@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import final
 
+from plausible.base.method_names import own_methods
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.latent_trails import without_latent
@@ -13,7 +14,6 @@ from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.trails import SeparationExplanation
-from plausible.method_names import own_methods
 
 __all__ = ["CausalGraph", "latent_projection", "read_causes"]
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
+from plausible.base.hints import DAG_HINTS
+from plausible.base.method_names import own_methods
 from plausible.errors import InvalidGraph
 from plausible.graphs.acyclic import topological_order
 from plausible.graphs.adjacency import read_adjacency
@@ -17,8 +19,6 @@ from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import BayesBall, Rows
 from plausible.graphs.trails import SeparationExplanation, Trail, active_trails, explain_separation
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.hints import DAG_HINTS
-from plausible.method_names import own_methods
 
 if TYPE_CHECKING:
     import networkx as nx

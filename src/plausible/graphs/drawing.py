@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from plausible.display import html_page
+from plausible.base.display import html_page
 from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node

@@ -13,12 +13,12 @@ from itertools import combinations
 from math import prod
 from typing import get_args
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_plain
 from plausible.graphs.greedy import Heuristic, greedy_order
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from plausible.display import html_of_print
+from plausible.base.display import html_of_print
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.nodes import Node

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-from plausible.display import html_of_repr
+from plausible.base.display import html_of_repr
 
 __all__ = ["Listing"]
 

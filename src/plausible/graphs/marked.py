@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
+from plausible.base.hints import DIRECTED_HINTS
 from plausible.errors import InvalidGraph, counted
 from plausible.graphs.dag import DAG
 from plausible.graphs.drawing import graph_dot, graph_html
@@ -15,7 +16,6 @@ from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, Node
 from plausible.graphs.text import constructor_arguments, format_statements
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.graphs.walks import Incidence, closure
-from plausible.hints import DIRECTED_HINTS
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from plausible.display import html_of_print
+from plausible.base.display import html_of_print
 from plausible.errors import InvalidGraph
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import final
 
+from plausible.base.method_names import own_methods
 from plausible.errors import CyclicGraph, NotSupported
 from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
-from plausible.method_names import own_methods
 
 __all__ = ["MixedGraph"]
 

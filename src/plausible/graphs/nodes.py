@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, TypeAlias
 
+from plausible.base.hints import GRAPH_HINTS, Hinted
+from plausible.base.plain_values import shown
 from plausible.errors import InvalidGraph, UnknownVariable, suggestion
-from plausible.hints import GRAPH_HINTS, Hinted
-from plausible.plain_values import shown
 
 __all__ = [
     "MARKS_ATTRIBUTE",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
+from plausible.base.method_names import own_methods
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.nodes import Node
-from plausible.method_names import own_methods
 
 __all__ = ["PDAG"]
 

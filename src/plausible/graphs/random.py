@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from math import ceil, log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node, NodeIndex
-from plausible.graphs.seeds import Seed, generator_of
 
 __all__ = ["bounded_dag", "erdos_renyi_dag", "random_polytree", "random_tree", "uniform_dag"]
 
@@ -195,13 +195,13 @@ def _read_nodes(num_nodes: int, nodes: Iterable[Node] | None) -> list[Node]:
     return names
 
 
-def _dag(names: list[Node], sources: NDArray[np.int64], targets: NDArray[np.int64]) -> DAG:
+def _dag(names: list[Node], sources: Ints, targets: Ints) -> DAG:
     """The DAG with these edges, sorted so that the graph does not depend on how they were drawn."""
     pairs = sorted(zip(sources.tolist(), targets.tolist(), strict=True))
     return DAG([(names[a], names[b]) for a, b in pairs], nodes=names)
 
 
-def _unrank_pairs(ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _unrank_pairs(ranks: Ints) -> tuple[Ints, Ints]:
     """The pairs i < j with these ranks in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: rank = j (j - 1) / 2 + i."""
     # Exact for fewer than 4e7 nodes: 1 + 8 rank is then below 2**53, and its root does not round up to the next j.
     larger = ((1 + np.sqrt(1 + 8 * ranks)) / 2).astype(np.int64)

@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes
+
 __all__ = ["KERNEL_SIZE", "BayesBall", "Rows"]
 
 #: Row i holds the positions that position i has edges to (or from).
@@ -24,8 +26,8 @@ FROM_CHILD, FROM_PARENT = 1, 2
 class CompressedRows(NamedTuple):
     """Rows end to end in `items`; row i is `items[offsets[i]:offsets[i + 1]]`."""
 
-    offsets: NDArray[np.int32]
-    items: NDArray[np.int32]
+    offsets: Codes
+    items: Codes
 
 
 class BayesBall:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from plausible.base.plain_values import shown
 from plausible.errors import InvalidGraph
-from plausible.plain_values import shown
 
 __all__ = ["Connection", "constructor_arguments", "format_statements", "parse_statements", "quote", "stated_kind"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
-from plausible.display import html_of_print
+from plausible.base.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, Nodes

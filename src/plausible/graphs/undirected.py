@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
+from plausible.base.method_names import own_methods
 from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.connectivity import is_forest, is_tree
@@ -15,7 +16,6 @@ from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import Rows
 from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
-from plausible.method_names import own_methods
 
 if TYPE_CHECKING:
     import networkx as nx

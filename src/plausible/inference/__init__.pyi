@@ -1,4 +1,4 @@
-# Which file has which name of this room: see plausible.lazy_names.
+# Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.inference.approximate import ApproximateEngine as ApproximateEngine
 from plausible.inference.approximate import Beliefs as Beliefs
 from plausible.inference.approximate import FactorEngine as FactorEngine

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engines import check_known
@@ -36,7 +34,7 @@ class Beliefs:
         How they were got; its `error` is that of the worst number.
     """
 
-    tables: tuple[NDArray[np.float64], ...]
+    tables: tuple[Floats, ...]
     info: QueryInfo
 
 

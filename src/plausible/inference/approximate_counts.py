@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.engines import Engine
@@ -17,8 +17,6 @@ from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
 __all__ = ["ExpectedCounts", "ImpossibleRow", "expected_counts"]
-
-Floats = NDArray[np.float64]
 
 
 class ExpectedCounts(Mapping[str, Floats]):
@@ -73,9 +71,9 @@ class _Rows:
     """Rows that differ, -1 where nothing is observed; how much each counts, and where it stood first."""
 
     variables: Sequence[Variable]
-    states: NDArray[np.int32]
+    states: Codes
     weights: Floats
-    first: NDArray[np.int64]
+    first: Ints
 
     def evidence(self, row: int) -> Evidence:
         """What a row says."""
@@ -87,7 +85,7 @@ def expected_counts(
     factors: Iterable[Factor],
     families: Mapping[str, Sequence[Variable]],
     variables: Sequence[Variable],
-    rows: NDArray[np.int32],
+    rows: Codes,
     weights: Floats,
     engine: Engine,
 ) -> ExpectedCounts:
@@ -137,7 +135,7 @@ def expected_counts(
         np.add.at(table, tuple(distinct.states[seen][:, columns[name]].T), distinct.weights[seen])
     info = QueryInfo("counting")
     none = np.zeros(len(distinct.states), dtype=np.bool_)
-    has_any: NDArray[np.bool_] = np.any([none, *has_gaps.values()], axis=0)
+    has_any: Flags = np.any([none, *has_gaps.values()], axis=0)
     for row in np.flatnonzero(has_any).tolist():
         asked = [name for name in families if has_gaps[name][row]]
         try:
@@ -150,7 +148,7 @@ def expected_counts(
     return ExpectedCounts(tables, info)
 
 
-def _distinct(variables: Sequence[Variable], rows: NDArray[np.int32], weights: Floats) -> _Rows:
+def _distinct(variables: Sequence[Variable], rows: Codes, weights: Floats) -> _Rows:
     counted = np.flatnonzero(weights).astype(np.int64)
     if not rows.shape[1] or not len(counted):
         return _Rows(variables, rows[counted[:0]], weights[counted[:0]], counted[:0])

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.options import check_seconds
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
@@ -20,7 +21,6 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.marginal_map import MarginalMap
 from plausible.inference.optimization.flips import Flip, States
 from plausible.inference.optimizer import Optimizer
-from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod, SearchProblem
 from plausible.inference.search.restarts import PerturbationRestarts
 from plausible.variables import Assignment, Evidence, Variable

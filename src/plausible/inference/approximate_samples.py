@@ -7,19 +7,16 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import counted
 from plausible.factors import Factor
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
 __all__ = ["DrawnStates", "SamplingEngine", "check_sampling_engine", "resampled_rows", "reseeded", "told_size"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.engine.batch import PreparedRows, RowAnswers
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
@@ -50,7 +50,7 @@ class CompiledFactors:
     factors: tuple[Factor, ...]
     variables: Mapping[str, Variable]
     program: Program
-    sources: NDArray[np.float64]
+    sources: Floats
     info: QueryInfo
     budget: Budget = field(default_factory=Budget)
     _spare: dict[Semiring, list[Workspace]] = field(default_factory=lambda: {kind: [] for kind in Semiring}, repr=False)
@@ -174,7 +174,7 @@ class CompiledFactors:
 
     # --- samples ---
 
-    def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> NDArray[np.int64]:
+    def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> Ints:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
         self.budget.check_tables(self.program.num_entries)
         with self._possible(self._without_jeffrey(evidence)) as workspace:
@@ -182,15 +182,13 @@ class CompiledFactors:
 
     # --- rows ---
 
-    def answer_rows(
-        self, rows: NDArray[np.int32], target: str | None = None, weights: NDArray[np.float64] | None = None
-    ) -> RowAnswers:
+    def answer_rows(self, rows: Codes, target: str | None = None, weights: Floats | None = None) -> RowAnswers:
         """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
         if weights is not None:
             self.budget.check_tables(self.program.num_entries)
         return self.prepared_rows(rows, target).answer(self.sources, weights)
 
-    def prepared_rows(self, rows: NDArray[np.int32], target: str | None = None) -> PreparedRows:
+    def prepared_rows(self, rows: Codes, target: str | None = None) -> PreparedRows:
         """Rows that can be answered again and again, also with other numbers of the same factors (see `sources`)."""
         wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
         wider[:, : rows.shape[1]] = rows
@@ -203,10 +201,10 @@ class CompiledFactors:
         return {name: clique for name, clique in zip(families, cliques, strict=True) if clique is not None}
 
     def family_totals(
-        self, totals: NDArray[np.float64], families: Mapping[str, tuple[Variable, ...]], cliques: Mapping[str, int]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, totals: Floats, families: Mapping[str, tuple[Variable, ...]], cliques: Mapping[str, int]
+    ) -> dict[str, Floats]:
         """Summed beliefs of cliques as sums over the families that lie in them: for each an array over its scope."""
-        counts: dict[str, NDArray[np.float64]] = {}
+        counts: dict[str, Floats] = {}
         variables = list(self.variables.values())
         for name, clique in cliques.items():
             start = int(self.program.layout.cliques["table"][clique])
@@ -217,7 +215,7 @@ class CompiledFactors:
 
     # --- evidence ---
 
-    def _weights(self, evidence: Evidence) -> dict[int, NDArray[np.float64]]:
+    def _weights(self, evidence: Evidence) -> dict[int, Floats]:
         if evidence.values:
             raise NotSupported(f"{next(iter(evidence.values))!r} is continuous: a clique tree of tables can't hold it.")
         weights = {self._numbers[name]: vector for name, vector in evidence.soft.items()}
@@ -228,7 +226,7 @@ class CompiledFactors:
     def _without_jeffrey(self, evidence: Evidence) -> Evidence:
         return fit_jeffrey(evidence, self.variables, self._belief)
 
-    def _belief(self, name: str, evidence: Evidence) -> NDArray[np.float64]:
+    def _belief(self, name: str, evidence: Evidence) -> Floats:
         number = self._numbers[name]
         with self._possible(evidence) as workspace:
             workspace.distribute([int(self.program.layout.readings[number, 0])])
@@ -236,7 +234,7 @@ class CompiledFactors:
 
 
 @lru_cache(maxsize=4096)
-def _unit(size: int, place: int) -> NDArray[np.float64]:
+def _unit(size: int, place: int) -> Floats:
     """One at a place, zeros elsewhere."""
     vector = np.zeros(size)
     vector[place] = 1.0

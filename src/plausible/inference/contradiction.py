@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from plausible.base.plain_values import shown
 from plausible.errors import ImpossibleEvidence, TooLarge
-from plausible.plain_values import shown
 from plausible.variables import Jeffrey
 
 __all__ = ["impossible_evidence", "smallest_contradiction"]

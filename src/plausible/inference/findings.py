@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.plain_values import shown
+from plausible.base.ranking import ranked
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
 from plausible.factors.logarithms import log_unit
 from plausible.inference.contradiction import impossible_evidence
 from plausible.kernels.rounding import ROUNDING
-from plausible.plain_values import shown
 from plausible.variables import State
-from plausible.variables.ranking import ranked
 
 if TYPE_CHECKING:
     import pandas as pd

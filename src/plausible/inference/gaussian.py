@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Ints
 from plausible.factors.alignment import Scope, wide
 from plausible.variables import Variable
 
@@ -131,9 +132,7 @@ class Regression:
         return Regression(self.variable, tuple(parents), scope, center, lines, noise, size)
 
 
-def _arranged(
-    values: npt.ArrayLike, axes: Sequence[int], shape: Sequence[int], tail: tuple[int, ...]
-) -> npt.NDArray[np.float64]:
+def _arranged(values: npt.ArrayLike, axes: Sequence[int], shape: Sequence[int], tail: tuple[int, ...]) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     return array.transpose(axes).reshape((*shape, *tail))
 
@@ -304,7 +303,7 @@ class EvidenceWeight:
 
     scope: Scope
     log_density: Array
-    point_masses: npt.NDArray[np.int64]
+    point_masses: Ints
 
 
 def evidence_weight(regression: Regression) -> EvidenceWeight:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Positions
 from plausible.factors.alignment import Scope, num_entries
 from plausible.inference.gaussian import Array, EvidenceWeight, Regression, joint_scope
 from plausible.inference.gaussian_rows import MAX_STEP, RowDensities, same_rows
@@ -74,7 +74,7 @@ class GaussianBlock:
         count = num_entries(scope)
         return cls(names, scope, mean.reshape(count, -1), root.reshape(count, len(names), len(names)))
 
-    def given(self, numbers: Array, target: str | None = None) -> tuple[RowDensities, npt.NDArray[np.bool_]]:
+    def given(self, numbers: Array, target: str | None = None) -> tuple[RowDensities, Flags]:
         """Densities of rows, NaN where a number is missing, the moments of a target, and which rows are delicate.
 
         Parameters
@@ -139,7 +139,7 @@ class _Conditional:
     variance: Array
 
     @classmethod
-    def of(cls, block: GaussianBlock, seen: npt.NDArray[np.intp], target: int | None) -> _Conditional | None:
+    def of(cls, block: GaussianBlock, seen: Positions, target: int | None) -> _Conditional | None:
         part = block.root[:, seen]
         directions, upper = np.linalg.qr(part.transpose(0, 2, 1))
         diagonal = np.abs(np.diagonal(upper, axis1=1, axis2=2))

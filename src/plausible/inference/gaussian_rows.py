@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Positions
 from plausible.factors.alignment import Scope
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.gaussian import Array, EvidenceWeight, Regression, joint_scope
@@ -74,7 +75,7 @@ def connected_parts(regressions: Iterable[Regression]) -> list[tuple[Regression,
     return [tuple(by_name[name] for name in group) for group in parts.values()]
 
 
-def same_rows(table: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def same_rows(table: npt.NDArray[Any]) -> tuple[Positions, Positions]:
     """The first of each kind of row, and for each row of which kind it is.
 
     >>> [part.tolist() for part in same_rows(np.array([[True, False], [False, False], [True, False]]))]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, num_entries
@@ -138,7 +138,7 @@ class HybridModel:
         """Rows drawn from the posterior of the discrete variables and the hidden continuous ones."""
         entered = self._entered(evidence, self.regressions, ())
         listed = list(variables)
-        positions: dict[str, npt.NDArray[np.int64]] = {}
+        positions: dict[str, Ints] = {}
         if listed:
             compiled = compile_factors(entered.factors, listed, budget=entered.budget)
             rows = compiled.sample(num_rows, entered.evidence, generator)
@@ -230,8 +230,8 @@ class HybridModel:
 class HybridSample:
     """Columns of a sample: positions of the states of discrete variables, and numbers of continuous ones."""
 
-    positions: Mapping[str, npt.NDArray[np.int64]]
-    numbers: Mapping[str, npt.NDArray[np.float64]]
+    positions: Mapping[str, Ints]
+    numbers: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

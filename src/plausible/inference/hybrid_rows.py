@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Positions
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
@@ -132,9 +133,7 @@ class HybridRows:
 
     # --- numbers ---
 
-    def _batches(
-        self, rows: EvidenceColumns, target: str | None
-    ) -> Iterable[tuple[npt.NDArray[np.intp], RowDensities]]:
+    def _batches(self, rows: EvidenceColumns, target: str | None) -> Iterable[tuple[Positions, RowDensities]]:
         """Rows that can be summed up together, with what their numbers say."""
         asked = [part for part in self.parts if any(r.name in rows.numbers or r.name == target for r in part[0])]
         fast: list[RowDensities | None] = []
@@ -175,7 +174,7 @@ class HybridRows:
     def _fill(
         self,
         found: HybridAnswers,
-        places: npt.NDArray[np.intp],
+        places: Positions,
         rows: EvidenceColumns,
         densities: RowDensities,
         groups: Sequence[Scope],
@@ -286,7 +285,7 @@ def _carefully(
     return eliminate_rows(regressions, numbers, states, rows.num_rows, target if target in names else None, budget)
 
 
-def _observed(rows: EvidenceColumns, regressions: Sequence[Regression]) -> npt.NDArray[np.bool_]:
+def _observed(rows: EvidenceColumns, regressions: Sequence[Regression]) -> Flags:
     """For each row which numbers, and which discrete variables that they depend on, it has."""
     names = {regression.name for regression in regressions}
     scope = {variable.name for regression in regressions for variable in regression.scope}
@@ -318,18 +317,16 @@ def _collapsed(weights: Array, means: Array, variances: Array) -> tuple[Array, A
     return center, (weights * spread).sum(axis=axes)
 
 
-def _certain(log_totals: Array, is_certain: npt.NDArray[np.bool_]) -> Array:
+def _certain(log_totals: Array, is_certain: Flags) -> Array:
     """The logarithms of densities, infinite for possible rows with a certain number."""
     return np.where(is_certain & (log_totals > -np.inf), np.inf, log_totals)
 
 
-def _rows_of(weight: EvidenceWeight, rows: npt.NDArray[np.intp]) -> EvidenceWeight:
+def _rows_of(weight: EvidenceWeight, rows: Positions) -> EvidenceWeight:
     return EvidenceWeight(weight.scope, weight.log_density[rows], weight.point_masses[rows])
 
 
-def _some_rows(
-    densities: RowDensities, rows: npt.NDArray[np.intp], extra: Sequence[EvidenceWeight] = ()
-) -> RowDensities:
+def _some_rows(densities: RowDensities, rows: Positions, extra: Sequence[EvidenceWeight] = ()) -> RowDensities:
     """Some rows, with further weights."""
     weights = tuple(_rows_of(weight, rows) for weight in (*densities.weights, *extra))
     if densities.mean is None or densities.variance is None:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope
 from plausible.inference.gaussian import EvidenceWeight
@@ -99,7 +99,7 @@ def settle_point_masses(
     return Weighed((*weighed.factors, *counters), weighed.log_scale, {total.name: most}, fixed + most)
 
 
-def _counters(counts: Sequence[tuple[Scope, npt.NDArray[np.int64]]], taken: Collection[str]) -> list[Factor]:
+def _counters(counts: Sequence[tuple[Scope, Ints]], taken: Collection[str]) -> list[Factor]:
     """Factors that fix running totals: the last variable of the last one is the sum of all counts, each zero or one."""
     totals = [Variable(_unused(f"point masses {number}", taken), number + 1) for number in range(len(counts) + 1)]
     factors = []
@@ -134,8 +134,8 @@ class RowFactors:
     """
 
     factors: tuple[Factor, ...]
-    log_scales: npt.NDArray[np.float64]
-    is_certain: npt.NDArray[np.bool_]
+    log_scales: Floats
+    is_certain: Flags
 
 
 def row_factors(factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable) -> RowFactors:
@@ -167,7 +167,7 @@ def row_factors(factors: Sequence[Factor], weights: Sequence[EvidenceWeight], ro
 
 def _row_counters(
     factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable
-) -> tuple[list[Factor], npt.NDArray[np.bool_]]:
+) -> tuple[list[Factor], Flags]:
     """Factors that leave in each row the configurations with most point masses; and which rows have any."""
     is_certain = np.zeros(rows.num_states, dtype=np.bool_)
     uneven = []

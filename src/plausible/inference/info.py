@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import counted
 
 __all__ = ["QueryInfo"]
@@ -58,7 +56,7 @@ class QueryInfo:
     effective_samples: float | None = None
     acceptance: float | None = None
     r_hat: float | None = None
-    standard_deviations: NDArray[np.float64] | None = field(default=None, compare=False)
+    standard_deviations: Floats | None = field(default=None, compare=False)
     advice: str = ""
 
     def __str__(self) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidEvidence
 from plausible.factors import Factor
 from plausible.variables import Evidence, Variable
@@ -27,7 +27,7 @@ _ROUNDING = 1e-8
 
 
 def fit_jeffrey(
-    evidence: Evidence, variables: Mapping[str, Variable], belief: Callable[[str, Evidence], NDArray[np.float64]]
+    evidence: Evidence, variables: Mapping[str, Variable], belief: Callable[[str, Evidence], Floats]
 ) -> Evidence:
     """The evidence with its Jeffrey findings q(x) replaced by likelihoods: those under which P(x | all of it) = q(x).
 
@@ -79,7 +79,7 @@ def fit_jeffrey(
 
 
 def without_jeffrey(
-    factors: Iterable[Factor], evidence: Evidence, belief: Callable[[Variable, Evidence], NDArray[np.float64]]
+    factors: Iterable[Factor], evidence: Evidence, belief: Callable[[Variable, Evidence], Floats]
 ) -> Evidence:
     """`fit_jeffrey` for the variables of some factors; findings about others change nothing here and are dropped."""
     known = {variable.name: variable for factor in factors for variable in factor.scope}
@@ -94,7 +94,7 @@ def _unmet(evidence: Evidence, furthest: float) -> InvalidEvidence:
     )
 
 
-def _check_support(variable: Variable, before: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
+def _check_support(variable: Variable, before: Floats, wanted: Floats) -> None:
     for place in np.flatnonzero((wanted > 0) & (before == 0)):
         raise ImpossibleEvidence(
             f"jeffrey evidence gives {variable.name}={variable.states[int(place)]!r} the probability "

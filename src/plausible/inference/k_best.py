@@ -9,9 +9,7 @@ from heapq import heappop, heappush
 from itertools import islice
 from time import monotonic
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
@@ -175,7 +173,7 @@ class _Decoder:
         The number of the row is Σ stride · state over the variables at these places in decoding order.
     """
 
-    table: NDArray[np.float64]
+    table: Floats
     places: tuple[int, ...]
     strides: tuple[int, ...]
 

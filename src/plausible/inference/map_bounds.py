@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import Axes, BoundPlan, Bucket, check_time
 
 __all__ = ["BoundTree", "LogTable", "bound_tree"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

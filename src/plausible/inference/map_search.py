@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.inference.map_bounds import BoundTree
 from plausible.inference.map_plan import TimeUpError
 
@@ -189,7 +189,7 @@ class _Search:
         if self.progress is not None and monotonic() > self.reported + _PAUSE:
             self.report()
 
-    def branch(self, states: list[int], bound: float, vectors: dict[int, NDArray[np.float64]]) -> None:
+    def branch(self, states: list[int], bound: float, vectors: dict[int, Floats]) -> None:
         """Push the states of one variable, or the same node with variables set that have only one state left."""
         forced = list(states)
         for variable, vector in vectors.items():
@@ -208,7 +208,7 @@ class _Search:
             if vector[state] > self.cutoff:
                 self.stack.append((min(bound, float(vector[state])), _with(states, variable, state)))
 
-    def contrast(self, vector: NDArray[np.float64]) -> float:
+    def contrast(self, vector: Floats) -> float:
         """The share of the best state in all that are still to be followed."""
         alive = vector[vector > self.cutoff]
         return 1.0 / float(np.exp(alive - alive.max()).sum())

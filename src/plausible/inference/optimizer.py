@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
@@ -38,7 +38,7 @@ class Optimum:
         How it was found; `exact` and `error` are filled in from the value and the bound.
     """
 
-    states: NDArray[np.int64]
+    states: Ints
     upper: float
     info: QueryInfo
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor

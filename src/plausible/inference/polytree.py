@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
@@ -267,7 +268,7 @@ class _Sweeps:
         """log λ(x) from the messages that are there."""
         return sum(self.from_children[node].values(), start=self.findings[node])
 
-    def lambdas_without(self, node: int, children: Sequence[int]) -> npt.NDArray[np.float64]:
+    def lambdas_without(self, node: int, children: Sequence[int]) -> Floats:
         """For each child a row: log of λ_e(x) and all children's messages but its own, as products from both sides."""
         received = self.from_children[node]
         asked = set(children)
@@ -291,7 +292,7 @@ class _Sweeps:
         after = [*(received[other] for other in parents[axis + 1 :]), self.lambda_(node)]
         return _contract(self.tree.tables[node], self.tree.log_floors[node], before, after)
 
-    def belief(self, node: int) -> npt.NDArray[np.float64]:
+    def belief(self, node: int) -> Floats:
         """P(x | e)."""
         return _distribution(self.pi(node) + self.lambda_(node))
 
@@ -323,7 +324,7 @@ def _log_sums(table: _Logs, front: Sequence[_Logs], back: Sequence[_Logs]) -> _L
     return table
 
 
-def _log_sum(logs: npt.NDArray[np.float64], axis: int) -> _Logs:
+def _log_sum(logs: Floats, axis: int) -> _Logs:
     peaks = logs.max(axis=axis, keepdims=True)
     peaks[np.isneginf(peaks)] = 0.0
     return np.asarray(np.log(np.exp(logs - peaks).sum(axis=axis)) + peaks.squeeze(axis))
@@ -342,7 +343,7 @@ def _scaled(logs: _Logs) -> tuple[_Logs, float]:
     return logs - peak, peak
 
 
-def _distribution(logs: _Logs) -> npt.NDArray[np.float64]:
+def _distribution(logs: _Logs) -> Floats:
     numbers = np.exp(_scaled(logs)[0])
     return np.asarray(numbers / numbers.sum())
 

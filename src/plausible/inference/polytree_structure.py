@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
@@ -41,7 +41,7 @@ class Polytree:
     """
 
     variables: tuple[Variable, ...]
-    tables: tuple[NDArray[np.float64], ...]
+    tables: tuple[Floats, ...]
     log_floors: tuple[float, ...]
     parents: tuple[tuple[int, ...], ...]
     children: tuple[tuple[int, ...], ...]

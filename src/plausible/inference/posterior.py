@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import check_size, num_entries, union_scope
@@ -146,7 +146,7 @@ def _after_jeffrey(
     order: Sequence[str] | None,
     budget: Budget | None,
 ) -> Factor:
-    def belief(variable: Variable, certain: Evidence) -> NDArray[np.float64]:
+    def belief(variable: Variable, certain: Evidence) -> Floats:
         return posterior(factors, [variable], certain, order=order, budget=budget).flat
 
     return posterior(factors, targets, without_jeffrey(factors, evidence, belief), order=order, budget=budget)

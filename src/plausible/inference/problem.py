@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape
 from plausible.inference.elimination import absorb
@@ -17,8 +17,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["Problem"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Floats below this have fewer digits than others.
 _SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Positions
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, wide
@@ -24,7 +25,6 @@ from plausible.variables import Evidence, Variable
 __all__ = ["Pruned", "Reduction", "possible_states", "prune", "reduce_states"]
 
 Mask = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.intp]
 
 #: A factor that varies less than this, relative to its largest entry, along an axis is constant there. Rows of
 #: conditional distributions sum to one up to a few roundings.

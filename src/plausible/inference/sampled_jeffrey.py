@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidEvidence
 from plausible.factors import Factor, product
 from plausible.inference.jeffrey import fit_jeffrey
@@ -16,7 +16,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["EvidenceNotSeen", "joints_of_draws", "likelihoods_of_draws"]
 
-Floats = NDArray[np.float64]
 
 #: (factors, groups, evidence without Jeffrey findings) -> the joint belief about each group, from one run.
 Ask: TypeAlias = Callable[[Sequence[Factor], Sequence[Sequence[Variable]], Evidence], list[Factor]]

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported, counted
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
@@ -41,7 +41,7 @@ __all__ = [
     "scaled",
 ]
 
-Arrays: TypeAlias = dict[str, NDArray[np.float64]]
+Arrays: TypeAlias = dict[str, Floats]
 
 #: Stands for zero in tables that are differentiated. Its square is still a normal float, its cube vanishes.
 FLOOR = 1e-120
@@ -151,7 +151,7 @@ class FamilyProduct:
             found[name] = np.where(slopes < _exp(noise), 0.0, slopes)
         return found
 
-    def _alone(self, name: str, evidence: Evidence, log_reference: float) -> NDArray[np.float64]:
+    def _alone(self, name: str, evidence: Evidence, log_reference: float) -> Floats:
         """The sum over the product of everything but one family."""
         table = self.families[name]
         ones = Factor(table.scope, np.ones(table.shape))
@@ -194,11 +194,11 @@ class Derivatives:
 
     value: float
     log_value: float
-    of_value: Mapping[str, NDArray[np.float64]]
-    of_log: Mapping[str, NDArray[np.float64]]
+    of_value: Mapping[str, Floats]
+    of_log: Mapping[str, Floats]
     others: OtherEntries
 
-    def __getitem__(self, child: str) -> NDArray[np.float64]:
+    def __getitem__(self, child: str) -> Floats:
         """dP/dθ of one family."""
         return self.of_value[child]
 
@@ -278,7 +278,7 @@ def _with_convention(product: FamilyProduct, slopes: Arrays, covary: bool) -> Ar
     return {name: covarying(product.families[name].values, array) for name, array in slopes.items()}
 
 
-def _quotient(numbers: NDArray[np.float64], value: float) -> NDArray[np.float64]:
+def _quotient(numbers: Floats, value: float) -> Floats:
     """Division with 0/0 = 0 and signed infinities."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.divide(numbers, value, out=np.zeros_like(numbers), where=numbers != 0)
@@ -287,7 +287,7 @@ def _quotient(numbers: NDArray[np.float64], value: float) -> NDArray[np.float64]
 # --- second derivatives ---
 
 
-def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Parameter]) -> NDArray[np.float64]:
+def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Parameter]) -> Floats:
     """∂² log P(e) / ∂θ_i ∂θ_j of some entries, all other entries fixed.
 
     [P(x_i, u_i, x_j, u_j | e) - P(x_i, u_i | e) P(x_j, u_j | e)] / (θ_i θ_j), but with the first term zero for two

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, refuse_jeffrey, scaled
@@ -115,8 +115,8 @@ class SensitivityFunction:
     @overload
     def __call__(self, value: float) -> float: ...
     @overload
-    def __call__(self, value: NDArray[np.float64]) -> NDArray[np.float64]: ...
-    def __call__(self, value: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+    def __call__(self, value: Floats) -> Floats: ...
+    def __call__(self, value: float | Floats) -> float | Floats:
         """P(x | e) where θ has this value, or each of these."""
         values = _checked(value)
         answer = _ratio(_between(self.joint_ends, values), _between(self.evidence_ends, values), self._limit())
@@ -211,17 +211,17 @@ class FamilySensitivity:
     """
 
     table: Factor
-    joint_ends: tuple[NDArray[np.float64], NDArray[np.float64]]
-    evidence_ends: tuple[NDArray[np.float64], NDArray[np.float64]]
+    joint_ends: tuple[Floats, Floats]
+    evidence_ends: tuple[Floats, Floats]
 
-    def posteriors(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def posteriors(self, values: Floats) -> Floats:
         """P(x | e) when each entry alone has its value."""
         end = np.where(self.evidence_ends[1] == 0, 0, 1)
         limits = np.choose(end, self.joint_ends) / np.choose(end, self.evidence_ends)
         return _ratio(_between(self.joint_ends, values), _between(self.evidence_ends, values), limits)
 
     @property
-    def derivatives(self) -> NDArray[np.float64]:
+    def derivatives(self) -> Floats:
         """dP(x | e)/dθ of each entry at its present value."""
         posterior = _between(self.joint_ends, self.table.values)
         slope = self.joint_ends[1] - self.joint_ends[0]
@@ -319,21 +319,17 @@ def event_sensitivity(
     return EventSensitivity(event, math.exp(log_both - log_total), log_total + product.log_scale + log_peak, families)
 
 
-def _between(
-    ends: tuple[float, float] | tuple[NDArray[np.float64], NDArray[np.float64]], values: float | NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _between(ends: tuple[float, float] | tuple[Floats, Floats], values: float | Floats) -> Floats:
     """The line through both ends; no difference is taken, so that small ends keep all their digits."""
     return np.asarray((1.0 - values) * ends[0] + values * ends[1])
 
 
-def _ratio(
-    above: NDArray[np.float64], below: NDArray[np.float64], limit: float | NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _ratio(above: Floats, below: Floats, limit: float | Floats) -> Floats:
     answer = np.broadcast_to(np.asarray(limit, dtype=np.float64), below.shape).copy()
     return np.minimum(np.divide(above, below, out=answer, where=below > 0), 1.0)
 
 
-def _checked(value: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def _checked(value: float | Floats) -> Floats:
     values = np.asarray(value, dtype=np.float64)
     if not np.all((values >= 0) & (values <= 1)):
         raise InvalidArgument(f"A parameter of a table is a probability, from 0 to 1, not {value!r}.")

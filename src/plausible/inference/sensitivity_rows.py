@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 
 __all__ = ["OtherEntries", "covarying", "is_covarying", "row_ends"]
@@ -30,9 +30,7 @@ def is_covarying(others: OtherEntries) -> bool:
     return others == "proportional"
 
 
-def row_ends(
-    table: NDArray[np.float64], slopes: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def row_ends(table: Floats, slopes: Floats) -> tuple[Floats, Floats]:
     """A quantity at θ = 0 and at θ = 1 of each entry, the other entries of the row in proportion.
 
     The quantity is Σ θ · slope, linear in each entry; sums of what is left take the place of differences, so that
@@ -52,7 +50,7 @@ def row_ends(
     return at_zero.reshape(table.shape), at_one.reshape(table.shape)
 
 
-def covarying(table: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def covarying(table: Floats, slopes: Floats) -> Floats:
     """The derivatives in each entry while the others of its row change in proportion; `slopes` are partial ones.
 
     dF/dθ_c = ∂F/∂θ_c - Σ_{k≠c} θ_k / (1 - θ_c) ∂F/∂θ_k; for two states the difference of the two partial derivatives.
@@ -63,7 +61,7 @@ def covarying(table: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArra
     return slopes - _mean_of_others(table, slopes)
 
 
-def _mean_of_others(table: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_of_others(table: Floats, slopes: Floats) -> Floats:
     """Σ_{k≠c} θ_k slope_k / Σ_{k≠c} θ_k for each entry c of each row; equal weights where all other θ are zero."""
     num_states = table.shape[-1]
     if num_states == 1:  # the only state is sure: nothing can take its share
@@ -73,12 +71,12 @@ def _mean_of_others(table: NDArray[np.float64], slopes: NDArray[np.float64]) -> 
     return np.asarray(np.divide(_sum_of_others(_terms(table, slopes)), left, out=equally, where=left > 0))
 
 
-def _terms(table: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _terms(table: Floats, slopes: Floats) -> Floats:
     """θ · slope, zero where θ is, even if the slope overflowed."""
     return np.multiply(table, slopes, out=np.zeros_like(slopes), where=table > 0)
 
 
-def _sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_of_others(values: Floats) -> Floats:
     """For each entry the sum of all others along the last axis, without a difference."""
     before, after = np.zeros_like(values), np.zeros_like(values)
     np.cumsum(values[..., :-1], axis=-1, out=before[..., 1:])

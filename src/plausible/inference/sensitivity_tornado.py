@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.sensitivity_functions import EventSensitivity, FamilySensitivity
 from plausible.inference.sensitivity_parameters import Parameter
@@ -21,9 +21,7 @@ __all__ = ["Variation", "tornado", "varied"]
 Variation: TypeAlias = Literal["relative", "absolute", "odds"]
 
 
-def varied(
-    values: NDArray[np.float64], vary: Variation, amount: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def varied(values: Floats, vary: Variation, amount: float) -> tuple[Floats, Floats]:
     """Parameters made smaller and larger, inside [0, 1].
 
     Parameters
@@ -99,7 +97,7 @@ def tornado(
 _COLUMNS = ("value", "low", "high", "at_low", "at_high", "swing", "derivative")
 
 
-def _columns(family: FamilySensitivity, vary: Variation, amount: float) -> dict[str, NDArray[np.float64]]:
+def _columns(family: FamilySensitivity, vary: Variation, amount: float) -> dict[str, Floats]:
     values = family.table.values
     low, high = varied(values, vary, amount)
     at_low, at_high = family.posteriors(low), family.posteriors(high)

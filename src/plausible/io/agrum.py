@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
+from plausible.base.arrays import Floats
 from plausible.io.xml_source import Element
 
 __all__ = ["is_agrum_uai", "is_agrum_xdsl", "last_parent_fastest"]
@@ -38,7 +36,7 @@ def is_agrum_xdsl(root: Element) -> bool:
     return any(genie.attributes.get("app", "").startswith("aGrUM") for genie in blocks)
 
 
-def last_parent_fastest(values: npt.NDArray[np.float64], sizes: Sequence[int]) -> npt.NDArray[np.float64]:
+def last_parent_fastest(values: Floats, sizes: Sequence[int]) -> Floats:
     """The numbers of a table that lists the first parent's state fastest, in the usual order.
 
     Numbers that are no such table are left to the check that all tables go through.

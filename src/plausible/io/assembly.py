@@ -9,8 +9,8 @@ from math import prod
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import Decision, InfluenceDiagram, Utility
@@ -79,7 +79,7 @@ class _Distribution:
 @dataclass(slots=True)
 class _Numbers:
     parents: tuple[str, ...]
-    values: npt.NDArray[np.float64]
+    values: Floats
     place: Place
 
 
@@ -135,9 +135,7 @@ class Assembly:
         self._add_node(name, "utility", place, notes)
         self._utilities[name] = None
 
-    def add_utility_values(
-        self, utility: str, parents: Sequence[str], values: npt.NDArray[np.float64], place: Place
-    ) -> None:
+    def add_utility_values(self, utility: str, parents: Sequence[str], values: Floats, place: Place) -> None:
         """The numbers of a utility in a row, parents in order, the last parent's state changing fastest."""
         if self._utilities[utility] is not None:
             raise place.error(f"The utility {utility!r} has two tables.")
@@ -175,7 +173,7 @@ class Assembly:
             notes = self._variable_notes.get(name, VariableNotes())
             self._variable_notes[name] = replace(notes, properties={**notes.properties, **properties})
 
-    def add_table(self, child: str, parents: Sequence[str], values: npt.NDArray[np.float64], place: Place) -> None:
+    def add_table(self, child: str, parents: Sequence[str], values: Floats, place: Place) -> None:
         """A table: numbers in a row, parents in order, the child's state changing fastest."""
 
         def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:

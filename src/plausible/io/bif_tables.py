@@ -14,8 +14,8 @@ from math import prod
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds.rows import MAX_ROUNDING
 from plausible.io.assembly import Place, count_text
 from plausible.io.scanner import floats, is_numeric, read_numbers, shown, split_items
@@ -58,7 +58,7 @@ class Family:
 class Body:
     """What a body holds: numbers in a row, the child's state changing fastest, and the texts of its properties."""
 
-    values: npt.NDArray[np.float64]
+    values: Floats
     properties: Sequence[str] = ()
 
 
@@ -94,7 +94,7 @@ def read_table(text: str, start: int, end: int, family: Family) -> Body:
 # --- in bulk ---
 
 
-def _rows_in_bulk(body: str, family: Family) -> npt.NDArray[np.float64] | None:
+def _rows_in_bulk(body: str, family: Family) -> Floats | None:
     """The rows of a body that has one for every assignment to the parents; None where anything is irregular."""
     pieces = _ROW.split(body)
     labels, rows = pieces[1::3], pieces[2::3]
@@ -112,7 +112,7 @@ def _rows_in_bulk(body: str, family: Family) -> npt.NDArray[np.float64] | None:
     return ordered.ravel()
 
 
-def _bulk_numbers(rows: list[str], width: int) -> npt.NDArray[np.float64] | None:
+def _bulk_numbers(rows: list[str], width: int) -> Floats | None:
     """Rows of `width` numbers each, separated by single commas throughout, or by blanks throughout."""
     listed = ",".join(rows)
     if not is_numeric(listed):
@@ -141,7 +141,7 @@ def _row_positions(labels: list[str], family: Family) -> list[int] | None:
     return order if len(set(order)) == len(labels) == len(positions) else None
 
 
-def _reordered(values: npt.NDArray[np.float64], family: Family, place: Place) -> npt.NDArray[np.float64]:
+def _reordered(values: Floats, family: Family, place: Place) -> Floats:
     """Numbers of a `table` statement with the child's state changing fastest.
 
     The format's document lists the child first, so that its state changes slowest. Programs that write it last are
@@ -160,7 +160,7 @@ def _reordered(values: npt.NDArray[np.float64], family: Family, place: Place) ->
     return (other if _sums_to_one(other) and not _sums_to_one(documented) else documented).ravel()
 
 
-def _sums_to_one(rows: npt.NDArray[np.float64]) -> bool:
+def _sums_to_one(rows: Floats) -> bool:
     return bool(np.all(np.abs(rows.sum(axis=1) - 1.0) <= MAX_ROUNDING))
 
 
@@ -221,11 +221,9 @@ def _read_one_by_one(text: str, start: int, family: Family) -> Body:
     return Body(_reordered(read_numbers(text, *tables[0].span), family, place), properties)
 
 
-def _rows_one_by_one(
-    text: str, start: int, statements: Sequence[_Statement], family: Family
-) -> npt.NDArray[np.float64]:
-    rows: dict[int, npt.NDArray[np.float64]] = {}
-    default: npt.NDArray[np.float64] | None = None
+def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], family: Family) -> Floats:
+    rows: dict[int, Floats] = {}
+    default: Floats | None = None
     positions = [{state: i for i, state in enumerate(states)} for states in family.parent_states]
     for statement in statements:
         place = Place.at(text, statement.start)
@@ -258,7 +256,7 @@ def _row_position(label: str, family: Family, positions: Sequence[dict[str, int]
     return row
 
 
-def _check_row(values: npt.NDArray[np.float64], family: Family, place: Place) -> None:
+def _check_row(values: Floats, family: Family, place: Place) -> None:
     if values.size != len(family.states):
         raise place.error(
             f"This row of {family.child!r} has {values.size} numbers; it needs {len(family.states)}, one a state."
@@ -271,11 +269,11 @@ def _check_row(values: npt.NDArray[np.float64], family: Family, place: Place) ->
 
 
 def _filled(
-    rows: dict[int, npt.NDArray[np.float64]],
-    default: npt.NDArray[np.float64] | None,
+    rows: dict[int, Floats],
+    default: Floats | None,
     family: Family,
     place: Place,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """All rows in order; those that the file leaves out are the default."""
     num_rows, width = family.num_rows, len(family.states)
     if len(rows) < num_rows:

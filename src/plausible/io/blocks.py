@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
 from plausible.io.scanner import floats, is_numeric, shown
@@ -89,7 +89,7 @@ class Value:
                 after_comma = False
         return found
 
-    def numbers(self, width: int | None = None) -> npt.NDArray[np.float64]:
+    def numbers(self, width: int | None = None) -> Floats:
         """All numbers of a list that may be nested; innermost lists have `width` numbers, or there is only one list."""
         raw = self.raw
         _check_parentheses(raw, self.place)

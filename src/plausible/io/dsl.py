@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, NoisyMax, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.errors import suggestion
@@ -147,7 +147,7 @@ def _add_noisy_max(
     name: str,
     parents: Sequence[str],
     strengths: Value | None,
-    values: npt.NDArray[np.float64],
+    values: Floats,
     place: Place,
 ) -> None:
     def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
@@ -188,7 +188,7 @@ def noisy_max_table(
     variable: Variable,
     parents: tuple[Variable, ...],
     orders: Sequence[Sequence[int]],
-    rows: npt.NDArray[np.float64],
+    rows: Floats,
 ) -> TableCPD:
     """The table of SMILE's noisy-max, whose last state is the one without effect.
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import InfluenceDiagram
@@ -270,7 +270,7 @@ def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -
     return unfilled
 
 
-def _filled(values: npt.NDArray[np.float64], variable: Variable) -> tuple[npt.NDArray[np.float64], bool]:
+def _filled(values: Floats, variable: Variable) -> tuple[Floats, bool]:
     """The numbers of a table with uniform rows in place of those of ones, and whether there were none of these."""
     size = variable.num_states
     if size < 2 or values.size % size:

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.io.contents import Contents, contents
 from plausible.io.formats import Model, table_of
@@ -138,7 +136,7 @@ def _data(cpd: CPD, names: Mapping[str, str]) -> str:
     return _table(table_of(cpd, "NET").values)
 
 
-def _table(values: npt.NDArray[np.float64]) -> str:
+def _table(values: Floats) -> str:
     """The numbers in nested lists; a single one in a list of its own."""
     shape = values.shape or (1,)
     rows = values.reshape(-1, shape[-1]).tolist()

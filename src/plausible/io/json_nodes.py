@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.io.json_values import JSONValue
 from plausible.io.states import from_plain, to_plain
 from plausible.models import VariableNotes
@@ -55,7 +55,7 @@ def _position(value: JSONValue) -> tuple[float, float]:
     return float(coordinates[0]), float(coordinates[1])
 
 
-def read_numbers(value: JSONValue) -> npt.NDArray[np.float64]:
+def read_numbers(value: JSONValue) -> Floats:
     """A list of numbers, without lists inside."""
     if not isinstance(value.value, list) or not set(map(type, value.value)) <= {int, float}:
         for item in value.items():

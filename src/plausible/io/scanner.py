@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
 
@@ -69,7 +69,7 @@ def blank_comments(text: str, pattern: re.Pattern[str], marks: Iterable[str]) ->
     return pattern.sub(blank, text)
 
 
-def numbers(text: str) -> npt.NDArray[np.float64] | None:
+def numbers(text: str) -> Floats | None:
     """The numbers in a text, separated by blanks or commas; None where it holds anything else.
 
     >>> numbers("0.5, 5e-1 1").tolist(), numbers("0.5 nan"), numbers("0.5 1_0")
@@ -83,7 +83,7 @@ def numbers(text: str) -> npt.NDArray[np.float64] | None:
         return None
 
 
-def floats(words: Sequence[str]) -> npt.NDArray[np.float64]:
+def floats(words: Sequence[str]) -> Floats:
     """The words as numbers; tables repeat a few of them over and over, which are then read once."""
     distinct = set(words)
     if 4 * len(distinct) > len(words):
@@ -100,7 +100,7 @@ def is_numeric(text: str) -> bool:
         return False
 
 
-def read_numbers(text: str, start: int, end: int) -> npt.NDArray[np.float64]:
+def read_numbers(text: str, start: int, end: int) -> Floats:
     """The numbers in `text[start:end]`, separated by blanks or commas; an error at the first thing that is none."""
     found = numbers(text[start:end])
     if found is not None:

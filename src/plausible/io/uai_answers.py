@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import FormatError, InvalidArgument, NotRepresentable, UnknownVariable, suggestion
 from plausible.io.formats import Model
 from plausible.io.words import Words
@@ -118,7 +118,7 @@ class UAIResult:
 
     task: str
     log10: float | None = None
-    marginals: Mapping[str, npt.NDArray[np.float64]] | None = None
+    marginals: Mapping[str, Floats] | None = None
     assignment: Mapping[str, State] | None = None
 
     def __post_init__(self) -> None:
@@ -173,7 +173,7 @@ def _logarithm(words: Words) -> float:
     return -math.inf if word.lower() in ("-inf", "-infinity") else float(words.numbers_at(words.position - 1, 1)[0])
 
 
-def _marginals(words: Words, numbering: _Numbering) -> dict[str, npt.NDArray[np.float64]]:
+def _marginals(words: Words, numbering: _Numbering) -> dict[str, Floats]:
     marginals = {}
     for index in range(words.count("the number of variables")):
         name = numbering.name(words, index)

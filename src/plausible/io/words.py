@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
 from plausible.io.scanner import shown
@@ -71,7 +71,7 @@ class Words:
             raise self.error(problem, len(self.words))
         self.position += count
 
-    def numbers_at(self, first: int, count: int) -> npt.NDArray[np.float64]:
+    def numbers_at(self, first: int, count: int) -> Floats:
         """`count` words as finite numbers, from the one with number `first`."""
         return parse_numbers(self.words[first : first + count], lambda number: self.place(first + number))
 
@@ -92,7 +92,7 @@ class Words:
         return self.place(self.position if number is None else number).error(problem)
 
     @cached_property
-    def _layout(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _layout(self) -> tuple[Positions, Positions]:
         """The offsets of all words, and of all lines."""
         codes = np.frombuffer(self.text.encode("ascii"), dtype=np.uint8)
         space = np.concatenate([[True], _IS_SPACE[codes]])
@@ -100,7 +100,7 @@ class Words:
         return starts, np.concatenate([[0], np.flatnonzero(codes == ord("\n")) + 1])
 
 
-def parse_numbers(words: list[str], place_of: Callable[[int], Place]) -> npt.NDArray[np.float64]:
+def parse_numbers(words: list[str], place_of: Callable[[int], Place]) -> Floats:
     """Words as finite numbers; `place_of` finds the word, by its position, that an error is about."""
     try:
         numbers = np.fromiter(map(float, words), dtype=np.float64, count=len(words))

@@ -12,6 +12,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.decisions import InfluenceDiagram
@@ -228,7 +229,7 @@ class _Reader:
 
         return make
 
-    def _orders(self, strengths: Element | None, given: Sequence[Variable]) -> list[npt.NDArray[np.intp]]:
+    def _orders(self, strengths: Element | None, given: Sequence[Variable]) -> list[Positions]:
         """For each parent the positions of its states, from the strongest to the weakest."""
         sizes = [parent.num_states for parent in given]
         if strengths is None:
@@ -250,8 +251,8 @@ class _Reader:
         self,
         variable: Variable,
         given: tuple[Variable, ...],
-        rows: npt.NDArray[np.float64],
-        orders: Sequence[npt.NDArray[np.intp]],
+        rows: Floats,
+        orders: Sequence[Positions],
     ) -> CPD:
         """The noisy-max with these rows, in each the strongest effect first; as a table, if it is not of our making."""
         *blocks, leak = np.split(rows, np.cumsum([parent.num_states for parent in given]))

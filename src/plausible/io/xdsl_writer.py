@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr
 from plausible.io.contents import Contents, discrete_contents
 from plausible.io.formats import Model, table_of
@@ -77,7 +77,7 @@ class _Gate:
 
     kind: str
     orders: tuple[tuple[int, ...], ...]
-    rows: npt.NDArray[np.float64]
+    rows: Floats
 
 
 def _gate(cpd: CPD) -> _Gate | None:
@@ -168,5 +168,5 @@ def _definition_lines(cpd: CPD, identifiers: list[str], noisy: Mapping[str, _Gat
         yield f"      <probabilities>{_numbers(values)}</probabilities>"
 
 
-def _numbers(values: npt.NDArray[np.float64]) -> str:
+def _numbers(values: Floats) -> str:
     return " ".join(map(repr, values.ravel().tolist()))

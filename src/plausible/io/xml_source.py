@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-import numpy as np
-import numpy.typing as npt
-
+from plausible.base.arrays import Floats
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
 from plausible.io.scanner import shown
@@ -120,7 +118,7 @@ class Element:
         for stray in self.words()[:1]:
             raise self.place_of(stray).error(f"{shown(stray)} is not expected in <{self.tag}>.")
 
-    def numbers(self) -> npt.NDArray[np.float64]:
+    def numbers(self) -> Floats:
         """The text as finite numbers."""
         self.check_children(())
         words = self.words()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel
 
 __all__ = ["FOUND", "GAVE_UP", "NONE", "find_possible"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FOUND, NONE, GAVE_UP = 1, 0, -1
 

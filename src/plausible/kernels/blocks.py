@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel
 from plausible.kernels.vectors import scaled, shifted
 from plausible.kernels.views import add, fill, multiply
@@ -30,8 +31,6 @@ __all__ = [
     "view_of",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 Records = NDArray[Any]
 

@@ -7,14 +7,12 @@ when it goes; its `lower` ones are the earlier states of which it is a later nei
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
 __all__ = ["censor", "passed_back", "solve_censored"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _LARGE = 1e100
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockLinks", "ChainArrays"]
+from plausible.base.arrays import Codes, Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["BlockLinks", "ChainArrays"]
 
 
 class BlockLinks(NamedTuple):
@@ -60,7 +59,7 @@ class ChainArrays(NamedTuple):
     sums: Floats
     squares: Floats
     watched: Ints
-    draws: NDArray[np.int32]
+    draws: Codes
     accepted: Ints
 
     @classmethod

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BaseArrays", "ClusterArrays", "MoveArrays", "RowArrays"]
+from plausible.base.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["BaseArrays", "ClusterArrays", "MoveArrays", "RowArrays"]
 
 
 class RowArrays(NamedTuple):

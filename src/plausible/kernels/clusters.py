@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, RowArrays
 from plausible.kernels.jit import kernel
 
 __all__ = ["add_row", "clear_slot", "fill_slots", "log_predictive", "log_predictives"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Products below this are turned into logarithms before they lose digits.
 _TINY = 1e-200

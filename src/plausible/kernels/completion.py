@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.kernels.jit import kernel
 
 __all__ = ["FamilyArrays", "gibbs_cells"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class FamilyArrays(NamedTuple):
@@ -44,7 +41,7 @@ class FamilyArrays(NamedTuple):
 
 
 @kernel
-def _place(families: FamilyArrays, family: int, codes: NDArray[np.int32]) -> int:
+def _place(families: FamilyArrays, family: int, codes: Codes) -> int:
     """Where the entry of a complete row is in the table of a family."""
     place = 0
     for axis in range(families.axis_starts[family], families.axis_starts[family + 1]):
@@ -58,8 +55,8 @@ def _weigh(
     tables: Floats,
     totals: Floats,
     step: float,
-    codes: NDArray[np.int32],
-    is_set: NDArray[np.bool_],
+    codes: Codes,
+    is_set: Flags,
     v: int,
     weights: Floats,
 ) -> float:
@@ -93,8 +90,8 @@ def _move(
     tables: Floats,
     totals: Floats,
     step: float,
-    codes: NDArray[np.int32],
-    is_set: NDArray[np.bool_],
+    codes: Codes,
+    is_set: Flags,
     v: int,
 ) -> None:
     """Add `step` to the entries of a complete row in the families of a variable."""
@@ -112,8 +109,8 @@ def gibbs_cells(
     tables: Floats,
     totals: Floats,
     step: float,
-    codes: NDArray[np.int32],
-    is_set: NDArray[np.bool_],
+    codes: Codes,
+    is_set: Flags,
     cells: Ints,
     levels: Floats,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 
 __all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_extensions", "weigh_rows"]
@@ -15,8 +16,6 @@ __all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_extensions"
 Bits = NDArray[np.uint64]
 Codes = NDArray[Any]
 Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Sets are gone through in pieces of so many words, so that those at work stay in the fastest cache.
 _PIECE = 256
@@ -83,9 +82,7 @@ def count_by_sets(bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, counts: Cou
 
 
 @kernel
-def count_extensions(
-    bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, candidates: Ints, counts: NDArray[np.int64]
-) -> None:
+def count_extensions(bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, candidates: Ints, counts: Ints) -> None:
     """How many rows are in each joint state of some variables and in each of the candidate sets: a line for each."""
     num_words, num_cells = rows.size, counts.shape[1]
     width = max(8, min(_PIECE, _ROOM // num_cells))
@@ -117,7 +114,7 @@ def _find_cells(codes: Codes, columns: Ints, strides: Ints, start: int, end: int
 
 
 @kernel
-def count_rows(codes: Codes, columns: Ints, strides: Ints, rows: NDArray[np.bool_], counts: Counts) -> None:
+def count_rows(codes: Codes, columns: Ints, strides: Ints, rows: Flags, counts: Counts) -> None:
     """How many rows are in each cell; only those marked count, or all if there is no mark for any."""
     cells, num_rows, is_marked = np.empty(_BLOCK, dtype=np.int64), codes.shape[1], rows.size > 0
     for start in range(0, num_rows, _BLOCK):
@@ -199,7 +196,7 @@ def _pieces_of_rows(codes: Codes, columns: Ints, strides: Ints) -> Iterator[tupl
 
 
 @twin_of(count_rows)
-def _count_rows(codes: Codes, columns: Ints, strides: Ints, rows: NDArray[np.bool_], counts: Counts) -> None:
+def _count_rows(codes: Codes, columns: Ints, strides: Ints, rows: Flags, counts: Counts) -> None:
     for part, cells in _pieces_of_rows(codes, columns, strides):
         counts += np.bincount(cells[rows[part]] if rows.size else cells, minlength=counts.size)
 

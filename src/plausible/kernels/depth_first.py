@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.rounding import ROUNDING
 
 __all__ = ["BoundingTables", "Path", "depth_first"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class BoundingTables(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.blocks import SUM, Buffers, Layout, combine, make_block, next_block, seek, sort_operands, view_of
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.upward import collect, log_total, observe
@@ -22,8 +23,6 @@ __all__ = [
     "read_marginals",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 
 

@@ -7,8 +7,8 @@ Loops take the arrays out of their tuples first: inside, that would cost more th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.kernels.heaps import Heap, make_heap, pop, reorder, ties_from
 from plausible.kernels.heuristics import (
     MIN_FILL,
@@ -25,7 +25,6 @@ from plausible.kernels.neighbors import Lists, grown, items_of, mark_alive, neig
 
 __all__ = ["MIN_FILL", "MIN_NEIGHBORS", "MIN_WEIGHT", "WEIGHTED_MIN_FILL", "eliminate", "greedy_order"]
 
-Ints = NDArray[np.int64]
 
 # How many list items could be looked at while the heap moves a variable by one level.
 _LEVEL_WORK = 7

@@ -8,17 +8,14 @@ of probabilities and a sum of values, and a message is Σ p and Σ p e / Σ p.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.blocks import Buffers, Layout, make_block, next_block, seek, sort_operands, view_of
 from plausible.kernels.jit import kernel
 from plausible.kernels.vectors import multiply_by, quotients
 from plausible.kernels.views import accumulate, add
 
 __all__ = ["expect"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda layout, buffers, *_: 150 * buffers.live.size)

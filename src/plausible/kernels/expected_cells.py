@@ -8,15 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.kernels.jit import kernel
 
 __all__ = ["sum_pairs", "weigh_parts"]
-
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda parts, *_: 20 * parts.chances.size)

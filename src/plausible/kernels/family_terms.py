@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 
 __all__ = ["sum_family_terms"]
 
-Floats = NDArray[np.float64]
-
 
 @kernel
-def sum_family_terms(counts: NDArray[np.int64], cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:
+def sum_family_terms(counts: Ints, cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:
     """For each family the terms of its cells, less the terms of its rows; axes of `counts`: family, row, cell."""
     num_families, num_rows, num_cells = counts.shape
     for family in range(num_families):
@@ -29,5 +25,5 @@ def sum_family_terms(counts: NDArray[np.int64], cell_terms: Floats, row_terms: F
 
 
 @twin_of(sum_family_terms)
-def _sum_family_terms(counts: NDArray[np.int64], cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:
+def _sum_family_terms(counts: Ints, cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:
     sums[:] = cell_terms[counts].sum(axis=(1, 2)) - row_terms[counts.sum(axis=2)].sum(axis=1)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.groups import grouped, products
 from plausible.kernels.jit import kernel
 
 __all__ = ["join_cliques"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda order, cliques, *_: 10 * cliques.size)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
 from plausible.kernels.jit import kernel
 from plausible.kernels.splitmix import STEP, hashed_uniform
 
 __all__ = ["accept_in_turn", "gibbs_sweeps", "metropolis_sweeps", "uniform"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 #: Products below this may have lost digits; they are formed again from logarithms.

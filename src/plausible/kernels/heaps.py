@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.heuristics import State, cost_of
 from plausible.kernels.jit import kernel
 
 __all__ = ["Heap", "make_heap", "pop", "reorder", "ties_from"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Heap(NamedTuple):

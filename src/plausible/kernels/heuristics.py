@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.neighbors import Lists, items_of
 
@@ -27,8 +27,6 @@ __all__ = [
     "open_state",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MIN_NEIGHBORS, MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT = range(4)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.kernels.groups import grouped
 from plausible.kernels.jit import kernel
 
 __all__ = ["axis_orders", "homes_of", "smallest_holders"]
-
-Ints = NDArray[np.int64]
 
 
 @kernel

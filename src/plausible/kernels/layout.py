@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.kernels.groups import holders_of, products
 from plausible.kernels.homes import axis_orders, homes_of, smallest_holders
 from plausible.kernels.jit import kernel
@@ -23,7 +24,6 @@ from plausible.kernels.records import record_dtype
 
 __all__ = ["BLOCK", "CLIQUE", "WIDE_BLOCK", "Extent", "lay_out"]
 
-Ints = NDArray[np.int64]
 Records = NDArray[Any]
 
 #: The most entries of a block: such that it stays in the cache nearest to the processor, and for the interpreter, which

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.rounding import ROUNDING
 
@@ -30,8 +31,6 @@ __all__ = [
     "wander",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: What `climb` returns: all flips made, no flip that improves, no flip that is allowed, patience over.
 RUNNING, MAXIMUM, STUCK, IDLE = 0, 1, 2, 3

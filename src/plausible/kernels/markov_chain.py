@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
 __all__ = ["walk"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda starts, targets, weights, levels, paths: 8 * levels.size)

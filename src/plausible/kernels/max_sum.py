@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
 __all__ = ["SumLayout", "ascend", "shift_all"]
 
 #: Rounding must not make an ascent go round in circles; those that end take a few sweeps.
 _MOST_SWEEPS = 200
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class SumLayout(NamedTuple):

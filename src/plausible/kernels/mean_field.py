@@ -13,14 +13,11 @@ the number of states of the first, others have zero; for it the places of its fi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel
 
 __all__ = ["expected_log", "gather", "lay_out_places", "update_singles"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda *arguments: 2 * arguments[-1].size)

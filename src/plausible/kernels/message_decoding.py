@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.messages import MessageGraph, Messages, Workspace, send
 
@@ -12,9 +12,6 @@ __all__ = ["decode", "improve"]
 
 #: An ascent that rounding sends round in circles ends here; others take a few sweeps.
 _MOST_SWEEPS = 50
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda graph, *_: 30 * graph.edges.size)

@@ -6,15 +6,10 @@ v are `owners[owner_starts[v]:owner_starts[v + 1]]`.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
 __all__ = ["acyclic", "find_hosts", "merge_tables", "walk"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 # --- factors within others ---

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.records import record_dtype
 
@@ -27,8 +28,6 @@ __all__ = [
     "sweep",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Records = NDArray[Any]
 
 #: The change that is returned where the messages leave some variable no state.

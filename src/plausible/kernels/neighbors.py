@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.kernels.groups import holders_of
 from plausible.kernels.jit import kernel
 
 __all__ = ["Lists", "grown", "items_of", "mark_alive", "neighbors", "unmarked", "with_room"]
-
-Ints = NDArray[np.int64]
 
 
 class Lists(NamedTuple):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.records import record_dtype
 
 __all__ = ["OPERAND", "Shelf", "make_shelf", "put_factors", "put_findings", "put_messages", "put_results"]
 
-Ints = NDArray[np.int64]
 Records = NDArray[Any]
 
 _OPERAND_FIELDS = [

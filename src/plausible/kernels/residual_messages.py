@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.messages import CONTRADICTION, MessageGraph, Messages, Rule, Workspace, pull, push
 
 __all__ = ["chase"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda graph, *_: 60 * graph.edges.size + 4 * graph.tables.size)

@@ -9,15 +9,13 @@ form few groups, however many rows there are.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Ints
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.row_plan import RowPlan
 
 __all__ = ["group_rows", "is_cut"]
 
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 

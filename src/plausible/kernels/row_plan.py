@@ -11,16 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.blocks import Layout
 from plausible.kernels.jit import kernel
 
 __all__ = ["RowPlan", "plan_rows"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Cliques are taken apart where a row is expected to leave at least so many entries of them.
 _LARGE = 64.0

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.row_groups import is_cut
 from plausible.kernels.row_plan import RowPlan
@@ -20,9 +21,6 @@ from plausible.kernels.vectors import largest_of, total_of
 
 __all__ = ["RowRun", "collect_rows", "distribute_rows", "read_rows"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 
 # Products below this are looked at: they may have lost what is left of them, which is less than this.

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 from plausible.kernels.splitmix import STEP, hashed_uniform
 
 __all__ = ["BLOCK", "Lookups", "draw_block", "sum_samples"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Columns = NDArray[np.int32]
 
 #: Samples drawn at a time.

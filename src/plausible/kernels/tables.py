@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.blocks import Buffers, Layout, make_block, next_block, seek, sort_operands
 from plausible.kernels.jit import kernel
 from plausible.kernels.upward import SAFE_LOG
 from plausible.kernels.vectors import total_of
 
 __all__ = ["best_states", "draw", "load"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel(steps=lambda layout, buffers, tables, floors: 100 * buffers.live.size)

@@ -8,8 +8,8 @@ logarithms.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.blocks import (
     LOG_SUM,
     SUM,
@@ -46,8 +46,6 @@ __all__ = [
     "send_blocks",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Products of numbers whose logarithms add up to no more than this, up or down, neither overflow nor vanish.
 SAFE_LOG = 690.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.kernels.jit import kernel, reordering_kernel, twin_of
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "subtract",
     "total_of",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @reordering_kernel

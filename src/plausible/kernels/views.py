@@ -8,8 +8,8 @@ from using wide instructions.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, reordering_kernel, twin_of
 
 __all__ = [
@@ -22,9 +22,6 @@ __all__ = [
     "multiply",
     "unsigned",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel

@@ -1,5 +1,5 @@
 """Learning from data: `learn.parameters`, `learn.structure`, and the scores, priors and tests that they use."""
 
-from plausible.lazy_names import lazy_names
+from plausible.base.lazy_names import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

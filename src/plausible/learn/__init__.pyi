@@ -1,4 +1,4 @@
-# Which file has which name of this room: see plausible.lazy_names.
+# Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.learn.bayesian.case_sites import CaseSites as CaseSites
 from plausible.learn.bayesian.completion_problem import CompletionProblem as CompletionProblem
 from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationFit as ExpectationPropagationFit

@@ -10,10 +10,10 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from plausible.base.ranking import ranked
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.structures.exact.result import tolerance
-from plausible.variables.ranking import ranked
 
 __all__ = ["EMState", "EMStep", "EMStops", "best_first", "best_run", "run", "sources_of_chance"]
 

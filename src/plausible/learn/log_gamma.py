@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from plausible.base.arrays import Floats
 
 __all__ = ["log_rising", "stirling_rest"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: From here on Stirling's series with the terms below is exact up to rounding.
 _LARGE = 10.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, InvalidArgument
@@ -116,7 +117,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         evidence: EvidenceLike | None = None,
         *,
         budget: Budget | None = None,
-    ) -> npt.NDArray[np.float64]:
+    ) -> Floats:
         """Compute ∂² log P(e) / ∂θ_i ∂θ_j for some table entries, all others fixed; one calibration per entry.
 
         Parameters
@@ -148,7 +149,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         others: OtherEntries = "fixed",
         *,
         budget: Budget | None = None,
-    ) -> dict[str, npt.NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Compute dℓ/dθ for every table entry θ, where ℓ = Σ log P(row) over rows that may have missing cells.
 
         Σ_m P(x, u | o[m]) / θ_{x|u}, all families from one calibration for each different row (Binder et al. 1997;
@@ -181,11 +182,11 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
 
     def _row_slopes(
         self,
-        tables: Mapping[str, npt.NDArray[np.float64]],
+        tables: Mapping[str, Floats],
         frame: Any,
         weights: npt.ArrayLike | None,
         budget: Budget | None,
-    ) -> dict[str, npt.NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Expected counts divided by the entries, under which there are floors; see `inference.sensitivity`."""
         engine = self.compile(budget=budget)
         if all(table.min() >= FLOOR for table in tables.values()):
@@ -215,7 +216,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
             slopes = {name: array + counted[row] * relative[name] for name, array in slopes.items()}
         return slopes
 
-    def _with_floors(self, tables: Mapping[str, npt.NDArray[np.float64]]) -> Self:
+    def _with_floors(self, tables: Mapping[str, Floats]) -> Self:
         """The network with tables that have no zeros; rows sum to one as before, up to rounding."""
         cpds = (
             TableCPD(cpd.variable, np.maximum(tables[name], FLOOR), cpd.parents) if name in tables else cpd

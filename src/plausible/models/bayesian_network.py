@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plausible.base.display import html_page
+from plausible.base.hints import NETWORK_HINTS, Hinted
+from plausible.base.method_names import own_methods
 from plausible.cpds import CPD, TableCPD
-from plausible.display import html_page
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
-from plausible.hints import NETWORK_HINTS, Hinted
-from plausible.method_names import own_methods
 from plausible.models.analyses import NetworkAnalyses
 from plausible.models.by_name import ByName
 from plausible.models.continuous_questions import ContinuousQuestions

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import InvalidModel
 from plausible.graphs.comparison import StructureComparison, compare_structure
 from plausible.models.alignment import with_states_of

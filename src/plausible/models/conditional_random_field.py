@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_repr
+from plausible.base.frozen import Frozen
 from plausible.data import encode_columns
-from plausible.display import html_of_repr
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
@@ -17,7 +18,6 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -135,7 +135,7 @@ class ConditionalRandomField(Frozen):
         network = self.given({name: findings.pop(name) for name in self._inputs if name in findings})
         return network, findings
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """log P(y | x) of each complete row of a data frame; Z(x) is computed once for each different x."""
         columns = encode_columns(frame, self.variables)
         measures = self._network.log_measures(columns)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from plausible.base.display import TextTable, html_page, num_shown
 from plausible.cpds.display import states_text
-from plausible.display import TextTable, html_page, num_shown
 from plausible.factors import Factor
 from plausible.variables import Variable
 

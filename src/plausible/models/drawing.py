@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.seeds import Seed
 from plausible.data import decode
 from plausible.factors import Factor
-from plausible.graphs.seeds import Seed
 from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine, reseeded
 from plausible.inference.engines import check_mentioned
 from plausible.inference.info import QueryInfo

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Codes, Floats
+from plausible.base.display import html_page
+from plausible.base.seeds import Seed, generator_of
 from plausible.data import decode, encode_evidence
-from plausible.display import html_page
 from plausible.errors import (
     ImpossibleEvidence,
     InvalidArgument,
@@ -25,7 +27,6 @@ from plausible.errors import (
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.factors.marginals import Marginals
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.plan import Plan, plan_factors, plan_of
@@ -190,7 +191,7 @@ class ExactEngine:
         index = frame.index if isinstance(frame, pd.DataFrame) else None
         return pd.Series([states[i] for i in probabilities.argmax(axis=1)], index=index, name=target)
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """Compute log P(row) for each row of evidence, with missing cells summed out; -inf for impossible rows."""
         rows = encode_evidence(frame, self.variables, self.place)
         return self.sums.answer_rows(rows).log_totals - self.log_normalizer
@@ -201,7 +202,7 @@ class ExactEngine:
         weights: npt.ArrayLike | None = None,
         *,
         families: str | Iterable[str] | None = None,
-    ) -> dict[str, npt.NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Σ over rows of P(child, parents | row): for each family an array with axes (parents..., child).
 
         Parameters
@@ -256,7 +257,7 @@ class ExactEngine:
             budget=self.sums.budget,
         )
 
-    def _refuse_impossible(self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64]) -> None:
+    def _refuse_impossible(self, rows: Codes, log_totals: Floats) -> None:
         """A row that can't happen is an error with its number, and the cells that contradict each other."""
         impossible = np.isneginf(log_totals)
         if impossible.any():
@@ -276,7 +277,7 @@ class ExactEngine:
             return self.families
         return named_families(read_targets(names, self.variables, self.place), self.families)
 
-    def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
+    def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> Floats:
         read_one_target(target, self.variables, self.place)
         rows = encode_evidence(frame, self.variables, self.place)
         rows[:, list(self.variables).index(target)] = -1
@@ -345,7 +346,7 @@ def impossible_row(row: int, contradiction: ImpossibleEvidence | None) -> Imposs
     )
 
 
-def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> npt.NDArray[np.float64]:
+def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> Floats:
     """How often each row counts: numbers that are not negative, one each where none are given."""
     if weights is None:
         return np.ones(num_rows)

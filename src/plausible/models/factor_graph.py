@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from plausible.display import html_page
+from plausible.base.display import html_page
+from plausible.base.frozen import Frozen
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
@@ -14,7 +15,6 @@ from plausible.models.display import factors_table, title_of
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Variable
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
+from plausible.base.display import html_page
+from plausible.base.seeds import Seed
 from plausible.cpds import CPD
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.display import html_page
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, check_size
 from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.factors.marginals import Marginals
-from plausible.graphs.seeds import Seed
 from plausible.inference.budget import Budget
 from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
@@ -211,7 +212,7 @@ class HybridEngine:
         answers = self._answers(self._rows(frame).without(target), target=target)
         return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=_index(frame))
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """log of the probability of each row's states times the density of its numbers, missing cells integrated out.
 
         -inf for a row that can't happen, +inf where a number is certain given the rest.
@@ -224,7 +225,7 @@ class HybridEngine:
         weights: npt.ArrayLike | None = None,
         *,
         families: str | Iterable[str] | None = None,
-    ) -> dict[str, npt.NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Σ over rows of P(child, parents | row), for each family of discrete variables: axes (parents..., child).
 
         Parameters
@@ -310,9 +311,7 @@ class HybridEngine:
         with np.errstate(divide="ignore"):
             return EvidenceWeight(scope, np.log(table), np.zeros(table.shape, dtype=np.int64))
 
-    def _refuse_hidden(
-        self, cpd: CPD, rows: EvidenceColumns, hidden: npt.NDArray[np.bool_], asked: Iterable[str]
-    ) -> None:
+    def _refuse_hidden(self, cpd: CPD, rows: EvidenceColumns, hidden: Flags, asked: Iterable[str]) -> None:
         """Refuse rows in which a discrete variable matters and a number that it depends on is missing."""
         name = cpd.variable.name
         matters = np.full(rows.num_rows, name in ancestors_of(self.cpds, asked))

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data import decode
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.gaussian_mixture import GaussianMixture
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.gaussian import Regression

@@ -7,11 +7,11 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from plausible.base.plain_values import shown
 from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence, InvalidModel
 from plausible.inference.contradiction import impossible_evidence
 from plausible.models.network_parts import NetworkParts
-from plausible.plain_values import shown
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 

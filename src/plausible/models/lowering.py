@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.errors import NotSupported
 from plausible.factors import Factor
@@ -116,7 +116,7 @@ class _Lowering:
         self.taken, self.known, self.observed, self.tables_up_to = taken, known, observed, tables_up_to
         self.factors: list[Factor] = []
         self.log_scale = 0.0
-        self.weights: dict[str, tuple[Variable, npt.NDArray[np.float64]]] = {}  # logarithms, for each state
+        self.weights: dict[str, tuple[Variable, Floats]] = {}  # logarithms, for each state
         self.waiting: list[tuple[CPD, Causes]] = []
 
     def add(self, cpd: CPD) -> None:

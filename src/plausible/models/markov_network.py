@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_page
+from plausible.base.frozen import Frozen
+from plausible.base.hints import MARKOV_HINTS, Hinted
+from plausible.base.method_names import own_methods
 from plausible.cpds import CPD
 from plausible.data import encode_columns
-from plausible.display import html_page
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted
 from plausible.factors import Factor, product
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
-from plausible.hints import MARKOV_HINTS, Hinted
 from plausible.inference.elimination import absorb, sum_product
-from plausible.method_names import own_methods
 from plausible.models.by_name import ByName
 from plausible.models.display import factors_table, title_of
 from plausible.models.markov_questions import MarkovQuestions
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
 from plausible.variables import Evidence, EvidenceLike, State, Variable
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -135,7 +136,7 @@ class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
         self._complete(assignment)
         return math.prod(factor[assignment] for factor in self._factors)
 
-    def log_measures(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    def log_measures(self, columns: Mapping[str, npt.NDArray[Any]]) -> Floats:
         """Σ ln φ_i of each row, -inf where a factor is zero; `columns` hold the positions of states."""
         num_rows = len(next(iter(columns.values()))) if columns else 0
         total = np.zeros(num_rows)
@@ -151,7 +152,7 @@ class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
         if missing := [name for name in self._variables if name not in hard]:
             raise InvalidEvidence(f"The assignment gives no state to {missing[0]!r}; it must be complete.")
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """log P(row) of each complete row of a data frame: one look-up in each factor, and log Z once."""
         return self.log_measures(encode_columns(frame, self._variables)) - self.log_partition()
 

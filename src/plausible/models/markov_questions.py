@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.seeds import Seed
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.factors.marginals import Marginals
-from plausible.graphs.seeds import Seed
 from plausible.inference.approximate_counts import ExpectedCounts
 from plausible.inference.approximate_map import approximate_map, check_map_engine
 from plausible.inference.budget import Budget, advising, read_budget

@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TypedDict
 
+from plausible.base.options import check_seconds
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor
@@ -18,7 +19,6 @@ from plausible.inference.k_best import best_assignments
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer
-from plausible.inference.options import check_seconds
 from plausible.models.lowering import Lowered, lower
 from plausible.variables import Assignment, Evidence, Variable
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
+from plausible.base.frozen import Frozen
 from plausible.cpds import CPD
 from plausible.errors import InvalidModel
 from plausible.graphs import DAG
 from plausible.models.relevance import requisite
 from plausible.variables import Evidence, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["NetworkParts"]
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
@@ -105,7 +106,7 @@ def boltzmann_machine(graph: GraphLike, weights: EdgeNumbers, biases: NodeNumber
 def metric_network(
     graph: GraphLike,
     labels: Sequence[State],
-    node_energies: Mapping[str, Sequence[float] | npt.NDArray[np.float64]],
+    node_energies: Mapping[str, Sequence[float] | Floats],
     metric: Callable[[State, State], float] | npt.ArrayLike | None = None,
     *,
     weight: EdgeNumbers = 1.0,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.data import encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
@@ -254,7 +255,7 @@ class NetworkQuestions(TreeQuestions):
 
     # --- rows and structure ---
 
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """Compute log P(row) for each complete row of a data frame.
 
         The data frame must have exactly one column for each variable. For rows with missing cells use

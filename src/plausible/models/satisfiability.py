@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags
+from plausible.base.display import html_of_print
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import TableCPD
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownVariable
 from plausible.factors.alignment import check_size
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Assignment, Variable
@@ -167,7 +167,7 @@ class CNF:
                 truth[name] = not truth[name]
         return None
 
-    def _truth(self, max_assignments: int) -> npt.NDArray[np.bool_]:
+    def _truth(self, max_assignments: int) -> Flags:
         """The truth value of each assignment, by the number that its bits make, the first variable's bit highest."""
         size = len(self._variables)
         if 2**size > max_assignments:
@@ -252,7 +252,7 @@ def _literals(clause: Iterable[Literal | str]) -> Iterable[Literal | str]:
     return clause
 
 
-def _disjunction(clause: Iterable[Literal], names: Sequence[str]) -> npt.NDArray[np.bool_]:
+def _disjunction(clause: Iterable[Literal], names: Sequence[str]) -> Flags:
     """The truth table of a clause, with an axis (false, true) for each of `names`."""
     truth = np.zeros((2,) * len(names), dtype=bool)
     for literal in clause:
@@ -266,6 +266,6 @@ def _clause_cpd(node: Variable, clause: tuple[Literal, ...], coins: Mapping[str,
     return _function_cpd(node, parents, _disjunction(clause, [parent.name for parent in parents]))
 
 
-def _function_cpd(node: Variable, parents: tuple[Variable, ...], truth: npt.NDArray[np.bool_]) -> TableCPD:
+def _function_cpd(node: Variable, parents: tuple[Variable, ...], truth: Flags) -> TableCPD:
     """The table of a deterministic node that is true where `truth` says so."""
     return TableCPD(node, np.stack([~truth, truth], axis=-1).astype(np.float64), parents)

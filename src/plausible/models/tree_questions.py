@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.factors.marginals import Marginals
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import APPROXIMATE, LESS_MEMORY, Budget, advising, read_budget
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, chosen
 from plausible.inference.compiled import compile_factors

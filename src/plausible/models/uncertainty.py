@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.graphs import DAG
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HasPosterior", "ParameterUncertainty", "with_error_bars"]
 
-Slopes: TypeAlias = Mapping[str, NDArray[np.float64]]
+Slopes: TypeAlias = Mapping[str, Floats]
 
 
 @runtime_checkable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from plausible.display import TextTable, format_number, html_of
+from plausible.base.display import TextTable, format_number, html_of
+from plausible.base.frozen import Frozen
 from plausible.errors import UnknownVariable
-from plausible.variables.frozen import Frozen
 from plausible.variables.variable import State
 
 __all__ = ["Assignment"]

@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.plain_values import plain, shown
 from plausible.errors import InvalidEvidence, UnknownVariable, shortened
-from plausible.plain_values import plain, shown
 from plausible.variables.variable import State, Variable, is_missing
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "findings_of", "jeffrey", "likelihood"]
 
-Weights: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, float]
+Weights: TypeAlias = Sequence[float] | Floats | Mapping[State, float]
 #: What public functions accept: a name for each finding, and a state, states, a number, `likelihood` or `jeffrey`.
 #: A row of a pandas frame, which is a series indexed by names, will do as well; see `findings_of`.
 EvidenceLike: TypeAlias = "Mapping[str, Any] | pd.Series[Any]"
@@ -47,7 +47,7 @@ class Likelihood:
         object.__setattr__(self, "weights", numbers)
         object.__setattr__(self, "states", states)
 
-    def vector(self, variable: Variable) -> npt.NDArray[np.float64]:
+    def vector(self, variable: Variable) -> Floats:
         """The weights in state order, checked."""
         return _vector("likelihood", variable, self.states, self.weights)
 
@@ -70,7 +70,7 @@ class Jeffrey:
         object.__setattr__(self, "probabilities", numbers)
         object.__setattr__(self, "states", states)
 
-    def vector(self, variable: Variable) -> npt.NDArray[np.float64]:
+    def vector(self, variable: Variable) -> Floats:
         """The probabilities in state order, checked."""
         vector = _vector("jeffrey", variable, self.states, self.probabilities)
         if abs(vector.sum() - 1) > 1e-9:
@@ -119,8 +119,8 @@ class Evidence:
     """
 
     hard: Mapping[str, int]
-    soft: Mapping[str, npt.NDArray[np.float64]]
-    jeffrey: Mapping[str, npt.NDArray[np.float64]]
+    soft: Mapping[str, Floats]
+    jeffrey: Mapping[str, Floats]
     values: Mapping[str, float]
 
     @classmethod
@@ -213,7 +213,7 @@ def _evidence(*kinds: dict[str, Any]) -> Evidence:
     return Evidence(*(MappingProxyType(kind) for kind in kinds))
 
 
-def _equal(left: Mapping[str, npt.NDArray[np.float64]], right: Mapping[str, npt.NDArray[np.float64]]) -> bool:
+def _equal(left: Mapping[str, Floats], right: Mapping[str, Floats]) -> bool:
     return left.keys() == right.keys() and all(np.array_equal(vector, right[name]) for name, vector in left.items())
 
 
@@ -236,7 +236,7 @@ def _state(variable: Variable, finding: Any) -> int:
     raise variable.unknown_state(finding)
 
 
-def _one_of(variable: Variable, states: Iterable[State]) -> npt.NDArray[np.float64]:
+def _one_of(variable: Variable, states: Iterable[State]) -> Floats:
     listed: list[Any] = list(states)
     if len(listed) == variable.num_states and all(_is_strange_number(variable, state) for state in listed):
         numbers = [float(number) for number in listed]
@@ -279,9 +279,7 @@ def _split(kind: str, weights: Weights) -> tuple[tuple[State, ...] | None, tuple
     return tuple(map(plain, weights)) if keyed else None, tuple(vector.tolist())
 
 
-def _vector(
-    kind: str, variable: Variable, states: tuple[State, ...] | None, numbers: tuple[float, ...]
-) -> npt.NDArray[np.float64]:
+def _vector(kind: str, variable: Variable, states: tuple[State, ...] | None, numbers: tuple[float, ...]) -> Floats:
     """The numbers in the order of the variable's states: finite, non-negative, not all zero."""
     if variable.is_continuous:
         raise InvalidEvidence(f"{variable.name!r} is continuous: expected a number, not {kind} evidence.")
@@ -308,6 +306,6 @@ def _shown(states: tuple[State, ...] | None, numbers: tuple[float, ...]) -> str:
     return repr(list(numbers)) if states is None else repr(dict(zip(states, numbers, strict=True)))
 
 
-def _read_only(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _read_only(vector: Floats) -> Floats:
     vector.setflags(write=False)
     return vector

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TypeAlias
 
-from plausible.display import html_of_repr
+from plausible.base.display import html_of_repr
+from plausible.base.plain_values import plain, shown
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, suggestion
-from plausible.plain_values import plain, shown
 
 __all__ = ["State", "Variable", "is_missing"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print
 from plausible.causal.adjustment.problem import AdjustableGraph, Criterion, read_problem
 from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.arguments import read_nodes, refuse_overlap
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes

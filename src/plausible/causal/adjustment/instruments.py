@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print
 from plausible.causal.adjustment.problem import AdjustmentProblem, read_allowed, read_problem
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG

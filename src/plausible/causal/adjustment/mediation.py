@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print
 from plausible.causal.adjustment.problem import read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print
 from plausible.causal.calculus.formula import formula
 from plausible.causal.calculus.laws import ProbabilityStep
 from plausible.causal.calculus.quantity import Quantity, value_text
 from plausible.causal.calculus.rules import RuleStep
-from plausible.display import html_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["Derivation"]

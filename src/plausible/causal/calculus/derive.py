@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print
 from plausible.causal.calculus.derivation import Derivation
 from plausible.causal.calculus.laws import ProbabilityStep
 from plausible.causal.calculus.moves import Masks, Move
@@ -12,7 +13,6 @@ from plausible.causal.calculus.rules import RuleStep, rule_1, rule_2, rule_3
 from plausible.causal.calculus.search import Search, SearchLimits, search
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.queries.arguments import read_causal, read_nodes
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.calculus.quantity import Quantity, sum_sign, value_text, written
-from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print
 from plausible.causal.queries.arguments import refuse_overlap
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from plausible.base.display import html_of_print
 from plausible.causal.calculus.quantity import Quantity
 from plausible.causal.queries.arguments import read_causal, read_nodes
 from plausible.causal.queries.augmented_graph import augmented_graph, intervention_name
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG

@@ -8,15 +8,14 @@ from textwrap import indent
 
 import numpy as np
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.findings import joint_evidence
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.counterfactuals.query import Findings, counterfactual
 from plausible.causal.functional.model import FunctionalModel
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
-from plausible.factors.display import format_number
 from plausible.variables import State
 
 __all__ = ["Contrast", "NaturalEffects", "effect_on_treated", "natural_effects"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, UnknownVariable
 from plausible.variables import Evidence, Jeffrey, Variable, likelihood
@@ -141,7 +141,7 @@ def _both(variable: Variable, earlier: Any, finding: Finding, origin: Finding) -
     return likelihood(weights.tolist())
 
 
-def _weights(variable: Variable, value: Any) -> npt.NDArray[np.float64]:
+def _weights(variable: Variable, value: Any) -> Floats:
     """A weight for each state."""
     found = Evidence.read({variable.name: value}, {variable.name: variable})
     if variable.name in found.soft:

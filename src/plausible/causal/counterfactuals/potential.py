@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from plausible.display import html_of_print
+from plausible.base.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.discovery.settled import read_settled
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.ancestral_class import pag_member, pag_of

@@ -9,6 +9,7 @@ from typing import Unpack, final
 
 import numpy as np
 
+from plausible.base.options import check_count
 from plausible.causal.discovery.collider_checks import check_colliders
 from plausible.causal.discovery.mark_conflicts import (
     End,
@@ -26,7 +27,6 @@ from plausible.graphs.ancestral_class import pag_member, stands_for_class
 from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
-from plausible.inference.options import check_count
 from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
 from plausible.learn.constraint_based.orientation import Triple
 from plausible.learn.constraint_based.pc import read_knowledge

@@ -8,17 +8,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.seeds import Seed
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import stands_for_class
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_questions import definite_ancestors, possible_ancestors
-from plausible.graphs.seeds import Seed
 from plausible.learn.confidence.bootstrap import Samples
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class MarkConfidence:
     """
 
     names: tuple[str, ...]
-    marks: NDArray[np.float64] = field(repr=False)
-    causes: NDArray[np.float64] = field(repr=False)
-    possible_causes: NDArray[np.float64] = field(repr=False)
+    marks: Floats = field(repr=False)
+    causes: Floats = field(repr=False)
+    possible_causes: Floats = field(repr=False)
     num_graphs: int
     num_without_class: int = 0
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.discovery.settled import read_settled
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.graph_input import GraphLike

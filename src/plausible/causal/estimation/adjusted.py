@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import choose_covariates
 from plausible.causal.estimation.method import Means, PreparedEstimate
@@ -27,7 +27,6 @@ from plausible.errors import InvalidArgument, NotSupported, PositivityViolation
 
 __all__ = ["DoublyRobust", "Model", "Standardization", "Weighting"]
 
-Floats = NDArray[np.float64]
 
 #: "saturated": a free number for each stratum, which needs discrete covariates; "regression": linear, or logistic for
 #: what is zero or one.

@@ -7,14 +7,13 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.estimation.method import PreparedEstimate
 from plausible.errors import InvalidArgument
 
 __all__ = ["Bootstrap", "read_bootstrap", "uncertainty"]
 
-Floats = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.display import format_number, html_of_print
 from plausible.causal.estimation.positivity import PositivityReport
-from plausible.display import html_of_print
-from plausible.factors.display import format_number
 from plausible.variables import State
 
 __all__ = ["EffectEstimate"]

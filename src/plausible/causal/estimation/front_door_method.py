@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.adjustment.front_door import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
@@ -19,8 +19,6 @@ from plausible.errors import InvalidArgument, PositivityViolation, UnknownVariab
 from plausible.graphs.causal_graph import read_causes
 
 __all__ = ["FrontDoor"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
 from plausible.causal.estimation.method import Means, PreparedEstimate
@@ -25,7 +25,6 @@ from plausible.graphs.causal_graph import read_causes
 
 __all__ = ["Identified"]
 
-Floats = NDArray[np.float64]
 
 #: More joint states of the variables of an estimand are not tabulated.
 _MAX_STATES = 2**20
@@ -96,7 +95,7 @@ def _thin_cells(task: EffectTask, estimand: Estimand, counts: Floats, names: lis
             yield ThinCell(None, MappingProxyType(states), number, number / float(counts.sum()))
 
 
-def _joint_states(task: EffectTask, names: list[str]) -> tuple[Floats, NDArray[np.int64]]:
+def _joint_states(task: EffectTask, names: list[str]) -> tuple[Floats, Ints]:
     """The different joint states of some columns: how much each weighs, and its place in their joint table."""
     table = task.table
     refuse_unusable(table, names)

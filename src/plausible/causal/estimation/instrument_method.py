@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.adjustment.instruments import check_instrument, instruments
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
@@ -18,8 +18,6 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs.causal_graph import read_causes
 
 __all__ = ["InstrumentalVariable"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

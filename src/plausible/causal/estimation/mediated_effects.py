@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from plausible.base.display import format_number, html_of_print
 from plausible.causal.adjustment.mediation import recanting_witness
 from plausible.causal.estimation.scores import expected_outcome, state_scores
 from plausible.causal.queries.arguments import refuse_overlap
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.factors.display import format_number
 from plausible.models import BayesianNetwork
 from plausible.models.rebuilding import rebuilt
 from plausible.variables import State, Variable

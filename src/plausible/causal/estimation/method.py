@@ -6,16 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.positivity import PositivityReport
 from plausible.causal.estimation.rows import EffectTask
 
 __all__ = ["EffectMethod", "Means", "PreparedEstimate"]
-
-Floats = NDArray[np.float64]
 
 
 class Means(NamedTuple):

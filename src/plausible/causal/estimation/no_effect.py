@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.causal.adjustment.problem import AdjustableGraph
-from plausible.causal.estimation.method import Floats, Means, PreparedEstimate
+from plausible.causal.estimation.method import Means, PreparedEstimate
 from plausible.causal.estimation.rows import EffectTask, effect_rows
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.estimation.regressions import linear_fit, logistic_fit, logistic_mean
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.variables import State
 
 __all__ = ["Nuisances", "check_levels", "comparable", "outcome_means", "propensities"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.method import Means, PreparedEstimate
 from plausible.causal.estimation.positivity import FEW_CASES, PositivityReport, ThinCell
@@ -25,7 +25,6 @@ from plausible.variables import State, Variable
 
 __all__ = ["PlugIn"]
 
-Floats = NDArray[np.float64]
 
 #: A stratum in which fewer cases than these are to be expected does not count.
 _LEAST_CASES = 0.5

@@ -8,16 +8,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
-from plausible.display import html_of_print, repr_of_print
-from plausible.factors.display import format_number
 from plausible.variables import State
 
 __all__ = ["FEW_CASES", "PositivityReport", "ThinCell", "positivity_report", "thin_cells"]
 
-Floats = NDArray[np.float64]
 
 #: Fewer cases than these are few.
 FEW_CASES = 5.0

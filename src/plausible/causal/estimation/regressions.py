@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["linear_fit", "logistic_fit", "logistic_mean"]
 
-Floats = NDArray[np.float64]
 
 #: Precision of the Normal prior of each slope, per unit of weight: it only settles what the data leave open.
 _RIDGE = 1e-8

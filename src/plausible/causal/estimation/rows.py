@@ -9,13 +9,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.variables import State, Variable
 
 __all__ = ["EffectRows", "EffectTask", "design_of", "effect_rows", "refuse_unusable", "totals"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 

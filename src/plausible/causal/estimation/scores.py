@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
 __all__ = ["expected_outcome", "scored_state", "state_scores"]
-
-Floats = NDArray[np.float64]
 
 
 def state_scores(variable: Variable, event: State | None = None) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from plausible.display import html_of_print
+from plausible.base.display import html_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["Symbol", "SymbolLike", "Symbols", "read_symbols"]

@@ -12,8 +12,8 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.causal.expressions.sources import Distribution, Source
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.visiting import distinct_parts
@@ -32,9 +32,9 @@ class SymbolTable(NamedTuple):
     """Numbers for all values of some symbols: axis i runs over the states of `symbols[i]`."""
 
     symbols: tuple[Symbol, ...]
-    values: npt.NDArray[np.float64]
+    values: Floats
 
-    def aligned(self, symbols: Sequence[Symbol]) -> npt.NDArray[np.float64]:
+    def aligned(self, symbols: Sequence[Symbol]) -> Floats:
         """The values with an axis for each of these symbols, of length one where the table does not depend on it."""
         own = [symbol for symbol in symbols if symbol in self.symbols]
         ordered = self.values.transpose([self.symbols.index(symbol) for symbol in own])
@@ -171,16 +171,14 @@ class Evaluation:
             raise self._violation(kept, values, settings)
         return Factor(kept, values)
 
-    def _note_impossible(self, given: tuple[Symbol, ...], below: npt.NDArray[np.float64]) -> None:
+    def _note_impossible(self, given: tuple[Symbol, ...], below: Floats) -> None:
         scope = tuple(self._distribution.variable(symbol.variable) for symbol in given)
         for position in np.flatnonzero(below == 0)[:_SHOWN]:
             text = ", ".join(f"{name}={state!r}" for name, state in assignment_at(scope, int(position)).items())
             if text not in self.impossible:
                 self.impossible.append(text)
 
-    def _violation(
-        self, scope: tuple[Variable, ...], values: npt.NDArray[np.float64], fixed: Mapping[str, Any]
-    ) -> PositivityViolation:
+    def _violation(self, scope: tuple[Variable, ...], values: Floats, fixed: Mapping[str, Any]) -> PositivityViolation:
         places = [{**fixed, **assignment_at(scope, int(position))} for position in np.flatnonzero(np.isnan(values))]
         shown = "; ".join(str(place) for place in places[:_SHOWN]) + ("; ..." if len(places) > _SHOWN else "")
         reasons = "; ".join(self.impossible[:_SHOWN]) + ("; ..." if len(self.impossible) > _SHOWN else "")
@@ -192,20 +190,20 @@ class Evaluation:
         )
 
 
-def _times(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _times(a: Floats, b: Floats) -> Floats:
     values = a * b
     if np.isnan(values).any():
         values[np.broadcast_to((a == 0) | (b == 0), values.shape)] = 0.0
     return values
 
 
-def _quotient(above: npt.NDArray[np.float64], below: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _quotient(above: Floats, below: Floats) -> Floats:
     values = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     np.divide(above, below, out=values, where=np.broadcast_to(below != 0, values.shape))
     return values
 
 
-def _average(values: npt.NDArray[np.float64], num_axes: int) -> npt.NDArray[np.float64]:
+def _average(values: Floats, num_axes: int) -> Floats:
     """The mean of what is defined along the last axes; NaN where nothing is."""
     axes = tuple(range(values.ndim - num_axes, values.ndim))
     defined = ~np.isnan(values)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.frozen import Frozen
+from plausible.base.options import check_count
 from plausible.causal.functional.signatures import causes_of
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.graphs import DAG
-from plausible.inference.options import check_count
 from plausible.models.interventions import settings_of
 from plausible.variables import Evidence, Variable
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     import pandas as pd

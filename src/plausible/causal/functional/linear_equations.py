@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.frozen import Frozen
 from plausible.causal.functional.linear_network import network_of
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable
 from plausible.factors import MomentGaussian
@@ -18,7 +19,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.interventions import settings_of
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import Evidence
-from plausible.variables.frozen import Frozen
 
 __all__ = ["LinearEquations"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.frozen import Frozen
 from plausible.causal.functional.noise import NoiseLike, read_noise
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.functional.signatures import causes_of
@@ -19,7 +20,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.interventions import settings_of
 from plausible.models.lowering import point_mass
 from plausible.variables import EvidenceLike, State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["FunctionalModel"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats, Positions
+from plausible.base.frozen import Frozen
 from plausible.cpds import DeterministicCPD, TableCPD
 from plausible.errors import InvalidArgument, InvalidVariable, TooLarge, counted
 from plausible.factors.alignment import num_entries
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = [
     "COMPLIANCE",
@@ -133,7 +133,7 @@ class ResponseVariable(Frozen):
     #: U^X.
     noise: Variable
     #: Types × assignments to the parents: the position of X's state; read-only.
-    types: npt.NDArray[np.intp]
+    types: Positions
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class ResponseVariable(Frozen):
         self.types.setflags(write=False)
         self.noise = Variable(name or f"U_{variable.name}", self._names() if names is None else self._checked(names))
 
-    def _all_types(self) -> npt.NDArray[np.intp]:
+    def _all_types(self) -> Positions:
         states, rows = self.variable.num_states, num_entries(self.parents)
         # The number itself may be too large to write down, so the logarithm decides.
         if rows * np.log2(states) + np.log2(rows) > np.log2(MAX_ENTRIES):
@@ -166,7 +166,7 @@ class ResponseVariable(Frozen):
         powers = states ** np.arange(rows - 1, -1, -1)
         return np.asarray(np.arange(states**rows)[:, None] // powers % states, dtype=np.intp)
 
-    def _read_types(self, types: Iterable[Sequence[State]]) -> npt.NDArray[np.intp]:
+    def _read_types(self, types: Iterable[Sequence[State]]) -> Positions:
         rows = num_entries(self.parents)
         listed = [(given,) if not self.parents and not isinstance(given, tuple) else tuple(given) for given in types]
         for given in listed:
@@ -228,13 +228,13 @@ class ResponseVariable(Frozen):
         shape = [variable.num_states for variable in (*self.parents, self.variable)]
         return TableCPD(self.variable, (self.constraint_matrix() @ weights).reshape(shape), self.parents)
 
-    def constraint_matrix(self) -> npt.NDArray[np.float64]:
+    def constraint_matrix(self) -> Floats:
         """A with A P(U^X) = P(x | pa): a row for each (pa, x), x changing fastest, and a column for each type."""
         states = np.arange(self.variable.num_states)
         matches = self.types.T[:, None, :] == states[None, :, None]
         return np.asarray(matches.reshape(-1, len(self.types)), dtype=np.float64)
 
-    def _vector(self, probabilities: Mapping[State, float] | Sequence[float]) -> npt.NDArray[np.float64]:
+    def _vector(self, probabilities: Mapping[State, float] | Sequence[float]) -> Floats:
         if not isinstance(probabilities, Mapping):
             listed = np.asarray(probabilities, dtype=np.float64)
             if listed.shape != (self.noise.num_states,):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.writing import LONGEST
 from plausible.causal.identification.chains import Chain
 from plausible.causal.identification.districts import DistrictPlan, EffectPlan
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import node_list
-from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["IDDerivation", "IDStep", "district_steps"]

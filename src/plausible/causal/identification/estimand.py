@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.expressions.code import function_text
 from plausible.causal.expressions.notation import TextNotation
 from plausible.causal.expressions.sources import Source
@@ -14,7 +15,6 @@ from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.expressions.tree import Expression
 from plausible.causal.identification.derivation import IDDerivation
 from plausible.causal.identification.question import Effect
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors import Factor
 from plausible.graphs.nodes import Node

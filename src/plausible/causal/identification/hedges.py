@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.identification.districts import Failure
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import Effect, node_list
-from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge

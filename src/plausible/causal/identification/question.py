@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.discovery.pag_effects import effect_in_pag, refuse_query
 from plausible.causal.queries.arguments import refuse_overlap
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph, latent_projection, read_causes

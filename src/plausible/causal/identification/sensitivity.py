@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.identification.algorithm import is_identifiable
 from plausible.causal.identification.question import Effect, read_question
-from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_seconds
 from plausible.causal.interventional.class_turns import Turn, after_turn, class_turns, is_valid_turn
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.graph_input import GraphLike, read_dag
@@ -25,7 +26,6 @@ from plausible.graphs.interventional_classes import (
     target_masks,
 )
 from plausible.graphs.mark_masks import bits
-from plausible.inference.options import check_seconds
 from plausible.inference.search.search_state import improves
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.class_size import count_orientations
@@ -20,7 +21,6 @@ from plausible.graphs.interventional_classes import (
 )
 from plausible.graphs.meek import Orientation
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.inference.options import check_count
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 
 __all__ = [

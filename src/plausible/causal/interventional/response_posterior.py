@@ -9,8 +9,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.copies import Copies, Value
 from plausible.causal.counterfactuals.findings import Finding, findings_under, refuse_idle_do, state_positions
@@ -25,12 +28,9 @@ from plausible.causal.interventional.response_sampler import (
 )
 from plausible.causal.interventional.response_space import ResponseSpace
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import GraphLike
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_seconds
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
 from plausible.learn.chains import ChainProgress, ChainSteps, run_chains
 from plausible.models.interventions import settings_of
@@ -38,8 +38,6 @@ from plausible.variables.evidence import findings_of
 
 __all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: A question may look at so many combinations of functions.
 _MAX_COMBINATIONS = 2**22
@@ -197,7 +195,7 @@ class _Event(NamedTuple):
     """An array that is true where functions bring about what was found, with an axis for each of these variables."""
 
     names: tuple[str, ...]
-    holds: NDArray[np.bool_]
+    holds: Flags
 
     @classmethod
     def of(cls, space: ResponseSpace, findings: Sequence[Finding]) -> _Event:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats, Ints
 from plausible.causal.interventional.response_space import Cells, ResponseComponent, ResponseSpace
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument
@@ -22,8 +23,6 @@ __all__ = [
     "start_responses",
 ]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: A pseudo-count of every joint type, or names of a component -> pseudo-counts by the functions of each variable.
 ResponsePrior: TypeAlias = "float | Mapping[tuple[str, ...], ArrayLike]"

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.causal.interventional.response_sampler import (
     ResponsePrior,
     ResponseProblem,
@@ -22,8 +24,6 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import TooLarge
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import GraphLike
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.learn.scores.score import FamilyScores, check_family
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
@@ -31,8 +31,6 @@ from plausible.learn.structures.task import Found
 
 __all__ = ["ResponseEvidence", "ResponseScores", "learn_functional_structure", "response_evidence"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: So many rows come first.
 _FIRST_ROWS = 4

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.causal.functional.responses import MAX_TYPES, written_product
 from plausible.data.table import Table
 from plausible.errors import NotSupported, TooLarge, UnknownVariable
@@ -20,8 +21,6 @@ from plausible.variables import Variable
 
 __all__ = ["Cells", "ResponseComponent", "ResponseSpace"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags
+from plausible.base.display import html_of_print
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.linear_query import LinearQuery
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
@@ -40,7 +41,7 @@ class TypeAssumption(ABC):
     cause: str
 
     @abstractmethod
-    def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
+    def allows(self, response: ResponseVariable) -> Flags:
         """Whether each type may occur, in order."""
 
 
@@ -105,7 +106,7 @@ class Monotone(TypeAssumption):
     cause: str
     is_decreasing: bool = False
 
-    def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
+    def allows(self, response: ResponseVariable) -> Flags:
         """Whether each type may occur, in order."""
         steps = np.diff(_along_cause(response, self.cause), axis=-1)
         follows = steps <= 0 if self.is_decreasing else steps >= 0
@@ -140,7 +141,7 @@ class NoDirectEffect(TypeAssumption):
     variable: str
     cause: str
 
-    def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
+    def allows(self, response: ResponseVariable) -> Flags:
         """Whether each type may occur, in order."""
         steps = np.diff(_along_cause(response, self.cause), axis=-1)
         return np.asarray((steps == 0).reshape(len(response.types), -1).all(axis=1))

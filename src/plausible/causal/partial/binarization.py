@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 
 __all__ = ["binarize"]
 
 
-def binarize(values: npt.ArrayLike, threshold: float | None = None) -> npt.NDArray[np.float64]:
+def binarize(values: npt.ArrayLike, threshold: float | None = None) -> Floats:
     """One where a value reaches the threshold, else zero; NaN, which is missing, stays.
 
     The dose that somebody took is cut at the middle of its range, what came of it at an improvement that matters

@@ -8,26 +8,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import Bounds, check_order, read_systems, solved
 from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_seconds
 from plausible.learn.structures.task import check_progress
 
 __all__ = ["BootstrappedBounds", "bootstrap_bounds"]
 
-Floats = NDArray[np.float64]
 
 #: The largest joint table of all variables that the bounds look at.
 _MAX_CELLS = 2**22

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from plausible.base.display import html_of_print
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.assumptions import (
@@ -26,7 +27,6 @@ from plausible.causal.partial.ratio import Ratio, ratio_of
 from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.causal.partial.systems import Members, Systems
 from plausible.causal.queries.arguments import read_causal
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, latent_projection

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.causal.partial.district import District
 from plausible.causal.partial.source import Observed
 from plausible.graphs.causal_graph import CausalGraph
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["Polytope", "assembled", "conditional", "observed_levels", "polytope", "scope_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +40,7 @@ class Polytope:
     matrix: csr_array
     lower: Floats
     upper: Floats
-    alive: NDArray[np.intp]
+    alive: Positions
 
     @property
     def rank(self) -> int:

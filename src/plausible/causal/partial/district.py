@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Positions
 from plausible.causal.functional.responses import MAX_TYPES, ResponseVariable, written_product
 from plausible.causal.partial.assumptions import TypeAssumption
 from plausible.causal.partial.source import Observed
@@ -43,7 +44,7 @@ class District:
 
     responses: tuple[ResponseVariable, ...]
     outside: tuple[Variable, ...]
-    values: NDArray[np.intp]
+    values: Positions
     is_complete: bool
 
     @property
@@ -61,7 +62,7 @@ class District:
         """The number of joint types."""
         return math.prod(self.shape)
 
-    def cells(self, level: int) -> NDArray[np.intp]:
+    def cells(self, level: int) -> Positions:
         """Joint types × assignments to `outside`: the place of what is seen in the table (outside, first members)."""
         place = np.broadcast_to(np.arange(self.values.shape[2]), self.values.shape[1:])
         for response, values in zip(self.responses[:level], self.values[:level], strict=True):
@@ -125,7 +126,7 @@ def _refuse_large(responses: Sequence[ResponseVariable], outside: Sequence[Varia
     )
 
 
-def _values(responses: Sequence[ResponseVariable], outside: Sequence[Variable]) -> NDArray[np.intp]:
+def _values(responses: Sequence[ResponseVariable], outside: Sequence[Variable]) -> Positions:
     shape = [len(response.types) for response in responses]
     states = [variable.num_states for variable in outside]
     types = np.unravel_index(np.arange(math.prod(shape)), shape)

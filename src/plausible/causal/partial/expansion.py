@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.causal.counterfactuals.copies import Copies, Copy, Value
 from plausible.causal.counterfactuals.findings import state_positions
 from plausible.causal.functional.responses import written_product
@@ -45,9 +45,9 @@ class Expansion:
     """
 
     copies: tuple[Copy, ...]
-    rows: NDArray[np.intp]
-    codes: NDArray[np.intp]
-    weights: NDArray[np.float64]
+    rows: Positions
+    codes: Positions
+    weights: Floats
 
     def places(self, variable: str) -> list[int]:
         """The copies of a variable."""
@@ -55,7 +55,7 @@ class Expansion:
 
 
 #: Variables -> P(x | pa) of those of which one copy needs no more than that, a row for each assignment.
-OwnConditionals: TypeAlias = Callable[[Sequence[str]], Mapping[str, NDArray[np.float64]]]
+OwnConditionals: TypeAlias = Callable[[Sequence[str]], Mapping[str, Floats]]
 
 
 def expand(graph: CausalGraph, findings: Iterable[WorldFinding], observed: Observed, own: OwnConditionals) -> Expansion:
@@ -120,10 +120,10 @@ def _listed(event: _Event, own: OwnConditionals) -> Expansion:
 
 def _weights(
     event: _Event,
-    plain: Mapping[int, NDArray[np.float64]],
-    places: Mapping[int, NDArray[np.intp]],
+    plain: Mapping[int, Floats],
+    places: Mapping[int, Positions],
     num_terms: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """For each term the sum, over the states of plain copies that it leaves open, of their conditionals' product."""
     if not plain:
         return np.ones(num_terms)
@@ -135,7 +135,7 @@ def _weights(
     return np.array(np.broadcast_to(values[tuple(places[place] for place in targets)], num_terms))
 
 
-def _conditional_factor(event: _Event, place: int, table: NDArray[np.float64]) -> Factor:
+def _conditional_factor(event: _Event, place: int, table: Floats) -> Factor:
     """P(x | pa) of a plain copy, over the states that the event leaves."""
     axes = [*event.copies[place].causes, Value(place, 0)]
     choices = [[axis.code] if axis.copy < 0 else event.choices[axis.copy] for axis in axes]
@@ -153,7 +153,7 @@ def _refuse_many(choices: Sequence[Sequence[int]]) -> None:
         )
 
 
-def _grid(sizes: Sequence[int]) -> NDArray[np.intp]:
+def _grid(sizes: Sequence[int]) -> Positions:
     """All combinations: terms × choices, the last choice changing fastest."""
     num_terms = math.prod(sizes)
     places = np.zeros((num_terms, len(sizes)), dtype=np.intp)

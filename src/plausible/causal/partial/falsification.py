@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import limited_program, read_systems
 from plausible.causal.partial.constraints import polytope
@@ -12,7 +13,6 @@ from plausible.causal.partial.district import build_district
 from plausible.causal.partial.feasibility import ROUNDING, Contradictions, smallest_violation
 from plausible.causal.partial.region import confidence_polytope
 from plausible.causal.partial.source import SourceLike, read_source
-from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike

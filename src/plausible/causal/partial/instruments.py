@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "noncompliance_rate",
 ]
 
-Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
 

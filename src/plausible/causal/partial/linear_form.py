@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.partial.constraints import Polytope
 from plausible.causal.partial.expansion import Expansion
 from plausible.causal.partial.systems import Members, Systems
@@ -17,7 +18,6 @@ from plausible.errors import NotSupported, TooLarge
 
 __all__ = ["Demands", "LinearForm", "NotLinear", "demands_of", "linear_form"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: The largest table of functionals × types, and of terms × terms.

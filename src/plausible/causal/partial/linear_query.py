@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.findings import findings_under, refuse_idle_do, state_positions
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.functional.responses import ResponseVariable
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State

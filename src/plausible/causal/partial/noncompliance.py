@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.partial.assumptions import Monotone
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.instruments import (
@@ -18,7 +19,6 @@ from plausible.causal.partial.instruments import (
 from plausible.causal.partial.linear_query import average_causal_effect, probability_of
 from plausible.causal.partial.region import joint_intervals
 from plausible.causal.partial.source import SourceLike, read_source
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.partial.constraints import Polytope
 from plausible.causal.partial.linear_form import LinearForm
 from plausible.causal.partial.systems import Members
@@ -16,7 +16,6 @@ from plausible.errors import ImpossibleEvidence, ModelContradicted, NotSupported
 
 __all__ = ["Extremum", "LimitRow", "Program"]
 
-Floats = NDArray[np.float64]
 
 _INFEASIBLE = 2
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.partial.constraints import Polytope, assembled, scope_of
 from plausible.causal.partial.district import District
 from plausible.causal.partial.source import Observed
@@ -16,8 +16,6 @@ from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 
 __all__ = ["binomial_interval", "confidence_polytope", "joint_intervals"]
-
-Floats = NDArray[np.float64]
 
 
 def binomial_interval(successes: Floats, trials: Floats, alpha: float) -> tuple[Floats, Floats]:

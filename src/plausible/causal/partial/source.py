@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.queries.observed import ObservedModel
 from plausible.data.statistics import Statistics
@@ -23,7 +23,6 @@ from plausible.variables import Variable
 
 __all__ = ["Observed", "SourceLike", "read_source"]
 
-Floats = NDArray[np.float64]
 
 #: A joint distribution, a model whose observed variables have one, rows of data, or what was counted in them.
 SourceLike: TypeAlias = "Factor | BayesianNetwork | ObservedModel | FunctionalModel | DataLike"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.partial.assumptions import TypeAssumption
 from plausible.causal.partial.constraints import Polytope, conditional, polytope
 from plausible.causal.partial.district import build_district, ordered_members
@@ -53,7 +53,7 @@ class Systems:
     latent: tuple[Node, ...] = ()
     _polytopes: dict[Members, Polytope] = field(default_factory=dict)
     _violations: dict[Members, float] = field(default_factory=dict)
-    _conditionals: dict[str, NDArray[np.float64] | None] = field(default_factory=dict)
+    _conditionals: dict[str, Floats | None] = field(default_factory=dict)
 
     def members(self, node: Node) -> Members:
         """The district of a node, causes first; it names the district."""
@@ -78,7 +78,7 @@ class Systems:
         """By how much, in total, what is seen missed what these districts can show."""
         return sum(self._violations.get(one, 0.0) for one in members)
 
-    def own_conditionals(self, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    def own_conditionals(self, names: Sequence[str]) -> dict[str, Floats]:
         """P(x | pa), a row for each assignment, of those without latent causes for which it is that simple."""
         new = [name for name in names if name not in self._conditionals]
         families = {

@@ -9,19 +9,17 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number, html_of_print, num_shown
 from plausible.causal.queries.arguments import read_variables, refuse_overlap
 from plausible.causal.queries.effects import association_table, effect_table
-from plausible.display import html_of_print
-from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
 
 __all__ = ["EffectComparison", "compare_effect"]
 
-Floats = NDArray[np.float64]
 
 #: At most so many undefined quantities are named.
 _SHOWN = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.causal.queries.arguments import read_variables
 from plausible.causal.queries.augmented_graph import intervention_name
 from plausible.cpds import CPD, RuleCPD, Split, TableCPD, TreeCPD
@@ -110,7 +110,7 @@ def _tree(cpd: CPD) -> Split | Leaf:
     return cpd.tree if isinstance(cpd, TreeCPD) else _table_tree(cpd.parents, cpd.to_table().values)
 
 
-def _table_tree(parents: Sequence[Variable], rows: NDArray[np.float64]) -> Split | Leaf:
+def _table_tree(parents: Sequence[Variable], rows: Floats) -> Split | Leaf:
     if not parents:
         leaf: list[float] = rows.tolist()
         return leaf

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import TableCPD
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 
 __all__ = ["association_table", "effect_table"]
-
-Floats = NDArray[np.float64]
 
 
 def association_table(

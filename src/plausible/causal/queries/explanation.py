@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG

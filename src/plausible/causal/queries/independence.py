@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.queries.arguments import read_nodes, read_variables, refuse_overlap
 from plausible.causal.queries.effects import effect_table
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.display import html_of_print
-from plausible.factors.display import TextTable, format_number, num_shown
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number, html_of_print, num_shown
 from plausible.variables import State, Variable
 
 __all__ = ["SimpsonReport", "StratifiedComparison"]
 
-Floats = NDArray[np.float64]
 
 #: Differences in probability up to this are none.
 _ROUNDING = 1e-12

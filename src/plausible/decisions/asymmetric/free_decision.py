@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from plausible.base.frozen import Frozen
 from plausible.cpds.reading import VariableLike, name_of
 from plausible.decisions.parts import Decision
 from plausible.errors import InvalidModel
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["FreeDecision", "read_names"]
 

@@ -8,8 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.options import check_count
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,
@@ -21,10 +23,7 @@ from plausible.decisions.asymmetric.plan import (
 )
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.trees.unrolling import path_tables
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
-from plausible.factors.display import format_number
-from plausible.inference.options import check_count
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UnconstrainedSolution", "solve_unconstrained"]
 
-Floats = npt.NDArray[np.float64]
 #: The decisions that were made.
 Made = frozenset[str]
 

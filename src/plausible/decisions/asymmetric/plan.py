@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
-from plausible.factors.display import format_number
 from plausible.variables import State, Variable
 
 __all__ = [

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.options import check_count
 from plausible.decisions.asymmetric.history_reads import KnownAnswers, NotedHistory
 from plausible.decisions.asymmetric.plan import (
     History,
@@ -21,10 +23,7 @@ from plausible.decisions.asymmetric.plan import (
 from plausible.decisions.asymmetric.posteriors import Posteriors
 from plausible.decisions.asymmetric.recursion import Work, run_recursion
 from plausible.decisions.rounding import utility_rounding
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, TooLarge, counted
-from plausible.factors.display import format_number
-from plausible.inference.options import check_count
 from plausible.variables import State
 
 if TYPE_CHECKING:

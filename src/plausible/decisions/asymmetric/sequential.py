@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from plausible.base.frozen import Frozen
 from plausible.cpds import CPD
 from plausible.decisions.asymmetric.history_reads import NotedHistory
 from plausible.decisions.asymmetric.plan import History
@@ -14,7 +15,6 @@ from plausible.decisions.parts import Decision, Utility
 from plausible.errors import InvalidModel, UnknownState, UnknownVariable, counted, suggestion
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from plausible.decisions.asymmetric.rollback import SequentialSolution

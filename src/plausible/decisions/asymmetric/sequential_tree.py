@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plausible.base.options import check_count
 from plausible.decisions.asymmetric.plan import History, met_twice
 from plausible.decisions.asymmetric.posteriors import Posteriors
 from plausible.decisions.asymmetric.recursion import Work, run_recursion
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.errors import TooLarge
-from plausible.inference.options import check_count
 
 if TYPE_CHECKING:
     from plausible.decisions.asymmetric.sequential import SequentialDiagram

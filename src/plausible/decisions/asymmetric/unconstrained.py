@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from plausible.base.frozen import Frozen
 from plausible.cpds import CPD
 from plausible.cpds.reading import VariableLike
 from plausible.decisions.asymmetric.free_decision import FreeDecision, read_names
@@ -15,7 +16,6 @@ from plausible.decisions.parts import Decision, Utility
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.graphs.listing import Listing
 from plausible.variables import Variable
-from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from plausible.decisions.asymmetric.order_tables import UnconstrainedSolution

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import or_
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import (
     Names,
@@ -17,7 +18,6 @@ from plausible.decisions.attributes.outcome_tables import (
     slack,
 )
 from plausible.decisions.attributes.witnesses import LotteryPair
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import Assignment, State

@@ -10,10 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.frozen import Frozen
 from plausible.decisions.attributes.scope_sets import num_free_parameters, sum_text
 from plausible.decisions.attributes.witnesses import outcome_text
 from plausible.decisions.parts import Utility
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entries, read_scope, union_scope
@@ -22,7 +23,6 @@ from plausible.inference.map_orders import constrained_order
 from plausible.inference.max_elimination import max_tables
 from plausible.models import MarkovNetwork, log_linear
 from plausible.variables import Assignment, State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["AdditiveUtility", "BestOutcome", "Expects"]
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, check_utility
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.frozen import Frozen
+from plausible.decisions.attributes.outcome_tables import check_utility
 from plausible.decisions.elicitation.micromorts import MicromortRate, micromorts
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["DiagnosisChoice", "DiagnosisUtility", "InferentialLoss", "MixedScale"]
 

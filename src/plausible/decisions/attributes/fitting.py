@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.outcome_tables import Floats, Names, lost_by_rounding, read_numbers
+from plausible.decisions.attributes.outcome_tables import Names, lost_by_rounding, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, close_match, counted, shortened
 from plausible.factors.alignment import read_scope
 from plausible.factors.definite import pivoted_root

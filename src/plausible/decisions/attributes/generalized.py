@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import (
     Floats,
@@ -18,7 +19,6 @@ from plausible.decisions.attributes.outcome_tables import (
 )
 from plausible.decisions.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.decisions.attributes.witnesses import LotteryPair, residual_pair
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.variables import State

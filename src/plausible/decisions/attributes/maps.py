@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.attributes.additive import conditional_additive_independence
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.generalized import canonical_decomposition
 from plausible.decisions.attributes.outcome_tables import Names, check_utility, names_of, partition_of
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph, maximal_cliques, minimal_undirected_i_map

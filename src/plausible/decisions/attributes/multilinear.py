@@ -8,12 +8,13 @@ from itertools import product as cartesian
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, check_utility, largest_miss, slack
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.frozen_mapping import FrozenMapping
+from plausible.decisions.attributes.outcome_tables import check_utility, largest_miss, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import counted
 from plausible.factors import Factor
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["MultilinearForm", "multilinear_form"]
 

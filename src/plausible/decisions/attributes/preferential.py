@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, check_utility, slack, two_sides
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.decisions.attributes.outcome_tables import Names, TwoSides, check_utility, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange, outcome_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at

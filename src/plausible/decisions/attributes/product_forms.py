@@ -10,9 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, check_utility, slack
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.decisions.attributes.outcome_tables import check_utility, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor, product
 

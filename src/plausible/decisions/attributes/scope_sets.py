@@ -10,7 +10,8 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.base.arrays import Floats
+from plausible.decisions.attributes.outcome_tables import Names
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, largest_miss, slack, two_sides
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.decisions.attributes.outcome_tables import Names, TwoSides, largest_miss, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 

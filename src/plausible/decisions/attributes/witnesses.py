@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.factors.alignment import Scope, assignment_at
 from plausible.variables import Assignment
 

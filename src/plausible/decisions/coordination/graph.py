@@ -10,21 +10,20 @@ from typing import Literal
 
 import numpy as np
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.frozen import Frozen
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.coordination.local_values import LocalValue, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.decisions.coordination.value_rules import ValueRule
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
-from plausible.factors.display import format_number
 from plausible.graphs import UndirectedGraph
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.max_elimination import max_tables
 from plausible.inference.optimizer import Optimizer
 from plausible.variables import Assignment, Evidence, State, Variable
-from plausible.variables.frozen import Frozen
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["CoordinationGraph", "JointAction"]
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from plausible.display import html_of_print
+from plausible.base.display import format_number, html_of_print
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.errors import InvalidArgument, shortened
-from plausible.factors.display import format_number
 from plausible.variables import State
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ValueRule"]
 

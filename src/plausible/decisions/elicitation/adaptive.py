@@ -8,14 +8,14 @@ from typing import Literal, Self, TypeAlias, final
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.ranking import ranked
 from plausible.decisions.elicitation.beliefs import UtilityBelief
 from plausible.decisions.elicitation.questions import Answer, Question, gamble_question
 from plausible.decisions.elicitation.session import Session
 from plausible.decisions.lotteries.situation import ActionRanking, DecisionSituation
 from plausible.decisions.lotteries.ties import OF_SIZE, tie_room
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
-from plausible.variables.ranking import ranked
 
 __all__ = [
     "AdaptiveResult",

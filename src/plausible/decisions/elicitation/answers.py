@@ -7,15 +7,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.lotteries.ties import tie_room
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 
 __all__ = ["LinearQuestion", "linear_question"]
 
-Floats = NDArray[np.float64]
 #: Answers on a scale are told apart in so many bins.
 _BINS = 512
 

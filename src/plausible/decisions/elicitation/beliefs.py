@@ -9,18 +9,16 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.frozen import Frozen
 from plausible.decisions.elicitation.answers import LinearQuestion, linear_question
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.situation import ActionRanking, DecisionSituation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, counted, suggestion
-from plausible.variables.frozen import Frozen
 
 __all__ = ["AnswerWorth", "DiscreteUtilityBelief", "UtilityBelief", "checked_noise"]
-
-Floats = NDArray[np.float64]
 
 
 class AnswerWorth(NamedTuple):

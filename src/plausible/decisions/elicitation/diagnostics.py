@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, html_of_print, repr_of_print
 from plausible.decisions.elicitation.methods import ElicitationSession, standard_gamble
 from plausible.decisions.elicitation.questions import Respondent
 from plausible.decisions.elicitation.search import Schedule
 from plausible.decisions.elicitation.session import run_session
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened
-from plausible.factors.display import TextTable
 
 __all__ = ["DiscrepancyReport", "anchor_sensitivity", "compare_elicitations", "schedule_sensitivity"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

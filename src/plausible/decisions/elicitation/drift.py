@@ -9,17 +9,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, html_of_print, repr_of_print
 from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief, checked_covariance
 from plausible.decisions.elicitation.questions import Answer, Question
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
-from plausible.factors.display import TextTable
 
 __all__ = ["Drift", "UtilityCourse", "aged_belief", "follow_utilities"]
 
-Floats = NDArray[np.float64]
 #: By how much variance grows in a unit of time: for every outcome, for some of them, or as a covariance.
 Drift: TypeAlias = Mapping[Any, float] | npt.ArrayLike
 

@@ -7,11 +7,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from plausible.base.display import TextTable, html_of_print, repr_of_print
 from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curve_fitting import CurveFamily, fit_curve
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened, suggestion
-from plausible.factors.display import TextTable
 
 __all__ = ["ElicitationResult", "ElicitedUtility", "amount_of"]
 

@@ -8,8 +8,8 @@ from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.decisions.elicitation.answers import LinearQuestion
 from plausible.decisions.elicitation.beliefs import AnswerWorth, UtilityBelief, checked_noise
 from plausible.decisions.elicitation.questions import Answer, Question
@@ -18,8 +18,6 @@ from plausible.decisions.lotteries.ties import OF_SIZE
 from plausible.errors import InvalidArgument
 
 __all__ = ["GaussianUtilityBelief", "checked_covariance"]
-
-Floats = NDArray[np.float64]
 
 
 @final

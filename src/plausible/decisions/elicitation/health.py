@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from plausible.base.display import TextTable, html_of_print, repr_of_print
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened
-from plausible.factors.display import TextTable
 
 __all__ = ["HealthTrajectory", "QualityAdjustedYears", "quality_adjusted_years"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.frozen import Frozen
 from plausible.decisions.lotteries.curves import TabulatedCurve
 from plausible.errors import InvalidArgument
-from plausible.variables.frozen import Frozen
 
 __all__ = ["MICROMORT", "MicromortCurve", "MicromortRate", "micromorts"]
 

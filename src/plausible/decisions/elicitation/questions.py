@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened
 
 __all__ = ["Answer", "Question", "QuestionKind", "Respondent", "gamble_question", "scale_question", "time_question"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.elicitation.weighting import Weighting
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
 
 __all__ = ["SimulatedRespondent"]
 

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Self, TypeVar
 
+from plausible.base.frozen import Frozen
 from plausible.decisions.elicitation.questions import Answer, Question, Respondent
 from plausible.errors import InvalidArgument
-from plausible.variables.frozen import Frozen
 
 __all__ = ["Session", "run_session"]
 

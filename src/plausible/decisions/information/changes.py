@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.solving.problem import Floats
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import place_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
-from plausible.factors.display import format_number
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 

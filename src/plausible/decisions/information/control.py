@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.options import check_number
 from plausible.decisions.information.observing import read_chance, read_variables
 from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.parts import Decision
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import solve
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.factors.display import format_number
-from plausible.inference.options import check_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

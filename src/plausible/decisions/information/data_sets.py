@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from plausible.decisions.solving.problem import Floats, Ints
-from plausible.inference.options import check_count, check_seconds, read_generator
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_seconds, read_generator
 
 __all__ = [
     "Estimate",

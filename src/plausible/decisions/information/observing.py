@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from plausible.base.options import check_number
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.inference.options import check_number
 
 if TYPE_CHECKING:
     from plausible.cpds import CPD

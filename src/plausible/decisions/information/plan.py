@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.options import check_count
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.factors.display import format_number
-from plausible.inference.options import check_count
 from plausible.variables import Assignment, State
 
 __all__ = ["Act", "Look", "ObservationPlan", "PlanNode", "PlanStart", "count_plans"]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.plan import Act, Look, ObservationPlan, PlanNode, PlanStart
 from plausible.decisions.information.tables import SeenTable, seen_tables
 from plausible.decisions.rounding import utility_rounding
-from plausible.decisions.solving.problem import Floats, Ints
 from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors.alignment import assignment_at
-from plausible.inference.options import check_count
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.ranking import ranked
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.tables import informative, seen_tables
 from plausible.decisions.information.value import NOT_PROVED, gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import TooLarge, UnknownVariable
-from plausible.factors.display import TextTable, format_number
 from plausible.variables.evidence import EvidenceLike
-from plausible.variables.ranking import ranked
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.information.data_sets import (
     Estimate,
@@ -20,7 +21,6 @@ from plausible.decisions.information.data_sets import (
 from plausible.decisions.information.observing import observing
 from plausible.decisions.information.value import gain
 from plausible.decisions.solving.evaluating import expected_utility
-from plausible.decisions.solving.problem import Floats
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
 from plausible.errors import TooLarge

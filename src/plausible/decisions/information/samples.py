@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.options import check_count, check_number
 from plausible.decisions.information.data_sets import (
     Estimate,
     SampleOptions,
@@ -22,10 +25,6 @@ from plausible.decisions.information.sample_solutions import solved_samples
 from plausible.decisions.information.tables import SeenTable, seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
-from plausible.decisions.solving.problem import Floats, Ints
-from plausible.display import html_of_print, repr_of_print
-from plausible.factors.display import format_number
-from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

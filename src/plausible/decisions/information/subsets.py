@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.options import check_count, check_number
+from plausible.base.ranking import ranked
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.set_search import SetSearch, worth_of_sets
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
-from plausible.factors.display import TextTable, format_number
-from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
-from plausible.variables.ranking import ranked
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, read_problem
+from plausible.decisions.solving.problem import read_problem
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.graphs import DAG
 from plausible.variables import Variable

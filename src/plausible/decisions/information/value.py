@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.options import check_number
 from plausible.decisions.information.changes import ActionChange, action_changes
 from plausible.decisions.information.observing import observing, read_decision, read_variables, unobserving
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
-from plausible.display import html_of_print, repr_of_print
-from plausible.factors.display import format_number
-from plausible.inference.options import check_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.errors import InvalidArgument
 
 __all__ = ["ATTITUDES", "Attitude", "RiskAttitude", "RiskInterval", "risk_attitude"]
@@ -106,7 +106,7 @@ def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float
     return RiskAttitude(intervals[0].attitude if len(kinds) == 1 else "mixed", intervals)
 
 
-def _intervals(curve: UtilityCurve, knots: Floats, signs: NDArray[np.int64]) -> tuple[RiskInterval, ...]:
+def _intervals(curve: UtilityCurve, knots: Floats, signs: Ints) -> tuple[RiskInterval, ...]:
     """Runs of the same bend, of which bend i is at the knot i + 1; each begins at the knot of its first bend."""
     if signs.size == 0:
         return (RiskInterval(float(knots[0]), float(knots[-1]), "neutral"),)
@@ -124,7 +124,7 @@ def _intervals(curve: UtilityCurve, knots: Floats, signs: NDArray[np.int64]) -> 
     return tuple(RiskInterval(low, high, ATTITUDES[int(signs[start]) + 1]) for low, high, start in found)
 
 
-def _kink(curve: UtilityCurve, knots: Floats, signs: NDArray[np.int64], start: int, end: int) -> float | None:
+def _kink(curve: UtilityCurve, knots: Floats, signs: Ints, start: int, end: int) -> float | None:
     """Where the slope jumps, if the bends from start to end are one jump: at a knot, or between two."""
     if signs[start] == 0 or end - start > 2:
         return None

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations, product
 from typing import Literal, TypeAlias
 
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.indifference import Indifference, indifference_probability
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["Axiom", "AxiomReport", "AxiomViolation", "check_axioms"]
 

@@ -9,13 +9,12 @@ from itertools import islice
 
 import numpy as np
 
+from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.lotteries.exact_chances import ExactChances, exact_chances
 from plausible.decisions.lotteries.exact_program import maximize_last
 from plausible.decisions.lotteries.preferences import Statement, StatementLike, read_statements
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.factors.display import TextTable
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ConsistencyReport", "choice_consistency"]
 

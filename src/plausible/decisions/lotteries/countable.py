@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.frozen import Frozen
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.series import judged_tail
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
-from plausible.variables.frozen import Frozen
 
 __all__ = ["CountableLottery", "SeriesValue", "saint_petersburg"]
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
+from plausible.base.frozen import Frozen
 from plausible.decisions.lotteries.differences import differences
 from plausible.decisions.lotteries.outcome_utilities import utility_of
 from plausible.decisions.lotteries.ties import tie_room
 from plausible.errors import InvalidArgument, NotSupported, shortened
-from plausible.variables.frozen import Frozen
 
 __all__ = ["Floats", "UtilityCurve"]
 
@@ -113,7 +114,7 @@ class UtilityCurve(Frozen, ABC):
         """Whether a bend at one knot alone is a kink; a table says nothing on the shape between its amounts."""
         return True
 
-    def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
+    def bends(self, knots: Floats, tolerance: float) -> Ints:
         """At each inner knot 1 where the curve turns up (convex), -1 where down, 0 where it goes straight on.
 
         By the slopes of the chords at its sides; changes within the tolerance, or within rounding, count as none.

@@ -9,10 +9,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curves import TabulatedCurve
 from plausible.decisions.lotteries.shaped_families import FAMILIES, Family
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted, suggestion
 
 __all__ = ["CurveFamily", "CurveFit", "fit_curve"]

@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.base.arrays import Floats
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.errors import InvalidArgument
 
 __all__ = ["FunctionCurve", "TabulatedCurve"]

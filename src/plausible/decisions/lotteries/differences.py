@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["Differences", "differences"]
 
-Floats = NDArray[np.float64]
 #: Steps are tried from the greatest to the least of these, four times smaller each.
 _GREATEST, _LEAST, _FACTOR = 2.0**66, 2.0**-200, 4.0
 #: Steps are this often what floats can tell apart at the place, at least.

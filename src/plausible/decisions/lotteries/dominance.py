@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.display import html_of_print, repr_of_print
 
 __all__ = ["StochasticDominance", "stochastic_dominance"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
 
+from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.factors.display import TextTable
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ConstructedUtility", "Indifference", "indifference_probability", "utility_from_preferences"]
 

@@ -7,14 +7,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias
 
+from plausible.base.display import format_number, html_of_print
+from plausible.base.frozen import Frozen
+from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.options import check_number
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
-from plausible.factors.display import format_number
-from plausible.inference.options import check_number
-from plausible.variables.frozen import Frozen
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
 

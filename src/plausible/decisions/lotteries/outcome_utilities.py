@@ -9,17 +9,16 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print
 from plausible.decisions.lotteries.ties import tie_room
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, shortened, suggestion
 
 __all__ = ["AffineMap", "UtilityLike", "affine_map", "read_utility", "rescaled_utility", "utility_of"]
 
 #: What outcomes are worth: a mapping from them to numbers, or a function of them.
 UtilityLike: TypeAlias = Mapping[Any, float] | Callable[[Any], float]
-Floats = NDArray[np.float64]
 
 
 def read_utility(utility: UtilityLike) -> Callable[[Any], float]:

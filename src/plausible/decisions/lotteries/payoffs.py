@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.decisions.lotteries.lottery import ROUNDING
 from plausible.errors import InvalidArgument, shortened
 
 __all__ = ["Payoffs", "PayoffsLike", "read_chances", "read_payoffs"]
 
-Floats = NDArray[np.float64]
 #: {action: {state: utility}}, a data frame with an action a row and a state a column, or rows of numbers.
 PayoffsLike: TypeAlias = "Mapping[Hashable, Mapping[Hashable, float]] | Sequence[Sequence[float]] | Floats | Any"
 _FORM = (

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.lotteries.curve_base import Floats
+from plausible.base.arrays import Floats
 from plausible.decisions.lotteries.remainders import exponential_remainder, logarithm_remainder
 from plausible.decisions.lotteries.scaled_curve import ScaledCurve
 from plausible.errors import InvalidArgument

@@ -11,11 +11,11 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from plausible.base.display import html_of_print
+from plausible.base.frozen import Frozen
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, counted, shortened
-from plausible.variables.frozen import Frozen
 
 __all__ = [
     "Oracle",

@@ -8,22 +8,19 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.decisions.lotteries.payoffs import PayoffsLike, read_chances, read_payoffs
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import NotSupported
-from plausible.factors.display import TextTable, format_number
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["RegretChoice", "RegretPreferences", "minimax_regret", "minimax_utility_regret", "regret_preferences"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

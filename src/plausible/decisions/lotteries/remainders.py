@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["exponential_remainder", "logarithm_remainder"]
 
-Floats = NDArray[np.float64]
 #: Below it the series is summed, above it the difference loses two digits at most.
 _SMALL = 0.1
 _NUM_TERMS = 18

@@ -9,11 +9,12 @@ from itertools import islice
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.decisions.lotteries.countable import CountableLottery, SeriesValue
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.base.arrays import Floats
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.errors import InvalidArgument
 
 __all__ = ["ScaledCurve"]

@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.base.arrays import Floats
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
 from plausible.decisions.lotteries.power_curve import PowerCurve
 from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve

@@ -6,21 +6,18 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.frozen import Frozen
+from plausible.base.frozen_mapping import FrozenMapping
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
-from plausible.factors.display import TextTable, format_number
-from plausible.variables.frozen import Frozen
-from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ActionRanking", "DecisionSituation"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
-from plausible.decisions.attributes.outcome_tables import Floats, read_numbers
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.decisions.attributes.outcome_tables import read_numbers
 from plausible.errors import InvalidArgument
 
 __all__ = ["Answers", "Conditioned", "condition", "read_answers", "read_background", "squares_of"]
@@ -36,17 +36,17 @@ class Answers(NamedTuple):
     """
 
     values: Floats
-    known: NDArray[np.bool_]
+    known: Flags
     background: Floats
-    patterns: NDArray[np.bool_]
-    pattern_of: NDArray[np.int64]
+    patterns: Flags
+    pattern_of: Ints
 
     @property
-    def num_known(self) -> NDArray[np.int64]:
+    def num_known(self) -> Ints:
         """The number of answers of each person."""
         return np.asarray(self.known.sum(axis=1), dtype=np.int64)
 
-    def blocks(self, num_entries: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]]:
+    def blocks(self, num_entries: int) -> Iterator[tuple[Ints, Flags, Ints]]:
         """People, patterns and the pattern of each person: so many patterns at a time as matrices of a size allow."""
         size = max(1, _BLOCK // max(1, num_entries))
         for start in range(0, len(self.patterns), size):
@@ -110,9 +110,9 @@ class Conditioned(NamedTuple):
         r · C⁻¹ r · noise, r being answers less what was expected.
     """
 
-    people: NDArray[np.int64]
-    patterns: NDArray[np.bool_]
-    pattern_of: NDArray[np.int64]
+    people: Ints
+    patterns: Flags
+    pattern_of: Ints
     moves: Floats
     covariances: Floats
     log_determinants: Floats
@@ -177,7 +177,7 @@ def squares_of(design: Floats) -> Floats:
     return np.asarray((design[:, :, None] * design[:, None, :]).reshape(len(design), -1))
 
 
-def _products(matrices: Floats, pattern_of: NDArray[np.int64], rows: Floats) -> Floats:
+def _products(matrices: Floats, pattern_of: Ints, rows: Floats) -> Floats:
     """The matrix of each person's pattern times the person's row; a bounded number of people at a time."""
     found = np.empty((len(rows), matrices.shape[1]))
     size = max(1, _BLOCK // max(1, matrices[0].size)) if len(matrices) else 1

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.outcome_tables import Names
 from plausible.decisions.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, PlausibleError
 
 __all__ = ["RationalizedChoices", "rationalize_choices"]
@@ -134,7 +134,7 @@ class _Gaps(NamedTuple):
 
     rows: Floats
     rounding: Floats
-    situation: NDArray[np.int64]
+    situation: Ints
 
     def of(self, situations: list[int]) -> _Gaps:
         """Those of some situations."""

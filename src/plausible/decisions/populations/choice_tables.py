@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
-from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
+from plausible.decisions.attributes.outcome_tables import Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
 from plausible.decisions.populations.answers import read_background
 from plausible.errors import InvalidArgument, counted
@@ -83,12 +84,12 @@ class ChoiceFeatures:
     basis: UtilityBasis
     features: Floats
     background: Floats
-    starts: NDArray[np.int64]
-    taken: NDArray[np.int64]
+    starts: Ints
+    taken: Ints
     situations: NDArray[Any]
 
     @property
-    def situation_of(self) -> NDArray[np.int64]:
+    def situation_of(self) -> Ints:
         """The situation of each option, by number."""
         return np.repeat(np.arange(len(self.starts)), np.diff([*self.starts, len(self.features)]))
 
@@ -97,13 +98,13 @@ class _Rows(NamedTuple):
     """Rows of observed choices: situations and options by number, and the labels of the situations."""
 
     labels: NDArray[Any]
-    situation: NDArray[np.int64]
-    option: NDArray[np.int64]
-    chosen: NDArray[np.bool_]
+    situation: Ints
+    option: Ints
+    chosen: Flags
     chance: Floats
     background: Floats
 
-    def options(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def options(self) -> tuple[Ints, Ints, Ints]:
         """The different options with their situations, the first row of each, and the option of each row."""
         pairs, first, number = np.unique(
             np.column_stack([self.situation, self.option]), axis=0, return_index=True, return_inverse=True
@@ -164,7 +165,7 @@ def _check(rows: _Rows) -> None:
         )
 
 
-def _check_chances(situation_of: NDArray[np.int64], number: NDArray[np.int64], rows: _Rows) -> None:
+def _check_chances(situation_of: Ints, number: Ints, rows: _Rows) -> None:
     """`situation_of` has the situation of each option, `number` the option of each row."""
     totals = np.bincount(number, rows.chance)
     if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):

@@ -10,15 +10,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.outcome_tables import Names
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text
 from plausible.decisions.populations.answers import read_background
 from plausible.decisions.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
 from plausible.decisions.populations.population import UtilityPopulation
 from plausible.decisions.populations.users import UserUtility
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = ["ChoiceModel", "fit_choices"]

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.base.arrays import Floats
+from plausible.base.seeds import Seed
 from plausible.decisions.populations.parameters import (
     ClassParameters,
     PopulationProblem,
@@ -15,7 +16,6 @@ from plausible.decisions.populations.parameters import (
     log_likelihoods,
     maximize,
 )
-from plausible.graphs.seeds import Seed
 from plausible.learn.em_runs import EMStops, best_run, sources_of_chance
 
 __all__ = ["PopulationState", "best_population", "class_posteriors", "start", "step"]

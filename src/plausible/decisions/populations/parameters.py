@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.base.arrays import Floats
 from plausible.decisions.attributes.scope_sets import UtilityBasis
 from plausible.decisions.populations.answers import Answers, Conditioned, condition, squares_of
 from plausible.errors import InvalidArgument

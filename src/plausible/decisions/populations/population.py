@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.seeds import Seed
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
-from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
+from plausible.decisions.attributes.outcome_tables import Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.decisions.populations.answers import Answers, read_answers, read_background
 from plausible.decisions.populations.em import PopulationState, best_population, class_posteriors
@@ -21,11 +24,9 @@ from plausible.decisions.populations.parameters import (
     log_likelihoods,
 )
 from plausible.decisions.populations.users import MixedUserUtility, UserUtility
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
-from plausible.graphs.seeds import Seed
 from plausible.learn.em_runs import EMStops
 from plausible.variables import Variable
 

@@ -11,11 +11,12 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.outcome_tables import Names
 from plausible.decisions.attributes.scope_sets import sum_text, utility_basis
 from plausible.decisions.populations.answers import Answers, condition, read_answers
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope

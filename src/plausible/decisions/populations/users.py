@@ -8,14 +8,13 @@ from itertools import islice, product
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.display import TextTable, html_of_print, repr_of_print
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.outcome_tables import Floats
 from plausible.decisions.attributes.scope_sets import UtilityBasis
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries
-from plausible.factors.display import TextTable
 from plausible.variables import State
 
 __all__ = ["Estimate", "MixedUserUtility", "UserUtility"]

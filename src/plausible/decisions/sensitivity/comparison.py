@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
@@ -17,10 +18,8 @@ from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
 from plausible.factors import Factor
-from plausible.factors.display import TextTable, format_number
 from plausible.models import BayesianNetwork
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike, findings_of

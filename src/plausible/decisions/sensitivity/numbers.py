@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.cpds import TableCPD
 from plausible.decisions.parts import Utility
 from plausible.decisions.solving.evaluating import expected_utility
@@ -16,7 +17,6 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.inference.sensitivity_parameters import Parameter
 from plausible.inference.sensitivity_tornado import varied
 from plausible.variables import State

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
 from plausible.decisions.information.changes import ActionChange, action_changes
 from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.rounding import proof_rounding
@@ -17,9 +18,7 @@ from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import place_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import counted
-from plausible.factors.display import TextTable, format_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.options import check_number
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
 from plausible.decisions.sensitivity.numbers import Asked, ProbabilityEntry, UtilityEntry
@@ -16,10 +18,7 @@ from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.factors.display import TextTable, format_number
-from plausible.inference.options import check_number
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 

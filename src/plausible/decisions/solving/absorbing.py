@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.solving.problem import Floats
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 

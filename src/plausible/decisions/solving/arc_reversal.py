@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.absorbing import absorbed
-from plausible.decisions.solving.problem import Floats
 from plausible.decisions.structure.recall import require_recall
 from plausible.factors import Factor
 from plausible.factors.joint_factor import JointFactor

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from plausible.decisions.solving.problem import Floats
+from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
 
 __all__ = ["LOGS", "PLAIN", "SCALED", "Arithmetic", "Pair", "scaled_or_logs", "summed"]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.arithmetic import PLAIN, scaled_or_logs
-from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.decisions.solving.updating import Rules, first_best_rule
 from plausible.errors import ImpossibleEvidence
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plausible.decisions.solving.problem import Floats, Problem, Tabled
+from plausible.base.arrays import Floats
+from plausible.decisions.solving.problem import Problem, Tabled
 
 __all__ = ["Blocks", "read_blocks"]
 

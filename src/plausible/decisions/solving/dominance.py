@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.decisions.solving.problem import Floats, Ints
+from plausible.base.arrays import Floats, Ints
 
 __all__ = ["Domain", "merged", "undominated"]
 

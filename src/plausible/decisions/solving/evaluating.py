@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.decisions.rules import read_rule
 from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, Problem, read_problem
+from plausible.decisions.solving.problem import Problem, read_problem
 from plausible.decisions.solving.updating import Rules
 from plausible.decisions.wording import place_text
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
-from plausible.factors.display import format_number
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 

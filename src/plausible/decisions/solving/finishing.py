@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.parts import Decision
 from plausible.decisions.rounding import proof_rounding, utility_rounding
 from plausible.decisions.rules import MAX_RULE
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.off_path import conditional_worth, settle_off_path
-from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.task import Task
 from plausible.decisions.solving.updating import Rules, decided

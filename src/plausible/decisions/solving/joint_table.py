@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.arithmetic import Pair, scaled_or_logs
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.factors.alignment import MAX_ENTRIES
 
 __all__ = ["JointTable", "Weighing", "fits", "weighing"]

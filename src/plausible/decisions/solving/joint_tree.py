@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, summed
 from plausible.decisions.solving.layout import TreeLayout, lay_out
-from plausible.decisions.solving.problem import Floats, Problem, Tabled
+from plausible.decisions.solving.problem import Problem, Tabled
 from plausible.decisions.solving.spreading import spread
 from plausible.factors.alignment import MAX_ENTRIES
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import TableCPD
-from plausible.decisions.solving.problem import Floats
 from plausible.decisions.solving.structure import Structure
 from plausible.decisions.solving.updating import Rules, first_best_rule
 from plausible.errors import NotSupported

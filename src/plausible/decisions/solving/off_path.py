@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.climbing import put
 from plausible.decisions.solving.joint_table import Weighing
-from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.decisions.solving.updating import Rules, first_best_rule
 from plausible.decisions.structure.recall import temporal_order
 

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from plausible.base.options import check_count, check_seconds, read_generator
 from plausible.errors import InvalidArgument, suggestion
-from plausible.inference.options import check_count, check_seconds, read_generator
 
 __all__ = ["Method", "Options", "Seed", "SolvingState", "Watch", "check_method"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.layout import lay_out
 from plausible.decisions.solving.task import read_task
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import counted
 from plausible.variables.evidence import EvidenceLike
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
 from plausible.decisions.solving.dominance import Domain, merged, undominated
-from plausible.decisions.solving.problem import Floats, Ints
 from plausible.decisions.solving.stages import Stage, Stages
 from plausible.decisions.solving.updating import Rules
 

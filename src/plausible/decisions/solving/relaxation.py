@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.joint_table import weighing
-from plausible.decisions.solving.problem import Floats
 from plausible.decisions.solving.task import read_task
 from plausible.decisions.solving.updating import improve
 from plausible.decisions.structure.recall import temporal_order, with_recall

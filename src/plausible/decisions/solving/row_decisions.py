@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
 from plausible.data.columns import frame_columns
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.decisions.solving.problem import Floats, Ints
 from plausible.factors.joint_factor import first_best
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.decisions.solving.problem import Floats
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.team import Team
 from plausible.decisions.solving.updating import Rules, first_best_rule
 from plausible.inference.search.branch_and_bound import Branches

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.decisions.solving.problem import Floats, Ints
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import TextTable, format_number, html_of_print, num_shown, repr_of_print
 from plausible.decisions.strategy import Strategy
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import assignment_at
-from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:

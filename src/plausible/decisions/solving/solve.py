@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.arc_reversal import reverse_arcs
 from plausible.decisions.solving.backward_induction import settle_backward
 from plausible.decisions.solving.bounding import upper_bound
@@ -18,7 +19,7 @@ from plausible.decisions.solving.finishing import Found, finish
 from plausible.decisions.solving.joint_table import Weighing, fits, weighing
 from plausible.decisions.solving.network_queries import query_rules
 from plausible.decisions.solving.options import Method, Options, Watch, check_method
-from plausible.decisions.solving.problem import Floats, read_problem
+from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.solving.settling import settle
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.structure import read_structure

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
 from plausible.decisions.solving.blocks import Blocks, read_blocks
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, Ints, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.errors import TooLarge
 
 __all__ = ["Stage", "Stages", "read_stages"]

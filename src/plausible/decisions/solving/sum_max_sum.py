@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.absorbing import absorbed
-from plausible.decisions.solving.problem import Floats
 from plausible.decisions.structure.recall import new_information, require_recall
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.decisions.solving.problem import Floats, Problem, read_problem
+from plausible.base.arrays import Floats
+from plausible.decisions.solving.problem import Problem, read_problem
 from plausible.decisions.solving.structure import Structure, read_structure
 
 if TYPE_CHECKING:

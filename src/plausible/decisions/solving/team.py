@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.decisions.solving.updating import Rules, best_rule
 from plausible.errors import TooLarge
 from plausible.factors.joint_factor import TIE

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.decisions.solving.joint_table import Weighing
-from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.problem import Problem
 from plausible.factors.joint_factor import TIE
 
 __all__ = ["Rules", "ascend", "best_rule", "decided", "first_best_rule", "improve", "random_rules"]

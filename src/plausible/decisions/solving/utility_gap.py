@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.decisions.parts import Utility
 from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.factors.display import format_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

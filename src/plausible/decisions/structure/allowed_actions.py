@@ -8,8 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags
 from plausible.decisions.parts import Utility
 from plausible.decisions.state_functions import check_arguments
 from plausible.errors import InvalidArgument, UnknownState
@@ -91,7 +91,7 @@ def check_allowed(allowed: object) -> None:
         )
 
 
-def allowed_mask(diagram: InfluenceDiagram, decision: str, allowed: AllowedActions) -> npt.NDArray[np.bool_]:
+def allowed_mask(diagram: InfluenceDiagram, decision: str, allowed: AllowedActions) -> Flags:
     """Which actions are open: an array over the states of what is seen, in order, and the actions."""
     variable, seen = diagram.decision(decision).variable, diagram.information(decision)
     _check_form(allowed, variable, seen)

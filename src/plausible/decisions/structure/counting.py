@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Ints
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries
@@ -169,14 +169,14 @@ def impossible_information(diagram: InfluenceDiagram) -> dict[str, tuple[Assignm
     }
 
 
-def _open(diagram: InfluenceDiagram, name: str, limits: AllowedActions | None) -> npt.NDArray[np.int64]:
+def _open(diagram: InfluenceDiagram, name: str, limits: AllowedActions | None) -> Ints:
     """The number of open actions of each information state, in row-major order."""
     if limits is None:
         return np.full(num_entries(diagram.information(name)), len(diagram.decisions[name].states))
     return np.asarray(allowed_mask(diagram, name, limits).sum(axis=-1)).ravel()
 
 
-def _choices(num_open: npt.NDArray[np.int64], probability: Factor | None) -> tuple[tuple[int, int], ...]:
+def _choices(num_open: Ints, probability: Factor | None) -> tuple[tuple[int, int], ...]:
     kept = num_open if probability is None else num_open[probability.flat > 0]
     actions, states = np.unique(kept, return_counts=True)
     return tuple(zip(actions.tolist(), states.tolist(), strict=True))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.information_flow import information_flow
 from plausible.decisions.structure.reduced_information import Drop, reduced_information
 from plausible.decisions.structure.relevance import influenced_utilities
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.base.options import check_number
 from plausible.cpds import TableCPD
 from plausible.decisions.parts import Decision, Utility
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.inference.options import check_number
 from plausible.variables import Variable
 
 if TYPE_CHECKING:

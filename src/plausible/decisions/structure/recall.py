@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import NotSupported
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.structure.information_flow import Reliance, information_flow
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from plausible.base.display import format_number
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
 from plausible.decisions.trees.tree import DecisionTree, Path
 from plausible.errors import counted
-from plausible.factors.display import format_number
 from plausible.variables import State
 
 __all__ = ["draw_tree"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
 from plausible.factors.joint_factor import TIE
 from plausible.variables import State

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
 from plausible.decisions.structure.recall import new_information, require_recall
@@ -128,9 +128,7 @@ def _order(diagram: InfluenceDiagram, show_hidden: bool) -> tuple[Variable, ...]
     return tuple(diagram.variables[name] for name in names)
 
 
-def path_tables(
-    diagram: InfluenceDiagram, order: tuple[Variable, ...]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def path_tables(diagram: InfluenceDiagram, order: tuple[Variable, ...]) -> tuple[Floats, Floats]:
     """The probability of each path when actions are random, and the mean utility at its end, over `order`."""
     network = diagram.network(diagram.uniform_strategy())
     names = [variable.name for variable in order]
@@ -143,7 +141,7 @@ def path_tables(
     return weights.values, (total / weights).values
 
 
-def _marginals(weights: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+def _marginals(weights: Floats) -> list[Floats]:
     """The probabilities of all beginnings of paths: item i is over the first i variables."""
     marginals = [weights]
     for _ in range(weights.ndim):
@@ -157,9 +155,9 @@ class _Unrolling:
 
     diagram: InfluenceDiagram
     order: tuple[Variable, ...]
-    marginals: list[npt.NDArray[np.float64]]
-    worth: npt.NDArray[np.float64]
-    limits: Mapping[str, npt.NDArray[np.bool_]]
+    marginals: list[Floats]
+    worth: Floats
+    limits: Mapping[str, Flags]
 
     def node(self, place: tuple[int, ...]) -> TreeNode:
         """The node after the first variables took the states at these positions; as deep as there are variables."""
@@ -176,7 +174,7 @@ class _Unrolling:
             {variable.states[i]: (float(after[i] / here), self.node((*place, i))) for i in branches if after[i] > 0},
         )
 
-    def _open(self, variable: Variable, place: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    def _open(self, variable: Variable, place: tuple[int, ...]) -> Flags:
         """Which actions of a decision are open on a path."""
         if variable.name not in self.limits:
             return np.ones(variable.num_states, dtype=bool)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
 from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order, costs_without_each
-from plausible.display import html_of_print, repr_of_print
-from plausible.factors.display import TextTable, format_number
 
 __all__ = ["Advice", "Alternative", "advise", "is_worth_going_on", "possible_steps", "repair_sequence"]
 

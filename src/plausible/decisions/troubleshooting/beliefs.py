@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.repair_choices import ChoiceView, RepairQuestion
@@ -21,7 +21,6 @@ from plausible.variables import State
 
 __all__ = ["SURE", "Beliefs", "Device", "Knowledge", "Situation"]
 
-Floats = npt.NDArray[np.float64]
 
 #: Probabilities nearer than this to zero or one are certainties.
 SURE = 1e-12
@@ -56,7 +55,7 @@ class Device:
         """The states in which it does not work."""
         return tuple(state for state in self.model.variables[self.goal].states if state != self.working)
 
-    def is_ok(self, name: str) -> npt.NDArray[np.bool_]:
+    def is_ok(self, name: str) -> Flags:
         """Which states of a component are no fault."""
         return np.array([state == self.ok_states[name] for state in self.model.variables[name].states])
 

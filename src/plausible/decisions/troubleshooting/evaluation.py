@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.data import encode_columns
 from plausible.decisions.troubleshooting.beliefs import Device
@@ -18,13 +20,10 @@ from plausible.decisions.troubleshooting.fixed_order import FixedOrder, best_fix
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, as_session
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.factors.display import TextTable, format_number
 
 __all__ = ["TroubleshootingEvaluation", "evaluate_troubleshooting"]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 #: Cases between two reports of progress.
 _BATCH = 500
@@ -172,7 +171,7 @@ class _Mended(NamedTuple):
     """What each case cost, and whether the device works in the end."""
 
     paid: Floats
-    is_fixed: npt.NDArray[np.bool_]
+    is_fixed: Flags
 
 
 class _Mechanic:
@@ -244,12 +243,12 @@ class _Cases:
             self._worlds[repaired] = {name: columns[name] for name in self._model.variables}
         return self._worlds[repaired]
 
-    def works(self, repaired: frozenset[str]) -> npt.NDArray[np.bool_]:
+    def works(self, repaired: frozenset[str]) -> Flags:
         """Whether each device works, once these components are repaired."""
         goal = self._device.goal
         return np.equal(self.world(repaired)[goal], self._model.variables[goal].index(self._device.working))
 
-    def is_faulty(self, name: str, repaired: frozenset[str] = frozenset()) -> npt.NDArray[np.bool_]:
+    def is_faulty(self, name: str, repaired: frozenset[str] = frozenset()) -> Flags:
         """Whether a component of each device is faulty."""
         return ~self._device.is_ok(name)[self.world(repaired)[name]]
 

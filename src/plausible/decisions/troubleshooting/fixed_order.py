@@ -6,15 +6,13 @@ import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
 from plausible.decisions.troubleshooting.beliefs import Device
 from plausible.decisions.troubleshooting.costs import Costs
 
 __all__ = ["FixedOrder", "SampledDevices", "best_fixed_order"]
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 #: With more components than this, not all orders are tried.
 _MOST_ORDERED = 7
 #: Orders that are cheaper by less than this, relative to their cost, are not cheaper.

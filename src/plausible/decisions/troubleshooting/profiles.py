@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.beliefs import Device
@@ -17,7 +18,6 @@ from plausible.variables import Evidence
 
 __all__ = ["Profiles", "distinct_rows", "enumerate_profiles", "grouped"]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
 #: Devices, and entries of one table, beyond which nothing is enumerated.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.causal.counterfactuals.findings import Finding, as_evidence
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.worlds import ParallelWorlds, parallel_worlds
@@ -22,8 +22,6 @@ from plausible.models.rebuilding import rebuilt
 from plausible.variables import State, Variable
 
 __all__ = ["ChoiceView", "RepairQuestion"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

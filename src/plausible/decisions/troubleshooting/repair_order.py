@@ -9,10 +9,9 @@ from numbers import Real
 
 import numpy as np
 
+from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
 from plausible.decisions.troubleshooting.worth_trying import Trials, best_order, order_cost
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.factors.display import TextTable, format_number
 
 __all__ = ["Component", "RepairPlan", "best_repair_order", "expected_repair_cost"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
@@ -13,9 +14,7 @@ from plausible.decisions.troubleshooting.beliefs import Beliefs, Device, Situati
 from plausible.decisions.troubleshooting.records import session_record
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep, whether_it_works
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.factors.display import format_number
 
 if TYPE_CHECKING:
     from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter

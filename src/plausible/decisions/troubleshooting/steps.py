@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.display import html_of_print
+from plausible.base.display import html_of_print
 from plausible.variables import State
 
 __all__ = ["Outcome", "Step", "StepKind", "TakenStep", "whether_it_works"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from plausible.base.frozen import Frozen
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.functional.conversion import Coupling, functional_model
@@ -17,7 +18,6 @@ from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, cou
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of
-from plausible.variables.frozen import Frozen
 
 __all__ = ["Troubleshooter", "as_session"]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Codes, Flags, Floats
 from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Device
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
@@ -19,9 +20,7 @@ from plausible.variables import State
 
 __all__ = ["WorldState", "Worlds"]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
 
 
 class Worlds:
@@ -60,7 +59,7 @@ class _Answers(NamedTuple):
     #: Rows of its table, all different.
     rows: Ints
     #: The position of each class among them; there are many, so they are small numbers.
-    ids: npt.NDArray[np.int32]
+    ids: Codes
 
 
 class _Level:

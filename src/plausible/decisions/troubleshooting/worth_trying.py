@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Flags, Floats
 from plausible.inference.optimization.minimum_cut import minimum_cut
 
 __all__ = ["Trials", "TryOrder", "best_order", "costs_without_each", "order_cost"]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-10
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.inference.buckets.bucket_sweeps import Side
 from plausible.inference.buckets.bucket_tree import BucketTree
 
 __all__ = ["decoded"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def decoded(tree: BucketTree, side: Side, states: Ints) -> Ints:

@@ -6,16 +6,14 @@ import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.engine.ordering import best_elimination
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits, bucket_tree
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.problem import Problem
 
 __all__ = ["free_order", "log_tables", "scale_slack", "sums_first", "tree_of"]
-
-Floats = NDArray[np.float64]
 
 
 def free_order(problem: Problem) -> list[int]:

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
 from plausible.inference.buckets.powered_sums import TINY, conditional, magnitude, powered_sum, powers
 
 __all__ = ["Side", "begun", "improved", "swept", "untouched"]
 
-Floats = NDArray[np.float64]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 

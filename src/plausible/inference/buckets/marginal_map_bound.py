@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Ints
 from plausible.inference.info import QueryInfo
 
 __all__ = ["MarginalMapBound", "marginal_map_bound"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
+from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.buckets.bucket_decoding import decoded
 from plausible.inference.buckets.bucket_problem import free_order, log_tables, tree_of
@@ -16,12 +17,10 @@ from plausible.inference.buckets.bucket_tree import BucketTree, Limits
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 
 __all__ = ["MiniBucketMax", "MiniBucketMaxState"]
 
-Ints = NDArray[np.int64]
 
 #: The weight that a maximum has where copies are compared: next to none.
 _SOFTNESS = 0.01

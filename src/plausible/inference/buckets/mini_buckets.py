@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
+from plausible.base.options import check_count, check_flag, check_number
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
@@ -22,14 +23,11 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.map_local_search import LocalSearch
-from plausible.inference.options import check_count, check_flag, check_number
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
 __all__ = ["MarginalMapBound", "MiniBucketState", "MiniBuckets"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Each copy but the first has this weight, with a minus, in a bound from below: found by trial on grids.
 _SPREAD = 2.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["TINY", "conditional", "magnitude", "powered_sum", "powers"]
 
-Floats = NDArray[np.float64]
 
 #: Probabilities below this count as this where logarithms of them are compared; any number would do.
 TINY = 1e-290

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["ProbabilityBounds", "probability_bounds"]
 
-Floats = NDArray[np.float64]
 
 #: More than the rounding of a sum and a quotient, and than what underflows.
 _RELATIVE, _ABSOLUTE = 1e-12, 1e-300

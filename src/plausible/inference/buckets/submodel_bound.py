@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.buckets.bucket_problem import scale_slack
@@ -22,7 +23,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["SubmodelBound", "submodel_bound"]
 
-Floats = NDArray[np.float64]
 
 _NOTHING = Evidence({}, {}, {}, {})
 

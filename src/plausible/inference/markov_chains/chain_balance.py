@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["log_balance"]
 
-Floats = NDArray[np.float64]
 
 #: Flows that differ by no more than this share of themselves are the same.
 _BALANCE = 1e-9

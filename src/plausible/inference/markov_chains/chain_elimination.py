@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
 
 __all__ = ["Censored", "censored", "eliminated_pattern"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: States with more neighbours than this at a time are too many: nearly as many as powers of two that floats have.
 _MAX_WIDTH = 1015

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, suggestion
 from plausible.variables import State, Variable
 
@@ -22,7 +23,6 @@ __all__ = [
     "some_of",
 ]
 
-Floats = NDArray[np.float64]
 #: A distribution over states: numbers in their order, numbers by state, or all in one state.
 Start: TypeAlias = npt.ArrayLike | Mapping[State, float] | State
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
@@ -17,11 +18,8 @@ from plausible.inference.markov_chains.chain_input import Start, read_start, rea
 from plausible.inference.markov_chains.chain_records import CommunicatingClass
 from plausible.inference.markov_chains.chain_structure import Structure, structure_of
 from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
 
 __all__ = ["ChainKinds"]
-
-Floats = NDArray[np.float64]
 
 
 class ChainKinds(Frozen):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.inference.markov_chains.chain_elimination import censored
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "steps_to_mix",
 ]
 
-Floats = NDArray[np.float64]
 
 #: Up to so many states dense matrices are quick.
 SMALL = 1000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
@@ -21,9 +21,6 @@ from plausible.inference.markov_chains.chain_records import Absorption
 from plausible.inference.markov_chains.chain_spectrum import gap_of
 
 __all__ = ["ChainLongRun"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class ChainLongRun(ChainKinds):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats
 from plausible.errors import UnknownState, suggestion
 from plausible.variables import State
 
 __all__ = ["Absorption", "CommunicatingClass"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
 from plausible.inference.markov_chains.chain_balance import log_balance
 from plausible.inference.markov_chains.chain_limits import SMALL, stationary_vector
@@ -37,14 +38,14 @@ def gap_of(matrix: Any, structure: Structure) -> float:
     return gap
 
 
-def _leaks(rows: Any, places: NDArray[np.int64]) -> NDArray[np.float64]:
+def _leaks(rows: Any, places: Ints) -> Floats:
     """For each state of a class the probability to leave it: exactly zero where nothing does."""
     is_out = np.ones(rows.shape[1])
     is_out[places] = 0.0
     return np.asarray(rows @ is_out, dtype=np.float64)
 
 
-def _class_gap(block: Any, leaks: NDArray[np.float64]) -> float:
+def _class_gap(block: Any, leaks: Floats) -> float:
     logs = log_balance(block)
     if logs is not None:
         return reversible_gap(ReversibleClass(block, leaks, logs))

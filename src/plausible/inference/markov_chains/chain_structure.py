@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Flags, Ints
 
 __all__ = ["Structure", "structure_of"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +27,7 @@ class Structure:
     """
 
     labels: Ints
-    is_closed: NDArray[np.bool_]
+    is_closed: Flags
     periods: Ints
 
     @property

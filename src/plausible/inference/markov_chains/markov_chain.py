@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from plausible.base.method_names import own_methods
+from plausible.base.options import read_count, read_generator
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
@@ -21,8 +23,6 @@ from plausible.inference.markov_chains.chain_input import (
 )
 from plausible.inference.markov_chains.chain_limits import SMALL, power_of
 from plausible.inference.markov_chains.chain_long_run import ChainLongRun
-from plausible.inference.options import read_count, read_generator
-from plausible.method_names import own_methods
 from plausible.variables import State
 
 __all__ = ["MarkovChain"]

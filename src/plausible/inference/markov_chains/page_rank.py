@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.dag import DAG
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchEngine", "pagerank"]
 
-Floats = NDArray[np.float64]
 #: Links between pages.
 Links: TypeAlias = "Mapping[State, Iterable[State]] | DAG | nx.Graph[Any] | npt.ArrayLike"
 
@@ -127,7 +126,7 @@ def _follow(links: Mapping[State, Iterable[State]]) -> tuple[Any, list[State]]:
     return csr_array((1.0 / degrees[sources], (sources, targets)), shape=(len(pages), len(pages))), pages
 
 
-def _eliminated(follow: Any, is_dangling: NDArray[np.bool_], damping: float) -> tuple[Floats, QueryInfo] | None:
+def _eliminated(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats, QueryInfo] | None:
     """The surfer's chain with a state more, in which she is while she jumps; `None` where there is too much of it."""
     from scipy.sparse import block_array, csr_array
 
@@ -144,7 +143,7 @@ def _eliminated(follow: Any, is_dangling: NDArray[np.bool_], damping: float) -> 
     return found.flat[:size] / found.flat[:size].sum(), QueryInfo("page rank")
 
 
-def _stepped(follow: Any, is_dangling: NDArray[np.bool_], damping: float) -> tuple[Floats, QueryInfo]:
+def _stepped(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats, QueryInfo]:
     """Step after step, each of which brings any two distributions nearer to each other by the damping."""
     backwards, size = follow.T.tocsr(), len(is_dangling)
     vector = np.full(size, 1.0 / size)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
 from plausible.inference.markov_chains.chain_elimination import Censored, censored, eliminated_pattern
 from plausible.inference.markov_chains.chain_limits import SMALL
 
 __all__ = ["ReversibleClass", "reversible_gap"]
 
-Floats = NDArray[np.float64]
 
 #: Eigenvalues below this share of the largest rate have lost digits; inverse iteration finds them again.
 _SMALL_SHARE = 1e-7
@@ -141,7 +140,7 @@ class _Inverse:
 
     solver: Censored
     roots: Floats
-    rest: NDArray[np.int64]
+    rest: Ints
     null: Floats
     scale: float
 

@@ -6,19 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.max_sum import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 
 __all__ = ["DualDecomposition", "DualState"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: A value and a bound that are nearer to each other than this are the same.
 _PROOF = 1e-10

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.inference.optimization.flips import FlipProblem, Ints, States
+from plausible.base.arrays import Ints
+from plausible.inference.optimization.flips import FlipProblem, States
 from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.inference.search.local_search import FirstAscent, GreedyAscent, SearchMethod
 from plausible.inference.search.restarts import Restarts

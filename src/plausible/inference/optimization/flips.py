@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.inference.problem import Problem
 from plausible.inference.search.search_problem import SearchProblem
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Flip", "FlipProblem"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 States: TypeAlias = tuple[int, ...]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.optimization.label_sweeps import LabelMoves, LabelState, best_choice, check_tables
@@ -16,9 +16,6 @@ from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseE
 from plausible.inference.problem import Problem
 
 __all__ = ["AlphaBetaSwap", "AlphaExpansion", "LabelState"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseEnergy, minimize_binary
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_seconds
 from plausible.inference.problem import Problem
 
 __all__ = ["LabelMoves", "LabelState", "best_choice", "check_tables"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: The numbers that are looked at at once.
 _BLOCK = 2**22

@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.options import check_count, check_flag, check_seconds
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.max_sum import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_flag, check_seconds
 from plausible.inference.problem import Problem
 
 __all__ = ["LinearRelaxation"]
 
-Floats = NDArray[np.float64]
 
 #: The status by which the solver says that a limit was reached, and that nothing meets the constraints.
 _LIMIT, _INFEASIBLE = 1, 2
@@ -189,7 +188,7 @@ class _Program:
         )
 
     @property
-    def is_belief(self) -> NDArray[np.bool_]:
+    def is_belief(self) -> Flags:
         """Which of the μ are those of variables."""
         return np.arange(len(self.weights)) < int(self.layout.belief_starts[-1])
 
@@ -204,7 +203,7 @@ class _Program:
         scale = min(max(tolerance / _WANTED_ERROR, 1e3 / largest), _LARGEST_COST / largest)
         return scale, tolerance / scale
 
-    def rounded(self, pseudo_marginals: Floats | None) -> tuple[NDArray[np.int64], float]:
+    def rounded(self, pseudo_marginals: Floats | None) -> tuple[Ints, float]:
         """The most believed states, or the first ones where nothing is believed, improved one at a time; their sum."""
         if pseudo_marginals is None:
             pseudo_marginals = np.zeros(len(self.weights))

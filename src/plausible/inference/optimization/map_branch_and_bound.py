@@ -9,8 +9,9 @@ from itertools import combinations
 from time import monotonic
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.info import QueryInfo
@@ -19,14 +20,11 @@ from plausible.inference.optimization.flips import States
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mini_bucket_heuristic
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_seconds
 from plausible.inference.problem import Problem
 from plausible.inference.search.local_search import GreedyAscent
 
 __all__ = ["BranchAndBound", "BranchAndBoundState"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: The nodes between two looks at the clock: some hundredths of a second.
 _CHUNK = 2**17

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
+from plausible.base.options import check_count, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.flip_searches import compiled
 from plausible.inference.optimization.flips import FlipProblem, States
 from plausible.inference.optimizer import Optimizer, Optimum
-from plausible.inference.options import check_count, check_seconds
 from plausible.inference.problem import Problem
 from plausible.inference.search.local_search import SearchMethod
 from plausible.inference.search.restarts import PerturbationRestarts
@@ -65,7 +65,7 @@ class LocalSearch(Optimizer):
         check_count("seed", self.seed)
         check_seconds("time_limit", self.time_limit)
 
-    def init(self, problem: Problem, start: NDArray[np.int64] | None = None) -> SearchState[States]:
+    def init(self, problem: Problem, start: Ints | None = None) -> SearchState[States]:
         """A search at a start, by default a random one; `current` and `best` are tuples of states."""
         return self._init(FlipProblem.of(problem), start)
 
@@ -100,7 +100,7 @@ class LocalSearch(Optimizer):
         )
         return Optimum(np.array(state.best, dtype=np.int64), 0.0, info)  # every factor's peak is one
 
-    def _init(self, flips: FlipProblem, start: NDArray[np.int64] | None = None) -> SearchState[States]:
+    def _init(self, flips: FlipProblem, start: Ints | None = None) -> SearchState[States]:
         first = flips.random_state(np.random.default_rng(self.seed)) if start is None else tuple(map(int, start))
         return self._search(flips).init(flips, first, self.seed)
 

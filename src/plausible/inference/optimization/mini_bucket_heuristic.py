@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import BoundPlan, plan_bound
 
 __all__ = ["Heuristic", "mini_bucket_heuristic"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 
 __all__ = ["Cut", "minimum_cut"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 #: Flows are found among whole numbers of at most this size: the flow library counts in 32 bits, and what is left of
 #: an arc and its reverse together must still fit.
@@ -136,13 +134,13 @@ class _Network:
         nothing = np.zeros(2 * len(from_source))
         return np.concatenate([from_source, to_sink, forward, nothing, backward])[self.order]
 
-    def maximum_flow(self, whole: NDArray[np.int32]) -> Any:
+    def maximum_flow(self, whole: Codes) -> Any:
         """The flow on each arc; that on its reverse is its negative."""
         from scipy.sparse.csgraph import maximum_flow
 
         return maximum_flow(self._matrix(whole), self.num_nodes - 2, self.num_nodes - 1).flow.data
 
-    def reaching_sink(self, left: Floats | NDArray[np.int32]) -> Flags:
+    def reaching_sink(self, left: Floats | Codes) -> Flags:
         """The inner nodes from which arcs with something left lead to the sink."""
         from scipy.sparse.csgraph import breadth_first_order
 
@@ -153,7 +151,7 @@ class _Network:
         reaches[found] = True
         return reaches[:-2]
 
-    def _matrix(self, numbers: NDArray[np.int32]) -> Any:
+    def _matrix(self, numbers: Codes) -> Any:
         from scipy.sparse import csr_array
 
         starts = np.searchsorted(self.tails, np.arange(self.num_nodes + 1)).astype(np.int32)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.optimization.minimum_cut import minimum_cut
@@ -14,8 +15,6 @@ from plausible.inference.problem import Problem
 
 __all__ = ["ROUNDING", "BinaryMinimum", "PairwiseEnergy", "minimize_binary", "submodularity_excess"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Energies are logarithms of floats: differences below this are rounding.
 ROUNDING = 1e-9

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.inference.propagation.belief_messages import MessageState, workspace
 
 __all__ = ["Reparametrisation", "reparametrise", "variable_beliefs"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.inference.optimization.graph_cuts import has_cut
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
@@ -42,7 +42,7 @@ class MaxProductState(MessageState):
         How many assignments ago value or bound were last improved by more than a hundredth of the gap.
     """
 
-    states: NDArray[np.int64]
+    states: Ints
     value: float = -math.inf
     upper: float = 0.0  # no factor exceeds one
     num_idle: int = 0
@@ -91,7 +91,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
     def _is_max(self) -> bool:
         return True
 
-    def _weights(self, clusters: Clusters) -> NDArray[np.float64]:
+    def _weights(self, clusters: Clusters) -> Floats:
         return ReweightedEngine._weights(self, clusters) if self.reweighted else np.ones(clusters.num_factors)
 
     # --- rounds ---
@@ -158,7 +158,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
         return f"There may be a better assignment. Try {damped}{other}, more max_iterations or DualDecomposition()."
 
 
-def _decoded(state: MessageState) -> NDArray[np.int64]:
+def _decoded(state: MessageState) -> Ints:
     """A state for each variable in the order of the graph, given those before it, then improved one by one."""
     from plausible.kernels.message_decoding import decode, improve
 

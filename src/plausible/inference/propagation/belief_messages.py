@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
-from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (
     Clusters,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MessageEngine", "MessageState", "ReweightedEngine", "workspace"]
 
-Floats = NDArray[np.float64]
 
 #: Changes of final messages that come from rounding alone stay below this.
 _ROUNDING = 1e-12
@@ -65,7 +64,7 @@ class MessageState:
     """
 
     graph: MessageGraph
-    order: NDArray[np.int64]
+    order: Ints
     is_forest: bool
     messages: Messages
     urgencies: Floats

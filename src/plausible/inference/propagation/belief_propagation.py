@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
@@ -21,7 +21,6 @@ from plausible.inference.propagation.belief_messages import MessageEngine, Messa
 
 __all__ = ["LoopyBP", "TreeReweightedBP"]
 
-Floats = NDArray[np.float64]
 
 _LOOPY = "loopy belief propagation"
 _REWEIGHTED = "tree-reweighted belief propagation"

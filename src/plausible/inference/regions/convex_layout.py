@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.inference.problem import Problem
 from plausible.inference.regions.counting_numbers import ConvexSplit, CountingNumbers, convex_split
 
 __all__ = ["ConvexLayout", "Turn", "lay_out_convex", "log_sums"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
-from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_layout import ConvexLayout, Turn, lay_out_convex, log_sums
 from plausible.inference.regions.counting_numbers import (
@@ -26,7 +26,6 @@ from plausible.inference.regions.counting_numbers import (
 
 __all__ = ["ConvexBP", "ConvexState"]
 
-Floats = NDArray[np.float64]
 
 _MAKERS: dict[str, Callable[[Problem], CountingNumbers]] = {
     "bethe-like": bethe_like_counts,
@@ -249,7 +248,7 @@ def _conjugate(turn: Turn, state: ConvexState) -> float:
     return float(_softened(sums, turn.variable_starts, turn.variable_shares).sum())
 
 
-def _softened(values: Floats, starts: NDArray[np.int64], shares: Floats) -> Floats:
+def _softened(values: Floats, starts: Ints, shares: Floats) -> Floats:
     """a log Σ exp(values / a) of each stretch; its maximum for a = 0."""
     peaks = np.maximum.reduceat(values, starts)
     safe = np.where(np.isneginf(peaks), 0.0, peaks)

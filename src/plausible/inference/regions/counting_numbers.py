@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import tree_weights
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvexSplit", "CountingNumbers", "bethe_like_counts", "convex_split", "covering_counts", "tree_counts"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Shares of entropy below this are rounding of the solver.
 _LEAST = 1e-7

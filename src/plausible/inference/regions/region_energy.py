@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.inference.regions.convex_layout import log_sums
 from plausible.inference.regions.region_layout import RegionLayout, Wave
 
 __all__ = ["ForestTotal", "edge_sums", "forest_total", "negative_energy", "region_tables"]
-
-Floats = NDArray[np.float64]
 
 
 class ForestTotal(NamedTuple):

@@ -11,8 +11,8 @@ from itertools import accumulate, chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported, TooLarge
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_graph import RegionGraph
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RegionLayout", "Wave", "lay_out"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: The entries of all tables of regions together: 1 GiB, a few times over for messages on the way.
 _MAX_ENTRIES = 2**27

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
-from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_energy import edge_sums, forest_total, negative_energy, region_tables
 from plausible.inference.regions.region_graph import RegionGraph
@@ -24,7 +24,6 @@ from plausible.inference.regions.region_layout import RegionLayout, Wave, lay_ou
 
 __all__ = ["RegionEngine", "RegionState"]
 
-Floats = NDArray[np.float64]
 
 #: Changes of final messages that come from rounding alone stay below this.
 _ROUNDING = 1e-11

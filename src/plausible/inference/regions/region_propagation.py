@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
-from plausible.inference.options import check_count
 from plausible.inference.problem import Problem
 from plausible.inference.regions.join_graph import join_graph
 from plausible.inference.regions.region_graph import RegionGraph, kikuchi_regions

@@ -12,11 +12,12 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import read_count
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import read_count
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
 from plausible.inference.sampling.chain_layout import ChainLayout
@@ -25,8 +26,6 @@ from plausible.kernels.chain_arrays import ChainArrays
 
 __all__ = ["AnnealedImportance", "AnnealingState"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: The logarithm that zero has until the last temperature.
 _SOFT_LOG_ZERO = -25.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.errors import TooLarge
 from plausible.inference.sampling.chain_diagnostics import (
     ROUNDING,
@@ -32,8 +32,6 @@ __all__ = [
     "worst_r_hat",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: No more numbers than these are counted for the batches of one group.
 _MAX_COUNTS = 2**23
@@ -66,7 +64,7 @@ class Batches(Protocol):
         """Blocks."""
 
     @property
-    def draws(self) -> NDArray[np.int32]:
+    def draws(self) -> Codes:
         """(chains, draws, watched blocks)."""
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, MissingDependency
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "told_r_hat",
 ]
 
-Floats = NDArray[np.float64]
 
 #: Chains with a larger R-hat have not mixed (Vehtari et al. 2021).
 MAX_R_HAT = 1.01

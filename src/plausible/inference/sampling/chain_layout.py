@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Ints
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.problem import Problem
 from plausible.kernels.chain_arrays import BlockLinks
 
 __all__ = ["MAX_BLOCK_STATES", "ChainLayout"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: A block with more joint states is refused.
 MAX_BLOCK_STATES = 2**16
@@ -90,7 +88,7 @@ class ChainLayout:
         return int(self.links.block_sizes.max(initial=0))
 
     @property
-    def has_neighbours(self) -> NDArray[np.bool_]:
+    def has_neighbours(self) -> Flags:
         """For each block whether some factor ties it to another one that has a choice."""
         links = self.links
         owners = np.repeat(np.arange(len(self.blocks)), np.diff(links.link_starts))

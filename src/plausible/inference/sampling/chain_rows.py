@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Ints
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size
 
 __all__ = ["effective_rows", "spread_rows"]
@@ -15,7 +15,7 @@ _MAX_LOOKED_AT = 200
 _FEWEST_DRAWS = 8
 
 
-def spread_rows(draws: NDArray[np.int32], num_rows: int) -> NDArray[np.int64]:
+def spread_rows(draws: Codes, num_rows: int) -> Ints:
     """As many rows, evenly spread over the run, of draws (chains, draws, blocks); the chains take turns.
 
     >>> spread_rows(np.arange(8).reshape(2, 4, 1), 4).ravel().tolist()  # chains 0 1 2 3 and 4 5 6 7
@@ -28,7 +28,7 @@ def spread_rows(draws: NDArray[np.int32], num_rows: int) -> NDArray[np.int64]:
     return np.asarray(draws[chains, places], dtype=np.int64)
 
 
-def effective_rows(draws: NDArray[np.int32]) -> float:
+def effective_rows(draws: Codes) -> float:
     """The smallest effective size of any block's code, of up to 200 blocks, among draws (chains, draws, blocks)."""
     num_chains, per_chain, num_blocks = draws.shape
     if not num_blocks or per_chain < _FEWEST_DRAWS:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.inference.max_elimination import max_product
 from plausible.inference.problem import Problem
@@ -16,7 +17,6 @@ from plausible.kernels.chain_arrays import ChainArrays
 __all__ = ["blocking_factor", "num_islands", "possible_states", "starting_codes"]
 
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 #: The whole joint is looked at for islands where it has no more states.

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.options import read_blocks, read_count, read_names
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import read_blocks, read_count, read_names
 from plausible.inference.problem import Problem
 from plausible.inference.sampled_jeffrey import likelihoods_of_draws
 from plausible.inference.sampling.chain_advice import ONE_CHAIN, Moves, chain_doubt
@@ -42,8 +43,6 @@ from plausible.variables import Evidence
 
 __all__ = ["ChainEngine", "ChainState", "Sweeps"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Progress: TypeAlias = Callable[["ChainState"], None]
 
 #: The burn-in is made in so many steps, or fewer.
@@ -92,7 +91,7 @@ class ChainState:
     sums: Floats
     squares: Floats
     watched: Ints
-    draws: NDArray[np.int32]
+    draws: Codes
     accepted: Ints
     guide: Floats
 

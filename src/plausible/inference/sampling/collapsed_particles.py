@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import read_count, read_names
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import Engine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import read_count, read_names
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chain_advice import ONE_CHAIN, cut_text
@@ -34,8 +34,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["CollapsedGibbs", "CollapsedState"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Progress: TypeAlias = Callable[["CollapsedState"], None]
 
 _NOTHING = Evidence.read({}, {})

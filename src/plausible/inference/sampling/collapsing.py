@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
@@ -72,7 +72,7 @@ class Collapse:
                 wanted |= dict.fromkeys(separator)
         return tuple(wanted)
 
-    def expand(self, names: Sequence[str], tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expand(self, names: Sequence[str], tables: Floats) -> Floats:
         """Beliefs (..., states of each name) from those over `sampled(names)`: Σ P(gone | kept) P(kept)."""
         have = list(self.sampled(names))
         used: list[Factor] = []
@@ -88,11 +88,9 @@ class Collapse:
         output = [Ellipsis, *(labels[name] for name in names)]
         return np.asarray(np.einsum(*operands, output, optimize=len(used) > 1))  # type: ignore[call-overload]
 
-    def draw(
-        self, columns: Mapping[str, NDArray[np.int64]], generator: np.random.Generator, num_rows: int
-    ) -> dict[str, NDArray[np.int64]]:
+    def draw(self, columns: Mapping[str, Ints], generator: np.random.Generator, num_rows: int) -> dict[str, Ints]:
         """States of the variables that went, a row each, given those of the others."""
-        drawn: dict[str, NDArray[np.int64]] = {}
+        drawn: dict[str, Ints] = {}
         for conditional in reversed(self.conditionals):  # what went last depends on what stayed alone
             *separator, name = conditional.names
             given = tuple({**columns, **drawn}[other] for other in separator)
@@ -126,7 +124,7 @@ def _summed_out(touching: Sequence[Factor], variable: Variable) -> tuple[Factor,
     return Factor(others, np.exp(log_message - log_scale)), conditional, log_scale
 
 
-def _fitting_scale(logs: NDArray[np.float64]) -> float:
+def _fitting_scale(logs: Floats) -> float:
     """What to take off logarithms, so that the largest and, if there is room, the smallest are those of floats."""
     finite = logs[np.isfinite(logs)]
     if not finite.size:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats
+from plausible.base.options import read_count
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
@@ -22,7 +23,6 @@ from plausible.inference.approximate import FactorEngine, with_observed
 from plausible.inference.approximate_samples import DrawnStates, resampled_rows, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import read_count
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampled_jeffrey import EvidenceNotSeen, likelihoods_of_draws
 from plausible.inference.sampling.families import ancestors_of, log_constant, ordered_families, reduced_to
@@ -150,7 +150,7 @@ class DirectedSampler(FactorEngine):
         told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
         return DrawnStates(variables, states, size, replace(info, error=None, advice=told))
 
-    def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[NDArray[np.int32], float, QueryInfo]:
+    def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[Codes, float, QueryInfo]:
         """Rows of the variables of a plan, what they are worth, and how they were got."""
         room = _MAX_CELLS // max(len(plan.variables), 1)
         states, log_weights = plan.draw(max(num_rows, 1, min(self.num_samples, room)), stream_key(self.seed))
@@ -180,7 +180,7 @@ class DirectedSampler(FactorEngine):
         return sums.log_mean(self.info(sums), plan.log_limit)
 
 
-def _sums_of(log_weights: NDArray[np.float64], plan: SamplingPlan) -> SampleSums:
+def _sums_of(log_weights: Floats, plan: SamplingPlan) -> SampleSums:
     """What the weights of samples that are kept add up to."""
     unit = float(log_weights.max(initial=-math.inf))
     weights = np.exp(log_weights - unit) if unit > -math.inf else np.zeros(len(log_weights))
@@ -241,7 +241,7 @@ class RejectionSampling(DirectedSampler):
                 weights.append(Factor((leaf,), [1.0, 0.0]))
         return SamplingPlan.of(drawn, weights, log_weight)
 
-    def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[NDArray[np.int32], float, QueryInfo]:
+    def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[Codes, float, QueryInfo]:
         """Accepted samples, which are independent; more are drawn until there are enough."""
         accepted, weights, num_accepted = [], [], 0
         for number in range(_MAX_ROUNDS):
@@ -273,7 +273,7 @@ class RejectionSampling(DirectedSampler):
         return replace(info, acceptance=accepted / sums.num_samples)
 
 
-def _finding(variable: Variable, evidence: Evidence) -> NDArray[np.float64] | None:
+def _finding(variable: Variable, evidence: Evidence) -> Floats | None:
     """What the evidence says of each state: a number to multiply its probability by; None if nothing."""
     if variable.name not in evidence.hard:
         return evidence.soft.get(variable.name)

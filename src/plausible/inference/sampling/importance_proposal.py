@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine
@@ -21,7 +21,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["Proposal", "evidence_messages"]
 
-Floats = NDArray[np.float64]
 
 #: Messages are kept above this part of their largest entry: they are guesses, and only zeros proved by
 #: `possible_states` may keep a state from being drawn.

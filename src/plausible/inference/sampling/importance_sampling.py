@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from plausible.base.options import check_number, read_count
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import check_number, read_count
 from plausible.inference.sampling.directed_sampling import (
     DirectedSampler,
     few_effective,

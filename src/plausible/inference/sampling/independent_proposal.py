@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_starts import possible_states
 
 __all__ = ["accepted_places", "drawn_independently", "independent_guide", "log_density"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: This part of each draw is uniform over the states that are possible: a belief of zero may be wrong.
 _UNIFORM_SHARE = 0.02

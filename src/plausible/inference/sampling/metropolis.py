@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
@@ -25,8 +26,6 @@ from plausible.kernels.chain_arrays import ChainArrays
 
 __all__ = ["Metropolis", "Proposal"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: (problem, states, generator) -> (new states, log q(states | new) - log q(new | states)), a row for each chain.
 Proposal: TypeAlias = Callable[[Problem, Ints, np.random.Generator], tuple[Ints, Floats]]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.estimate import Estimate
@@ -17,8 +18,6 @@ from plausible.inference.sampling.weight_tails import MAX_TAIL_SHAPE, tail_shape
 
 __all__ = ["importance_log_partition", "log_partition_ratio"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: With fewer effective samples the interval is not to be trusted.
 _ENOUGH = 100.0

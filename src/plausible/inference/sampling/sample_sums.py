@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 
 __all__ = ["SampleSums"]
 
-Floats = NDArray[np.float64]
 
 #: The half-width of a 95 % interval, in standard errors.
 _WIDTH = 1.96

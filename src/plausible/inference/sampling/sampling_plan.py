@@ -11,8 +11,8 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.factors import Factor
 from plausible.inference.sampling.families import log_constant
 from plausible.inference.sampling.sample_sums import SampleSums
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SamplingPlan", "stream_key"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Samples that one thread draws at a time; the same for any number of threads, so that sums come out bit for bit.
 _SPAN = 1 << 16
@@ -129,7 +127,7 @@ class SamplingPlan:
             is_constant=self.weights.starts.size == 1,
         )
 
-    def draw(self, num_rows: int, key: np.uint64) -> tuple[NDArray[np.int32], Floats]:
+    def draw(self, num_rows: int, key: np.uint64) -> tuple[Codes, Floats]:
         """The samples themselves, a row each and a column for each variable, and the logarithms of their weights."""
         from plausible.kernels.sampling import BLOCK, draw_block
 

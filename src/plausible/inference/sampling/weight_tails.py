@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from plausible.base.arrays import Floats
 
 __all__ = ["MAX_TAIL_SHAPE", "tail_shape"]
 
-Floats = NDArray[np.float64]
 
 #: With a heavier tail means of weights converge too slowly for their errors to be believed (Vehtari et al. 2024).
 MAX_TAIL_SHAPE = 0.7

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import NotSupported
 from plausible.factors import Factor
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
 from plausible.inference.sampling.families import log_constant, ordered_families
 from plausible.variables import Evidence, Variable
@@ -34,8 +34,8 @@ class WeightedSamples:
     """
 
     variables: tuple[Variable, ...]
-    states: NDArray[np.int32]
-    log_weights: NDArray[np.float64]
+    states: Codes
+    log_weights: Floats
 
 
 def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Seed = None) -> WeightedSamples:

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
-from plausible.inference.options import check_count, check_number
 from plausible.inference.search.local_search import SearchMethod
 from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after
 from plausible.inference.search.search_state import SearchState
@@ -32,7 +32,7 @@ class CoolingSchedule(ABC):
         """After so many attempts the search is over."""
 
     @abstractmethod
-    def temperatures(self, first: int, num: int) -> NDArray[np.float64]:
+    def temperatures(self, first: int, num: int) -> Floats:
         """The temperatures, all positive, of `num` attempts from number `first` on, counted from 0."""
 
 
@@ -78,7 +78,7 @@ class ExponentialCooling(CoolingSchedule):
         levels = math.floor(math.log(self.stop / self.start) / math.log(self.factor) + 1e-9) + 1
         return levels * self.every
 
-    def temperatures(self, first: int, num: int) -> NDArray[np.float64]:
+    def temperatures(self, first: int, num: int) -> Floats:
         """The temperatures of `num` attempts from number `first` on."""
         return np.asarray(self.start * self.factor ** (np.arange(first, first + num) // self.every))
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plausible.inference.options import check_count, check_number
+from plausible.base.options import check_count, check_number
 from plausible.inference.search.grown import Grown
 from plausible.inference.search.local_search import SearchMethod
 from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after

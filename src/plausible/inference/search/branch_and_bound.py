@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Generic, TypeVar
 
-from plausible.inference.options import check_count, check_seconds
+from plausible.base.options import check_count, check_seconds
 
 __all__ = ["Branches", "BranchingState", "branch_and_bound", "branch_step"]
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.inference.options import check_count, check_seconds
+from plausible.base.options import check_count, check_seconds
 from plausible.inference.search.grown import Grown
 from plausible.inference.search.search_problem import (
     OperatorT,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
-from plausible.inference.options import check_count, check_number
 from plausible.inference.search.local_search import GreedyAscent, SearchMethod
 from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
 from plausible.inference.search.search_state import SearchState

@@ -9,8 +9,8 @@ from itertools import takewhile
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
 
 __all__ = ["SearchProblem", "best_gain", "gains", "score_after", "score_of"]
@@ -98,9 +98,7 @@ def score_of(problem: SearchProblem[StateT, OperatorT], state: StateT) -> float:
     return score
 
 
-def gains(
-    problem: SearchProblem[StateT, OperatorT], state: StateT, operators: Sequence[OperatorT]
-) -> NDArray[np.float64]:
+def gains(problem: SearchProblem[StateT, OperatorT], state: StateT, operators: Sequence[OperatorT]) -> Floats:
     """The deltas of operators, one for each and none of them NaN."""
     deltas = np.asarray(problem.deltas(state, operators), dtype=np.float64)
     if deltas.shape != (len(operators),):

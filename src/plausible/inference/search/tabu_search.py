@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plausible.inference.options import check_count
+from plausible.base.options import check_count
 from plausible.inference.search.local_search import SearchMethod
 from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, best_gain, score_after
 from plausible.inference.search.search_state import SearchState, improves

@@ -9,8 +9,9 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_number, read_blocks, read_count
 from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
@@ -18,7 +19,6 @@ from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.compiled import compile_factors
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import check_number, read_blocks, read_count
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
 from plausible.inference.variational.mean_field_start import first_beliefs
@@ -27,7 +27,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["MeanField", "MeanFieldState"]
 
-Floats = NDArray[np.float64]
 
 _NAME = "mean field"
 

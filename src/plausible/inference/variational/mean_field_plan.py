@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.engine.program import Program
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
@@ -16,9 +16,6 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.problem import Problem
 
 __all__ = ["Group", "MeanFieldPlan", "plan_mean_field"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

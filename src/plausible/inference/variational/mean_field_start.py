@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
@@ -18,8 +18,6 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["first_beliefs"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: How far from uniform the first run begins: symmetric models would hold it in the middle for ever.
 _TILT = 0.1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.factors.alignment import scope_text
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import MeanFieldPlan
@@ -32,7 +32,7 @@ class ZeroTie(NamedTuple):
     blocks: list[list[str]]
 
 
-def tied_by_zeros(problem: Problem, plan: MeanFieldPlan, beliefs: NDArray[np.float64]) -> ZeroTie | None:
+def tied_by_zeros(problem: Problem, plan: MeanFieldPlan, beliefs: Floats) -> ZeroTie | None:
     """The first factor with zeros that is across blocks and has a variable, alone in its block, without a choice left.
 
     Beliefs of independent blocks that rule out each of a factor's zeros rule out whole states, true or not.

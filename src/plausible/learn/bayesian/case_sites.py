@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.errors import TooLarge, counted
-from plausible.learn.bayesian.completion_problem import Codes, CompletionProblem, Floats, Ints
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.incomplete.cases import distinct_rows
 
 __all__ = ["CaseSites", "Completed"]
 
-Flags: TypeAlias = NDArray[np.bool_]
 
 #: So many entries of tables, over all completions, are looked up in a step at most.
 _MOST_TERMS = 20_000_000

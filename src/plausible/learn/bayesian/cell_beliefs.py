@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, Floats
+from plausible.base.arrays import Floats
+from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem
 
 __all__ = ["factorized_sums", "first_beliefs", "named_beliefs", "swept"]
 

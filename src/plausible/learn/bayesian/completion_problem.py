@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -26,10 +26,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["CaseSums", "CompletionProblem"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.int32]
 
 
 class CaseSums(NamedTuple):
@@ -122,12 +118,12 @@ class CompletionProblem:
         return self.cases.codes[self.case_of_row]
 
     @cached_property
-    def is_set(self) -> NDArray[np.bool_]:
+    def is_set(self) -> Flags:
         """Which cells of the rows were set from outside."""
         return self.is_case_set[self.case_of_row]
 
     @cached_property
-    def is_case_set(self) -> NDArray[np.bool_]:
+    def is_case_set(self) -> Flags:
         """Which cells of the cases were set from outside."""
         names = list(self.cases.variables)
         masks = np.zeros((len(self.cases.setting_names), len(names)), dtype=np.bool_)

@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.learn.bayesian.completion_problem import Codes, CompletionProblem, Floats
+from plausible.base.arrays import Codes, Floats
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 
 __all__ = [
     "WeighedColumn",

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.base.arrays import Floats
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.estimation.posterior import ParameterPosterior
 from plausible.models import BayesianNetwork
 

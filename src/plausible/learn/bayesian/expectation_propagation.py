@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
+from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.case_sites import CaseSites
-from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.dirichlet_fit import DirichletFit
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.log_gamma import log_rising
@@ -135,7 +135,7 @@ class _Cavities(NamedTuple):
     """Q(θ) without one copy of each site, one value for each of its entries; proper where `is_proper` says so."""
 
     parameters: Floats
-    is_proper: NDArray[np.bool_]
+    is_proper: Flags
 
 
 def _cavities(cases: CaseSites, sites: Floats, parameters: Floats) -> _Cavities:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.learn.log_gamma import log_rising, stirling_rest
 from plausible.variables import Variable
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from plausible.kernels.completion import FamilyArrays
 
 __all__ = ["FamilyTables"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +170,12 @@ class FamilyTables:
 
     # --- counts ---
 
-    def places(self, name: str, codes: NDArray[np.int32]) -> Ints:
+    def places(self, name: str, codes: Codes) -> Ints:
         """The flat place of each complete row in the table of a variable."""
         columns = tuple(codes[:, place].astype(np.intp) for place in self.scopes[name])
         return np.asarray(np.ravel_multi_index(columns, self.shapes[name]))
 
-    def counts(self, codes: NDArray[np.int32], is_set: NDArray[np.bool_]) -> Floats:
+    def counts(self, codes: Codes, is_set: Flags) -> Floats:
         """How many of the complete rows are in each entry; rows in which the child was set do not count."""
         total, is_any_set = np.zeros(int(self.starts[-1])), is_set.any()
         for column, name in enumerate(self.variables):

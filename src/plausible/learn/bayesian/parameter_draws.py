@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.compiled import CompiledFactors
-from plausible.inference.options import check_count
 from plausible.inference.sampling.chain_diagnostics import (
     MAX_R_HAT,
     ChainDiagnostics,
@@ -21,7 +22,7 @@ from plausible.inference.sampling.chain_diagnostics import (
     r_hat,
     told_r_hat,
 )
-from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.relabelling import align_states
 from plausible.learn.bayesian.samplers import ParameterSampler, ParameterState, PriorWeighting
 from plausible.learn.estimation.family_posterior import Interval

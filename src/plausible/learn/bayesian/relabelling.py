@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.base.arrays import Floats, Ints
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 
 __all__ = ["align_states"]
 
 
-def align_states(problem: CompletionProblem, draws: Floats, reference: Floats) -> NDArray[np.int64]:
+def align_states(problem: CompletionProblem, draws: Floats, reference: Floats) -> Ints:
     """For each draw (a row of flat tables) the entries that stand at each place once hidden states are in order.
 
     One hidden variable after the other: its states are matched with those of the reference so that the squared distance
@@ -40,7 +40,7 @@ def _costs(problem: CompletionProblem, name: str, draws: Floats, reference: Floa
     return total
 
 
-def _permuted(problem: CompletionProblem, name: str, states: NDArray[np.int64]) -> NDArray[np.int64]:
+def _permuted(problem: CompletionProblem, name: str, states: Ints) -> Ints:
     """(draws, entries): the entry that comes to each place where state i of a variable is what was `states[:, i]`."""
     tables = problem.tables
     places = np.tile(np.arange(int(tables.starts[-1])), (len(states), 1))

@@ -7,9 +7,10 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from plausible.base.arrays import Codes, Floats
+from plausible.base.options import check_count, check_number
 from plausible.errors import counted
-from plausible.inference.options import check_count, check_number
-from plausible.learn.bayesian.completion_problem import Codes, CompletionProblem, Floats
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.completions import block_move, draw_cells, draw_rows, random_completion
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.options import check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_seconds
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.parameter_draws import ParameterDraws
 from plausible.learn.bayesian.samplers import (

@@ -9,12 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.cell_beliefs import factorized_sums, first_beliefs, named_beliefs, swept
-from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, Floats
+from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem
 from plausible.learn.bayesian.dirichlet_fit import DirichletFit
 from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.priors import PriorLike

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed
-from plausible.inference.options import check_count
 from plausible.learn.bayesian.variational import Progress, VariationalFit, variational_bayes
 from plausible.learn.estimation.priors import PriorLike
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.columns import refuse_others
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
@@ -33,7 +34,6 @@ from plausible.variables import Variable
 
 __all__ = ["IncompleteRows", "NetworkClassifier", "UnseenStates"]
 
-Floats = NDArray[np.float64]
 
 #: Stands in docstrings of subclasses for the options of all classifiers.
 _SHARED_OPTIONS = "prior, discretizer, bins, unseen, smoothing\n    Those of `NetworkClassifier`."

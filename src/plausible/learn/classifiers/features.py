@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Positions
 from plausible.data.columns import factorize
 from plausible.data.sources import columns_of
 from plausible.errors import InvalidArgument, NotSupported
@@ -20,7 +21,7 @@ __all__ = ["Classes", "read_classes", "read_features", "unseen_states", "with_un
 class Classes(NamedTuple):
     """The class of each row as a position, what the positions stand for, and a name."""
 
-    codes: NDArray[np.intp]
+    codes: Positions
     states: NDArray[Any]
     name: str
 

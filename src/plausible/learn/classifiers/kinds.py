@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
+from plausible.base.method_names import own_methods
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
@@ -20,7 +21,6 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.trees import edge_weights
-from plausible.method_names import own_methods
 
 __all__ = ["BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"]
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Positions
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence
 from plausible.models import BayesianNetwork
 
 __all__ = ["class_posteriors"]
-
-Floats = NDArray[np.float64]
 
 
 def class_posteriors(network: BayesianNetwork, target: str, table: Table) -> Floats:
@@ -56,7 +55,7 @@ def class_posteriors(network: BayesianNetwork, target: str, table: Table) -> Flo
     return answers
 
 
-def _normalized(logs: Floats, rows: NDArray[np.intp]) -> Floats:
+def _normalized(logs: Floats, rows: Positions) -> Floats:
     top = logs.max(axis=1, keepdims=True, initial=-np.inf)
     if not np.isfinite(top).all():
         row = int(rows[np.argmin(np.isfinite(top[:, 0]))])
@@ -68,7 +67,7 @@ def _normalized(logs: Floats, rows: NDArray[np.intp]) -> Floats:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def _values(table: Table, name: str, column: NDArray[Any], shown: NDArray[np.bool_]) -> NDArray[Any]:
+def _values(table: Table, name: str, column: NDArray[Any], shown: Flags) -> NDArray[Any]:
     """States or numbers as a user would give them, nothing where a row is not shown."""
     variable = table.variables[name]
     if variable.is_continuous:

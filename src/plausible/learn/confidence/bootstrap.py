@@ -11,11 +11,11 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from plausible.base.options import check_count, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_seconds
 from plausible.kernels.jit import repeated
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.by_name import CLASS_LEARNERS

@@ -7,10 +7,10 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.graph_sums import edges_over_graphs
@@ -140,7 +140,7 @@ def enumerate_posterior(
     return WeightedGraphs(sets.names, adjacency[live], np.exp(logs[live] - total), "all graphs", is_posterior=True)
 
 
-def _all_graphs(num: int) -> NDArray[np.bool_]:
+def _all_graphs(num: int) -> Flags:
     """All acyclic graphs: each pair of variables without an edge, or with one in either direction."""
     pairs = list(combinations(range(num), 2))
     choices = np.arange(3 ** len(pairs))

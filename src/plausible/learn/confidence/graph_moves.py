@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.graph_search import GraphSearch, Kind, Move
 from plausible.learn.structures.knowledge import Knowledge
@@ -14,7 +14,6 @@ from plausible.learn.structures.search_graph import Families, SearchGraph
 
 __all__ = ["GraphMoves", "Neighborhood"]
 
-Floats = NDArray[np.float64]
 
 #: Lines of gains of at most so many numbers are kept, all together.
 _MAX_KEPT = 2**22
@@ -36,7 +35,7 @@ class Neighborhood(NamedTuple):
         log of the sum of the weights; -inf if there is no move.
     """
 
-    adjacency: NDArray[np.bool_]
+    adjacency: Flags
     gains: Floats
     log_weights: Floats
     log_total: float

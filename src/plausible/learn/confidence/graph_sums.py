@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+
 __all__ = ["edges_over_graphs"]
 
-Floats = NDArray[np.float64]
 Sets = NDArray[np.int64]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
@@ -45,7 +46,7 @@ class ModelAverage:
     """
 
     networks: tuple[BayesianNetwork, ...]
-    weights: NDArray[np.float64]
+    weights: Floats
 
     @classmethod
     def of(cls, networks: Sequence[BayesianNetwork], weights: Sequence[float] | NDArray[Any]) -> ModelAverage:
@@ -81,7 +82,7 @@ class ModelAverage:
         chosen = BDeu(1.0) if prior is None else prior
         return cls.of([learn_parameters(dag, table, chosen) for dag in dags], distinct.weights[:num])
 
-    def posterior(self, evidence: Mapping[str, Any] | None = None) -> NDArray[np.float64]:
+    def posterior(self, evidence: Mapping[str, Any] | None = None) -> Floats:
         """The probabilities of the networks after evidence: P(M | e) ∝ P(M) P(e | M)."""
         if not evidence:
             return self.weights

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.confidence.order_posterior import GraphsOfOrder
 from plausible.learn.confidence.parent_sets import ScoredParentSets, posterior_scores, score_parent_sets
 from plausible.learn.confidence.sampled_posterior import ChainLengths, ChainProgress, Draws, SampledPosterior

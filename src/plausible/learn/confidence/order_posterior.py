@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.parent_sets import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
@@ -17,8 +17,6 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["GraphsOfOrder", "OrderPosterior", "order_posterior"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +133,7 @@ class GraphsOfOrder:
             edges[:, child] = np.minimum(counted[:num], 1.0)
         return edges
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw(self, rng: np.random.Generator) -> Flags:
         """The matrix, by parent and child, of one graph: parents are drawn for each variable on its own."""
         num = len(self.order)
         matrix = np.zeros((num, num + 1), dtype=np.bool_)
@@ -145,6 +143,6 @@ class GraphsOfOrder:
             matrix[child, self._sets.members[child][places[chosen]]] = True
         return matrix[:, :num].T
 
-    def _shares(self, child: int) -> tuple[NDArray[np.int64], Floats]:
+    def _shares(self, child: int) -> tuple[Ints, Floats]:
         places, scores = self._sets.allowed(child, self._before[child])
         return places, np.exp(scores - log_sum(scores))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.learn.confidence.parent_sets import ScoredParentSets
 
 __all__ = ["edges_over_orders", "sums_within"]
-
-Floats = NDArray[np.float64]
 
 
 def sums_within(sets: ScoredParentSets) -> Floats:

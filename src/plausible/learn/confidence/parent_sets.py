@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge
@@ -19,7 +20,6 @@ from plausible.learn.structures.knowledge import Constraints, Knowledge
 
 __all__ = ["ScoredParentSets", "log_sum", "posterior_scores", "score_parent_sets"]
 
-Floats = NDArray[np.float64]
 Bits = NDArray[np.int64]
 
 #: A set of variables is one whole number, a bit for each.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.arrays import Flags, Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
-from plausible.inference.options import check_count
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as error_of_mean
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
@@ -19,7 +19,6 @@ from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 
 __all__ = ["ChainLengths", "ChainProgress", "SampledPosterior"]
 
-Floats = NDArray[np.float64]
 
 #: Told how many draws were made, and of how many.
 ChainProgress: TypeAlias = Callable[[int, int], object]
@@ -66,7 +65,7 @@ class ChainLengths:
 class Draws(NamedTuple):
     """What all chains drew: graphs (chains, draws, parent, child), edge probabilities likewise, and log scores."""
 
-    graphs: NDArray[np.bool_]
+    graphs: Flags
     edges: Floats
     log_scores: Floats
     acceptance: float

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
@@ -34,7 +34,7 @@ class ScoreSensitivity:
     strengths: Mapping[str, EdgeStrengths]
 
     @property
-    def ranges(self) -> NDArray[np.float64]:
+    def ranges(self) -> Floats:
         """By pair of variables, the largest less the smallest strength; near one where the choice decides."""
         return np.asarray(np.ptp(np.stack([found.strengths for found in self.strengths.values()]), axis=0))
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.confidence.graph_moves import GraphMoves, Neighborhood
 from plausible.learn.confidence.parent_sets import posterior_scores
 from plausible.learn.confidence.sampled_posterior import ChainLengths, ChainProgress, Draws, SampledPosterior

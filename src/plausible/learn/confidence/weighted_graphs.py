@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -16,7 +17,6 @@ from plausible.learn.confidence.edge_strengths import EdgeStrengths
 
 __all__ = ["WeightedGraphs", "closures"]
 
-Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 #: Graphs are worked on together up to so many entries of their matrices.

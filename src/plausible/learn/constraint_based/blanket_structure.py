@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.options import check_number
 from plausible.data.table import TableLike
-from plausible.inference.options import check_number
 from plausible.learn.constraint_based.determination import interchangeable
 from plausible.learn.constraint_based.markov_blankets import BlanketMethod, find_blanket
 from plausible.learn.constraint_based.orientation import Triple, orient, unshielded_triples

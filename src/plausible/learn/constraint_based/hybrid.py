@@ -7,10 +7,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from plausible.base.options import check_count
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
-from plausible.inference.options import check_count
 from plausible.learn.constraint_based.parents_and_children import all_neighbors
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.options import check_number
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
-from plausible.inference.options import check_number
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.meek import Orientation
 from plausible.learn.structures.knowledge import Constraints

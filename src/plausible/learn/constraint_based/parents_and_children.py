@@ -8,9 +8,9 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from plausible.base.options import check_count, check_number
 from plausible.data.table import TableLike
 from plausible.errors import UnknownVariable
-from plausible.inference.options import check_count, check_number
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import counted
 from plausible.graphs.marked import MarkedGraph
 from plausible.learn.constraint_based.orientation import Triple

@@ -9,9 +9,9 @@ from itertools import combinations, count, islice
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.inference.options import check_count, check_number, check_seconds
+from plausible.base.arrays import Ints
+from plausible.base.options import check_count, check_number, check_seconds
 from plausible.learn.constraint_based.false_discoveries import FalseDiscoveryRate, largest_accepted
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
@@ -278,7 +278,7 @@ class SkeletonWork:
                         self._determined.add((a, b))
         self._watch(level)
 
-    def _remember_strength(self, pairs: NDArray[np.int64], answers: Answers) -> None:
+    def _remember_strength(self, pairs: Ints, answers: Answers) -> None:
         """How far each pair is from independence: the statistic in standard deviations."""
         degrees = np.maximum(answers.degrees_of_freedom, 1.0)
         strength = np.nan_to_num((answers.statistics - degrees) / np.sqrt(2.0 * degrees), nan=-np.inf)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds.base import Columns
 from plausible.data.sources import open_columns
 from plausible.data.statistics import Statistics
@@ -52,7 +53,7 @@ class Families:
         """The parents as variables."""
         return tuple(self.variables[parent] for parent in self.parents[name])
 
-    def counts(self, name: str) -> NDArray[np.float64]:
+    def counts(self, name: str) -> Floats:
         """How often each joint state of the parents (axes first) and the child occurs."""
         counts = np.asarray(self.statistics.counts(name, self.parents[name]), dtype=np.float64)
         _refuse_overflow(counts)
@@ -116,7 +117,7 @@ class FamilyRows:
     """
 
     columns: Columns
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 def family_rows(families: Families, name: str) -> FamilyRows:
@@ -147,7 +148,7 @@ def _is_countable(families: Families, scope: Sequence[str]) -> bool:
     return is_small or not isinstance(families.statistics, TableStatistics)
 
 
-def _refuse_overflow(weights: NDArray[np.float64]) -> None:
+def _refuse_overflow(weights: Floats) -> None:
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not np.isfinite(total):

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 
 __all__ = ["Estimate", "FamilyPosterior", "FilledTable", "Interval", "Unseen"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 #: Which table stands for a posterior: its mean, its mode (MAP), or that of greatest likelihood.
@@ -37,7 +35,7 @@ class FilledTable(NamedTuple):
     """A table, and the rows that are open; these have an axis for each parent."""
 
     table: Floats
-    is_open: NDArray[np.bool_]
+    is_open: Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +79,12 @@ class FamilyPosterior:
         return np.asarray(self.parameters.sum(axis=-1, keepdims=True))
 
     @cached_property
-    def unidentified(self) -> NDArray[np.bool_]:
+    def unidentified(self) -> Flags:
         """The rows that neither the data nor the prior say anything about; an axis for each parent."""
         return np.asarray(self.strength[..., 0] <= 0)
 
     @cached_property
-    def unseen(self) -> NDArray[np.bool_]:
+    def unseen(self) -> Flags:
         """The rows that the data say nothing about; an axis for each parent."""
         return np.asarray(self.counts.sum(axis=-1) <= 0)
 

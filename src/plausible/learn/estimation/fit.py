@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
 from plausible.data.table_statistics import TableStatistics
@@ -38,7 +37,6 @@ from plausible.variables import State
 
 __all__ = ["ParameterFit", "UnidentifiedParameters", "find_learners", "fit_parameters", "learn_parameters"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 _LEARNERS: Mapping[str, CPDLearner] = MappingProxyType(
     {
@@ -74,7 +72,7 @@ class ParameterFit:
 
     network: BayesianNetwork
     posterior: ParameterPosterior
-    unidentified: Mapping[str, NDArray[np.bool_]]
+    unidentified: Mapping[str, Flags]
 
     @property
     def num_unidentified(self) -> int:
@@ -298,7 +296,7 @@ def _fit_others(
     learners: Mapping[str, CPDLearner],
     estimate: Estimate,
     unseen: Unseen,
-) -> tuple[dict[str, CPD], dict[str, NDArray[np.bool_]]]:
+) -> tuple[dict[str, CPD], dict[str, Flags]]:
     """The distributions that are no tables, and where they are open."""
     cpds, unidentified = {}, {}
     for name, learner in learners.items():
@@ -311,7 +309,7 @@ def _fit_others(
 
 def _tables(
     posterior: ParameterPosterior, estimate: Estimate, unseen: Unseen
-) -> tuple[dict[str, Floats], dict[str, NDArray[np.bool_]]]:
+) -> tuple[dict[str, Floats], dict[str, Flags]]:
     """The tables, by the names of those who own them, and the rows that are open."""
     tables, unidentified = {}, {}
     for name, family in posterior.families.items():
@@ -322,7 +320,7 @@ def _tables(
     return tables, unidentified | shared
 
 
-def _refuse_open(network: BayesianNetwork, unidentified: Mapping[str, NDArray[np.bool_]], unseen: Unseen) -> None:
+def _refuse_open(network: BayesianNetwork, unidentified: Mapping[str, Flags], unseen: Unseen) -> None:
     """Refuse what is open; of what a prior should fill, only distributions that take one: tables and trees."""
     for name, mask in unidentified.items():
         cpd = network.cpd(name)
@@ -346,7 +344,7 @@ def _refuse_open(network: BayesianNetwork, unidentified: Mapping[str, NDArray[np
             )
 
 
-def _open_rows(cpd: CPD, mask: NDArray[np.bool_]) -> str:
+def _open_rows(cpd: CPD, mask: Flags) -> str:
     parents = [parent for parent in cpd.parents if not parent.is_continuous]
     where = f", such as that of {place_text(parents, tuple(np.argwhere(mask)[0].tolist()))}" if parents else ""
     return f"{counted(int(mask.sum()), 'row')} of {cpd.variable.name!r}{where}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import DataLike, read_families
 
@@ -34,7 +34,7 @@ class FamilyFragmentation:
         The number of cases that half of the joint states do not reach.
     """
 
-    cases: NDArray[np.float64]
+    cases: Floats
     num_parameters: int
     num_unseen: int
     num_thin: int

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Positions
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import FamilyRows
@@ -17,7 +17,6 @@ from plausible.variables import Variable
 
 __all__ = ["GaussianLearner", "gaussian_cpd", "regress_covariances"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: Parents whose part that the others don't explain has less than this share of their variance are taken as explained.
 _COLLINEAR = 1e-10
@@ -35,7 +34,7 @@ class _Regression(NamedTuple):
     intercept: Floats
     coefficients: Floats
     variance: Floats
-    rank: NDArray[np.intp]
+    rank: Positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class GaussianLearner:
 
 
 def _regress(
-    rows: FamilyRows, name: str, continuous: list[Variable], context: NDArray[np.intp], num_contexts: int
+    rows: FamilyRows, name: str, continuous: list[Variable], context: Positions, num_contexts: int
 ) -> _Regression:
     """Weighted least squares in each context, from centred moments."""
 
@@ -102,7 +101,7 @@ def _regress(
     return _Regression(num_cases, intercept, coefficients, variance, rank)
 
 
-def regress_covariances(moments: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def regress_covariances(moments: Floats) -> tuple[Floats, Positions]:
     """Coefficients from the covariances of (parents..., child) in each context, on the scale of correlations."""
     inner, cross = moments[:, :-1, :-1], moments[:, :-1, -1]
     if not inner.shape[1]:
@@ -115,7 +114,7 @@ def regress_covariances(moments: Floats) -> tuple[Floats, NDArray[np.intp]]:
     return solved[:, :, 0] * inverse, np.asarray(rank)
 
 
-def _filled(fits: _Regression, pooled: _Regression, num_continuous: int) -> tuple[_Regression, NDArray[np.bool_]]:
+def _filled(fits: _Regression, pooled: _Regression, num_continuous: int) -> tuple[_Regression, Flags]:
     """What the contexts leave open from all together, and which these are."""
     nothing = pooled.num_cases[0] == 0
     empty, short = fits.num_cases == 0, fits.num_cases <= num_continuous + 1

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
 from plausible.errors import NotSupported
 from plausible.learn.estimation.families import DataLike, read_families
@@ -24,8 +25,6 @@ __all__ = [
     "graph_log_likelihood",
     "log_likelihood",
 ]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:

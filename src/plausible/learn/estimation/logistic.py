@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds import LogisticCPD
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import FamilyRows
@@ -15,8 +16,6 @@ from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
 __all__ = ["LogisticLearner"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +83,7 @@ def _block(rows: FamilyRows, parent: Variable) -> tuple[Floats, float, float]:
     return ((column - centre) / scale)[:, None], centre, scale
 
 
-def _cost(
-    flat: Floats, design: Floats, states: NDArray[np.intp], weights: Floats, penalty: float
-) -> tuple[float, Floats]:
+def _cost(flat: Floats, design: Floats, states: Positions, weights: Floats, penalty: float) -> tuple[float, Floats]:
     """The negative penalised log-likelihood and its gradient; the first state has log-odds zero."""
     w = flat.reshape(design.shape[1], -1)
     odds = np.column_stack([np.zeros(len(design)), design @ w])

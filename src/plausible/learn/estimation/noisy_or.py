@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import NoisyOr
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
 
 __all__ = ["NoisyOrLearner"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: exp(-w) of this is below what a probability next to one resolves: such causes never fail.
 _SURE = 40.0
@@ -80,7 +78,7 @@ def _weights(chances: Floats) -> Floats:
         return np.minimum(-np.log1p(-chances), _SURE)
 
 
-def _cost(w: Floats, causes: Floats, is_on: NDArray[np.bool_], weights: Floats) -> tuple[float, Floats]:
+def _cost(w: Floats, causes: Floats, is_on: Flags, weights: Floats) -> tuple[float, Floats]:
     """The negative log-likelihood and its gradient."""
     total = np.maximum(causes @ w, _FAINT)
     cost = np.where(is_on, -np.log(-np.expm1(-total)), total)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Positions
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.estimation.families import DataLike, Families, read_families
 from plausible.learn.estimation.family_posterior import Estimate, FamilyPosterior
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
@@ -23,8 +22,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["ParameterPosterior", "parameter_posterior", "posterior_of"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,17 +286,13 @@ def _tied_counts(families: Families, posterior: ParameterPosterior) -> dict[str,
     return counts
 
 
-def _cells(
-    family: FamilyPosterior, parents: tuple[str, ...], name: str, columns: Mapping[str, NDArray[np.intp]]
-) -> NDArray[np.intp]:
+def _cells(family: FamilyPosterior, parents: tuple[str, ...], name: str, columns: Mapping[str, Positions]) -> Positions:
     """The flat position in the table of each row of data."""
     places = [columns[other] for other in (*parents, name)]
     return np.ravel_multi_index(tuple(places), family.counts.shape)
 
 
-def _log_uses(
-    family: FamilyPosterior, uses: list[NDArray[np.intp]], counting: list[NDArray[np.bool_] | np.bool_]
-) -> Floats:
+def _log_uses(family: FamilyPosterior, uses: list[Positions], counting: list[Flags | np.bool_]) -> Floats:
     """log of the predictive probability of cells that are drawn one after the other from the same table.
 
     `counting` tells for each use in which rows it was drawn, and not set.

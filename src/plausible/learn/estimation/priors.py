@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.named_options import read_named_option
@@ -34,8 +35,6 @@ __all__ = [
     "read_prior",
     "refuse_unknown",
 ]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @runtime_checkable

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD
 from plausible.learn.estimation.families import Families, FamilyRows, family_rows
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
@@ -58,7 +56,7 @@ class FamilyTask:
         """The cases that say something about it."""
         return family_rows(self.families, self.name)
 
-    def pseudo_counts(self) -> NDArray[np.float64]:
+    def pseudo_counts(self) -> Floats:
         """What the prior is worth in each cell of its table."""
         return pseudo_counts(self.prior, self.child, self.parents)
 
@@ -71,7 +69,7 @@ class FamilyFit(NamedTuple):
     """
 
     cpd: CPD
-    unidentified: NDArray[np.bool_]
+    unidentified: Flags
 
 
 @runtime_checkable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import Split, TreeCPD
 from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
@@ -16,7 +16,6 @@ from plausible.variables import Variable
 
 __all__ = ["TreeLearner"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: Gains below this are rounding.
 _ROUNDING = 1e-9
@@ -33,7 +32,7 @@ class _Context(NamedTuple):
     parents: tuple[Variable, ...]
     counts: Floats
     prior: Floats
-    unidentified: NDArray[np.bool_]
+    unidentified: Flags
 
     def branch(self, axis: int, state: int) -> _Context:
         """The part where one parent is in a state."""

@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.learn.evaluation.losses import name_learners, read_learner, row_losses, weighted_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["CrossValidation", "LearnerComparison", "compare_learners", "cross_validate"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +39,7 @@ class CrossValidation:
 
     losses: Floats
     weights: Floats
-    folds: NDArray[np.int64]
+    folds: Ints
 
     @property
     def loss(self) -> float:
@@ -96,7 +94,7 @@ def cross_validate(
     return _validated(table, learner, _folds(table, num_folds, seed), target)
 
 
-def _folds(table: Table, num_folds: int, seed: Seed) -> NDArray[np.int64]:
+def _folds(table: Table, num_folds: int, seed: Seed) -> Ints:
     """The fold of each row."""
     check_count("num_folds", num_folds, 2)
     if table.num_rows < num_folds:
@@ -104,7 +102,7 @@ def _folds(table: Table, num_folds: int, seed: Seed) -> NDArray[np.int64]:
     return generator_of(seed).permutation(np.arange(table.num_rows) % num_folds)
 
 
-def _validated(table: Table, learner: object, folds: NDArray[np.int64], target: str | None) -> CrossValidation:
+def _validated(table: Table, learner: object, folds: Ints, target: str | None) -> CrossValidation:
     learn, losses = read_learner(learner), np.empty(table.num_rows)
     for fold in range(int(folds.max()) + 1):
         held = folds == fold

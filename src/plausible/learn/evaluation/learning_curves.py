@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.priors import BDeu
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["LearningCurve", "compare_generative_discriminative", "learning_curve"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +131,7 @@ def _num_held(table: Table, share: float, sizes: Sequence[int]) -> int:
 def _losses(
     table: Table,
     learn: NetworkLearner,
-    order: NDArray[np.int64],
+    order: Ints,
     num_held: int,
     sizes: Sequence[int],
     target: str | None,

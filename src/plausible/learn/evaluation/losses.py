@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG
@@ -34,7 +35,6 @@ __all__ = [
     "weighted_mean",
 ]
 
-Floats = NDArray[np.float64]
 
 #: What tells the text of a graph from the name of a method.
 _ARROWS = frozenset("<>;")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.learn.estimation.fit import ParameterFit
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.evaluation.losses import read_learner

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, suggestion
-from plausible.learn.gradients.observed import Floats
 
 __all__ = [
     "LBFGS",

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, TableCPD, TreeCPD
-from plausible.learn.gradients.observed import Floats
 
 __all__ = ["CPDCoordinates", "RowCoordinates", "parent_columns", "row_places"]
 
@@ -62,7 +61,7 @@ class RowCoordinates(CPDCoordinates):
     #: The rows at the origin: shape (rows, states).
     rows: Floats
     #: For each joint state of the parents, the row that holds.
-    places: NDArray[np.intp]
+    places: Positions
 
     @classmethod
     def of(cls, cpd: CPD) -> RowCoordinates:
@@ -112,7 +111,7 @@ class RowCoordinates(CPDCoordinates):
         return {"rows": np.asarray(entries) if is_table else self.gathered(entries)}
 
 
-def row_places(cpd: CPD) -> tuple[Floats, NDArray[np.intp]]:
+def row_places(cpd: CPD) -> tuple[Floats, Positions]:
     """The rows of a table or the leaves of a tree, and which one holds at each joint state of the parents."""
     if isinstance(cpd, TreeCPD):
         return cpd.rows, np.ravel(cpd.context_index(parent_columns(cpd)))
@@ -120,7 +119,7 @@ def row_places(cpd: CPD) -> tuple[Floats, NDArray[np.intp]]:
     return values, np.arange(len(values))
 
 
-def parent_columns(cpd: CPD) -> Mapping[str, NDArray[np.intp]]:
+def parent_columns(cpd: CPD) -> Mapping[str, Positions]:
     """Parent -> its position at each joint state of all parents, the last changing fastest."""
     sizes = [parent.num_states for parent in cpd.parents]
     if not sizes:

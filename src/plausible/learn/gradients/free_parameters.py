@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, TreeCPD
 from plausible.cpds.rows import place_text
 from plausible.errors import NotSupported
 from plausible.learn.gradients.coordinates import RowCoordinates
-from plausible.learn.gradients.observed import Floats, Tables
+from plausible.learn.gradients.observed import Tables
 from plausible.learn.gradients.space import ParameterSpace
 
 __all__ = ["Entries", "FreeParameters"]
@@ -30,7 +30,7 @@ class Entries:
         Name -> the numbers that these have.
     """
 
-    places: dict[str, NDArray[np.intp]]
+    places: dict[str, Positions]
     parts: dict[str, slice]
 
     @classmethod

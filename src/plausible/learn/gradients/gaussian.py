@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import LinearGaussianCPD
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import NotSupported, UnknownVariable
-from plausible.learn.gradients.observed import Floats
 from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import checked_weights
 

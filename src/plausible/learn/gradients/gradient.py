@@ -8,10 +8,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.learn.gradients.observed import Floats, ObservedLikelihood, Tables, tables_of
+from plausible.learn.gradients.observed import ObservedLikelihood, Tables, tables_of
 from plausible.learn.gradients.space import coordinates_of
 from plausible.models import BayesianNetwork
 

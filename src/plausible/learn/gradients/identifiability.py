@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.definite import pivoted_root
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.gradients.free_parameters import Entries, FreeParameters
-from plausible.learn.gradients.observed import Floats, ObservedLikelihood, tables_of
+from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.pairs import entry_posteriors
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork

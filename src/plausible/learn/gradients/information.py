@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.data.table import TableLike
 from plausible.errors import counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.free_parameters import Entries, FreeParameters
-from plausible.learn.gradients.observed import Floats, ObservedLikelihood, tables_of
+from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.pairs import entry_posteriors, pair_counts
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
@@ -37,7 +37,7 @@ class LikelihoodHessian:
         The second derivatives of entries that are not zero.
     """
 
-    numbers: Mapping[str, NDArray[np.intp]]
+    numbers: Mapping[str, Positions]
     matrix: Floats
 
     def block(self, first: str, second: str) -> Floats:

@@ -9,15 +9,16 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.ascent import AscentState, MethodLike, ascent_step, init_ascent, read_method
 from plausible.learn.gradients.objective import Objective
-from plausible.learn.gradients.observed import Floats, ObservedLikelihood
+from plausible.learn.gradients.observed import ObservedLikelihood
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
-from plausible.learn.gradients.observed import Floats, ObservedLikelihood, Tables
+from plausible.learn.gradients.observed import ObservedLikelihood, Tables
 from plausible.learn.gradients.space import ParameterSpace
 
 __all__ = ["Objective"]

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Positions
 from plausible.data.table import TableLike
 from plausible.engine.batch import PreparedRows
 from plausible.errors import InvalidArgument, NotSupported
@@ -46,9 +47,9 @@ class ObservedLikelihood:
     """
 
     families: Mapping[str, tuple[Variable, ...]]
-    rows: NDArray[np.int32]
+    rows: Codes
     weights: Floats
-    first_places: NDArray[np.intp]
+    first_places: Positions
     compiled: CompiledCases
 
     @classmethod
@@ -87,18 +88,18 @@ class ObservedLikelihood:
         np.minimum.at(firsts, places, self.first_places)
         return self.of_rows(distinct, weights, firsts)
 
-    def of_rows(self, rows: NDArray[np.int32], weights: Floats, first_places: NDArray[np.intp]) -> ObservedLikelihood:
+    def of_rows(self, rows: Codes, weights: Floats, first_places: Positions) -> ObservedLikelihood:
         """The likelihood of other rows, all of them different, by the same clique tree; see the attributes."""
         ready = ((np.arange(len(rows)), self.compiled.tree.prepared_rows(rows)),)
         compiled = self.compiled._replace(rows=ready)
         return replace(self, rows=rows, weights=weights, first_places=first_places, compiled=compiled)
 
-    def log_rows(self, tables: Tables, rows: NDArray[np.int32] | None = None) -> Floats:
+    def log_rows(self, tables: Tables, rows: Codes | None = None) -> Floats:
         """log P(row) of each different row, or of others; -inf where it can't happen."""
         return self._ready(rows).answer(self._sources(tables)).log_totals
 
     def counts(
-        self, tables: Tables, rows: NDArray[np.int32] | None = None, weights: Floats | None = None
+        self, tables: Tables, rows: Codes | None = None, weights: Floats | None = None
     ) -> tuple[Floats, dict[str, Floats]]:
         """log P(row), and Σ weight · P(child, parents | row) of each family; impossible rows count nothing."""
         tree = self.compiled.tree
@@ -113,7 +114,7 @@ class ObservedLikelihood:
         if np.isneginf(log_rows).any():
             raise impossible_row(int(self.first_places[np.isneginf(log_rows)].min()), None)
 
-    def _ready(self, rows: NDArray[np.int32] | None) -> PreparedRows:
+    def _ready(self, rows: Codes | None) -> PreparedRows:
         return self.compiled.rows[0][1] if rows is None else self.compiled.tree.prepared_rows(rows)
 
     def _sources(self, tables: Tables) -> Floats:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Positions
 from plausible.errors import TooLarge
 from plausible.learn.gradients.free_parameters import Entries
-from plausible.learn.gradients.observed import Floats, ObservedLikelihood, Tables
+from plausible.learn.gradients.observed import ObservedLikelihood, Tables
 
 __all__ = ["entry_posteriors", "pair_counts"]
 
@@ -49,7 +49,7 @@ def pair_counts(likelihood: ObservedLikelihood, tables: Tables, entries: Entries
     return counts
 
 
-def _observed(likelihood: ObservedLikelihood, name: str, place: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+def _observed(likelihood: ObservedLikelihood, name: str, place: int) -> tuple[Codes, Positions]:
     """The rows that agree with an entry of a family, with its states put in, and which rows these are."""
     scope = likelihood.families[name]
     order = list(likelihood.compiled.tree.variables)

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts, refuse_unknown
 from plausible.learn.gradients.coordinates import CPDCoordinates, RowCoordinates
-from plausible.learn.gradients.observed import Floats, Tables
+from plausible.learn.gradients.observed import Tables
 from plausible.learn.gradients.structured import LogisticCoordinates, NoisyOrCoordinates
 from plausible.models import BayesianNetwork
 

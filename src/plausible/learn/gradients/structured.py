@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, LogisticCPD, NoisyOr
 from plausible.learn.gradients.coordinates import CPDCoordinates, parent_columns
-from plausible.learn.gradients.observed import Floats
 
 __all__ = ["LogisticCoordinates", "NoisyOrCoordinates"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, em_step
 from plausible.learn.incomplete.expectations import ExpectationStep
@@ -18,7 +18,6 @@ from plausible.models import BayesianNetwork
 
 __all__ = ["OverrelaxedEM", "SquaredEM"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Tables: TypeAlias = Mapping[str, Floats]
 
 #: log θ is moved where all of the tables have more than this; smaller entries are as plain EM leaves them.

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
@@ -56,13 +57,13 @@ class Cases:
     """
 
     variables: Mapping[str, Variable]
-    codes: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    case_of_row: NDArray[np.int64]
-    settings: NDArray[np.int64]
+    codes: Codes
+    weights: Floats
+    case_of_row: Ints
+    settings: Ints
     setting_names: tuple[tuple[str, ...], ...]
     continuous: Mapping[str, Variable] = field(default_factory=dict)
-    numbers: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    numbers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def of(
@@ -151,13 +152,13 @@ class Cases:
         return int(self._first_rows[case])
 
     @cached_property
-    def _first_rows(self) -> NDArray[np.int64]:
+    def _first_rows(self) -> Ints:
         first = np.full(self.num_cases, len(self.case_of_row), dtype=np.int64)
         counted = np.flatnonzero(self.case_of_row >= 0)
         np.minimum.at(first, self.case_of_row[counted], counted)
         return first
 
-    def with_weights(self, weights: NDArray[np.float64]) -> Cases:
+    def with_weights(self, weights: Floats) -> Cases:
         """The same cases, each with another weight."""
         return replace(self, weights=weights)
 
@@ -199,9 +200,7 @@ def _fill(cells: NDArray[Any], names: list[str], there: list[str], columns: NDAr
             cells[:, column] = columns[places[name]]
 
 
-def _distinct(
-    known: Mapping[str, Variable], codes: NDArray[np.int32], numbers: NDArray[np.float64], table: Table
-) -> Cases:
+def _distinct(known: Mapping[str, Variable], codes: Codes, numbers: Floats, table: Table) -> Cases:
     weights = table.row_weights
     masks = {name: table.interventions[name] for name in known if name in table.interventions}
     is_set = np.column_stack([*masks.values()]) if masks else np.zeros((table.num_rows, 0), dtype=np.bool_)
@@ -231,7 +230,7 @@ def _distinct(
     return cases
 
 
-def distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def distinct_rows(rows: Codes) -> tuple[Codes, Ints]:
     """The different rows, sorted, and which of them each row is."""
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)
@@ -243,7 +242,7 @@ def distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[n
     return ordered[is_new], case
 
 
-def _refuse_unset(masks: Mapping[str, NDArray[np.bool_]], table: Table) -> None:
+def _refuse_unset(masks: Mapping[str, Flags], table: Table) -> None:
     for name, mask in masks.items():
         if table.variables[name].is_continuous:
             lost = mask & np.isnan(table.numbers[table.continuous.index(name)])

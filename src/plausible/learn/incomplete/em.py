@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags
+from plausible.base.hints import FIT_HINTS, Hinted
+from plausible.base.options import check_number, read_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.hints import FIT_HINTS, Hinted
 from plausible.inference.engines import Engine
-from plausible.inference.options import check_number, read_count
 from plausible.kernels.jit import repeated
 from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.family_posterior import Estimate
@@ -227,7 +227,7 @@ class EMFit(Hinted):
         """Name -> rows of its table of which nothing is expected, and which are as they were at the start."""
         return self.best.state.kept_rows
 
-    def poorly_determined(self, num_cases: float = 1.0) -> dict[str, NDArray[np.bool_]]:
+    def poorly_determined(self, num_cases: float = 1.0) -> dict[str, Flags]:
         """Name -> rows u of its table with an expected number of cases M̄[u] below a limit: little is known of them."""
         numbers = self.cases.continuous
         masks = {

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Flags
 from plausible.errors import NotSupported, counted
 from plausible.inference.engines import Engine
 from plausible.learn.incomplete.cases import Cases
@@ -21,7 +19,7 @@ from plausible.models import BayesianNetwork
 
 __all__ = ["EMMethod", "EMState", "PlainEM", "em_init", "em_step", "exact_step", "refuse_numbers"]
 
-Masks: TypeAlias = Mapping[str, NDArray[np.bool_]]
+Masks: TypeAlias = Mapping[str, Flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds import TableCPD
 from plausible.factors import Factor
 from plausible.inference.approximate_counts import ImpossibleRow, expected_counts
@@ -21,8 +20,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Evidence
 
 __all__ = ["EngineExpectations", "case_evidence", "mutilated"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +77,7 @@ class EngineExpectations:
                     counts[name] = counts[name] + table
         return Expectations(float(cases.weights @ logs), logs, counts, is_exact=is_exact)
 
-    def _log_totals(self, network: BayesianNetwork, factors: list[Factor], chosen: NDArray[np.intp]) -> Floats:
+    def _log_totals(self, network: BayesianNetwork, factors: list[Factor], chosen: Positions) -> Floats:
         monitor, codes = self.monitor or self.engine, self.cases.codes[chosen]
         problem = Problem.of(factors, Evidence({}, {}, {}, {}))
         names = list(self.cases.variables)
@@ -95,7 +92,7 @@ class EngineExpectations:
         return logs
 
     def _counts(
-        self, network: BayesianNetwork, factors: list[Factor], chosen: NDArray[np.intp], set_names: tuple[str, ...]
+        self, network: BayesianNetwork, factors: list[Factor], chosen: Positions, set_names: tuple[str, ...]
     ) -> tuple[Mapping[str, Floats], bool]:
         families = {name: cpd.scope for name, cpd in network.cpds.items() if name not in set_names}
         columns = list(self.cases.variables.values())

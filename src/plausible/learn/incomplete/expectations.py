@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.cpds import TableCPD
 from plausible.data.statistics import Counts, Statistics
 from plausible.engine.batch import PreparedRows
@@ -23,8 +23,6 @@ from plausible.models.exact_engine import impossible_row, refuse_large_families
 from plausible.variables import Variable
 
 __all__ = ["CompiledCases", "ExactExpectations", "ExpectationStep", "Expectations", "FamilyCounts"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +137,7 @@ class CompiledCases(NamedTuple):
     """A clique tree for one graph, the rows of each setting made ready for it, and how to read it."""
 
     tree: CompiledFactors
-    rows: tuple[tuple[NDArray[np.intp], PreparedRows], ...]
+    rows: tuple[tuple[Positions, PreparedRows], ...]
     readings: tuple[_Reading, ...]
     scopes: tuple[tuple[Variable, ...], ...]
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints, Positions
 from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
@@ -76,7 +76,7 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
     return Table(cases.variables, columns, np.empty((0, len(setting))), weights[live], MappingProxyType(masks))
 
 
-def _completions(cases: Cases) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _completions(cases: Cases) -> tuple[Ints, Codes]:
     """The case of each completion, and its codes; the cases in order."""
     sizes = np.array([variable.num_states for variable in cases.variables.values()], dtype=np.int64)
     missing = cases.codes < 0
@@ -91,9 +91,7 @@ def _completions(cases: Cases) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     return case, codes
 
 
-def _log_joint(
-    network: BayesianNetwork, cases: Cases, case: NDArray[np.int64], codes: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def _log_joint(network: BayesianNetwork, cases: Cases, case: Ints, codes: Codes) -> Floats:
     """log P of each completion; the distributions of variables that were set from outside do not count."""
     places = {name: place for place, name in enumerate(cases.variables)}
     logs = np.zeros(len(case))
@@ -140,8 +138,8 @@ class ExpectedStatistics(Statistics):
         self._network = network
         self._cases = Cases.of(network.variables, data)
         self._parts = MissingParts.of(network, self._cases, max_completions)
-        self._kept: dict[tuple[str | None, tuple[str, ...]], NDArray[np.float64]] = {}
-        self._own: Mapping[str, NDArray[np.float64]] | None = None
+        self._kept: dict[tuple[str | None, tuple[str, ...]], Floats] = {}
+        self._own: Mapping[str, Floats] | None = None
 
     @property
     def network(self) -> BayesianNetwork:
@@ -195,7 +193,7 @@ class ExpectedStatistics(Statistics):
             self._kept[key] = self._count(child, names)
         return self._kept[key].transpose([names.index(name) for name in family])
 
-    def _count(self, child: str, names: tuple[str, ...]) -> NDArray[np.float64]:
+    def _count(self, child: str, names: tuple[str, ...]) -> Floats:
         """The counts of some variables, in the order given, without cases in which the child was set."""
         has_large = self._parts.has_large
         if has_large.any() and set(names) == {variable.name for variable in self._network.cpd(child).scope}:
@@ -209,22 +207,20 @@ class ExpectedStatistics(Statistics):
             counts = counts + self._by_inference(names, has_large, weights)
         return counts
 
-    def _by_inference(
-        self, names: Sequence[str], is_asked: NDArray[np.bool_], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _by_inference(self, names: Sequence[str], is_asked: Flags, weights: Floats) -> Floats:
         """The counts of some variables in some cases, by a clique tree that has them together."""
         cases = _among(self._cases.with_weights(weights), np.flatnonzero(is_asked))
         compiled = compile_cases(self._network, cases, [[self.variables[name] for name in names]])
         return np.asarray(factor_counts(compiled, self._network, cases)["0"])
 
-    def _own_counts(self) -> Mapping[str, NDArray[np.float64]]:
+    def _own_counts(self) -> Mapping[str, Floats]:
         """The counts of the network's own families, with axes (parents..., child)."""
         if self._own is None:
             self._own = ExactExpectations(self._cases).at(self._network).counts
         return self._own
 
 
-def _among(cases: Cases, places: NDArray[np.intp]) -> Cases:
+def _among(cases: Cases, places: Positions) -> Cases:
     """Some of the cases alone."""
     new = np.full(cases.num_cases + 1, -1, dtype=np.int64)  # the last for rows that weigh nothing
     new[places] = np.arange(len(places))

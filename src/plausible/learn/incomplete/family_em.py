@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
@@ -20,9 +19,6 @@ from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
 __all__ = ["FamilyEM", "FrozenFamily"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +196,7 @@ def _updated(
     return BayesianNetwork([learned.cpd(name) if name in names else cpd for name, cpd in network.cpds.items()])
 
 
-def _agreeing(codes: NDArray[np.int32], shape: tuple[int, ...]) -> tuple[Ints, Ints]:
+def _agreeing(codes: Codes, shape: tuple[int, ...]) -> tuple[Ints, Ints]:
     """All pairs of a row and a joint state that agrees with it, rows ascending; joint states as flat places."""
     rows, places = np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
     for column, size in zip(codes.T, shape, strict=True):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
 __all__ = ["free_tables", "normalized_exponentials", "perturbed", "with_tables"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 def free_tables(maximization: Maximization, network: BayesianNetwork) -> dict[str, Floats]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import NotSupported
@@ -29,7 +30,6 @@ from plausible.variables import Variable
 
 __all__ = ["HybridExpectations", "expectation_step"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 
 #: Numbers that one array of a batch of rows may have.

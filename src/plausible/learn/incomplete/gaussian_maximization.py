@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.gaussian import gaussian_cpd, regress_covariances
@@ -19,7 +20,6 @@ from plausible.variables import Variable
 
 __all__ = ["GaussianLines", "GaussianMomentLearner", "MomentRegression", "gaussian_lines"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: A context of which less is expected keeps its line.
 _NOTHING = 1e-200
@@ -143,7 +143,7 @@ class MomentRegression:
                 total[:, i, j] = np.bincount(place, weights * filled[:, i] * filled[:, j], len(total))
         return total.reshape(*self.shape, size, size)
 
-    def fit(self, moments: Floats, before: CPD) -> tuple[CPD, NDArray[np.bool_]]:
+    def fit(self, moments: Floats, before: CPD) -> tuple[CPD, Flags]:
         """The most likely distribution, and the contexts of which nothing is expected: they keep their line."""
         size = moments.shape[-1]
         table = moments.reshape(-1, size, size) + self.learner.prior_cases * np.eye(size)

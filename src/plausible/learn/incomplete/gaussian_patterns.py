@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Positions
 from plausible.learn.mixtures.gaussians import MatrixBlock, matrix_block
 from plausible.learn.mixtures.rows import PatternBlock, pattern_blocks
 
 __all__ = ["PatternRows", "RowDensity"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 class RowDensity(NamedTuple):
@@ -49,10 +47,10 @@ class PatternRows:
            [1.  , 2.  , 1.75]])
     """
 
-    order: NDArray[np.intp]
+    order: Positions
     blocks: tuple[PatternBlock, ...]
     numbers: Floats
-    known: NDArray[np.bool_]
+    known: Flags
 
     @classmethod
     def of(cls, numbers: Floats, num_gaussians: int = 1) -> PatternRows:

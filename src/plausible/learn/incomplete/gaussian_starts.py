@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_maximization import GaussianLines, GaussianMomentLearner, MomentRegression
 
 __all__ = ["gaussian_start"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 def gaussian_start(regression: MomentRegression, cases: Cases, kind: str, generator: np.random.Generator) -> CPD:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.learn.incomplete.cases import Cases
 
 __all__ = ["NumberUnits"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: A deviation below this share of the mean is rounding.
 _ROUNDING = 1e-12

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.learn.gradients.ascent import AscentState, MethodLike, ascent_step, init_ascent, read_method
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, em_step
@@ -18,8 +17,6 @@ from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
 __all__ = ["HybridEM"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class HybridEM(EMMethod):
 class _Climb:
     """The entries that are climbed, and the state of the climb."""
 
-    live: Mapping[str, NDArray[np.bool_]]
+    live: Mapping[str, Flags]
     ascent: AscentState
 
 
@@ -101,7 +98,7 @@ class _Climbed:
         step: ExpectationStep,
         maximization: Maximization,
         network: BayesianNetwork,
-        live: Mapping[str, NDArray[np.bool_]] | None = None,
+        live: Mapping[str, Flags] | None = None,
     ) -> None:
         self.step, self.maximization, self.network = step, maximization, network
         self.tables = free_tables(maximization, network)

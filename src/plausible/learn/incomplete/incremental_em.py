@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, exact_step
@@ -19,7 +19,6 @@ from plausible.models import BayesianNetwork
 
 __all__ = ["IncrementalEM", "IncrementalMemory"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: Smaller counts are taken as zero: over their sum they might underflow to a probability of zero, and F to -inf.
 _SMALLEST = 1e-290
@@ -107,12 +106,12 @@ class IncrementalEM(EMMethod):
         return EMState(network, expected, (*state.trace, bounds[-1]), kept, after)
 
 
-def _mixed(num_cases: int) -> NDArray[np.intp]:
+def _mixed(num_cases: int) -> Positions:
     """All cases, in an order that does not keep alike ones together, as their sorted order does."""
     return np.random.default_rng(0).permutation(num_cases)
 
 
-def _part(cases: Cases, part: NDArray[np.intp]) -> Cases:
+def _part(cases: Cases, part: Positions) -> Cases:
     """Some of the cases."""
     place = np.full(cases.num_cases + 1, -1, dtype=np.int64)  # the last is that of rows without a case
     place[part] = np.arange(len(part))

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import Families
@@ -25,8 +25,7 @@ from plausible.variables import Variable
 
 __all__ = ["LeafLearner", "Maximization", "Maximized", "family_log_likelihood", "given_trees"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Masks: TypeAlias = Mapping[str, NDArray[np.bool_]]
+Masks: TypeAlias = Mapping[str, Flags]
 
 #: What is added to pseudo-counts α to make exponents of the prior; `None` where there is no prior.
 _SHIFTS: Mapping[Estimate, float | None] = MappingProxyType({"mle": None, "mean": 0.0, "map": -1.0})
@@ -114,7 +113,7 @@ class Maximization:
     def network(self, counts: Mapping[str, Floats], before: BayesianNetwork) -> Maximized:
         """The network that maximises the expected log-likelihood and the log-prior, or at least does not lower it."""
         cpds: dict[str, CPD] = dict(self.knowledge.fixed_cpds)
-        kept: dict[str, NDArray[np.bool_]] = {}
+        kept: dict[str, Flags] = {}
         for owner, exponents in self.exponents.items():
             shared = self.sharing(owner)
             summed = sum((counts[name] for name in shared[1:]), counts[owner])
@@ -225,7 +224,7 @@ def _exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:
     return np.asarray(alpha + shift)
 
 
-def _rows(weights: Floats, before: CPD) -> tuple[Floats, NDArray[np.bool_]]:
+def _rows(weights: Floats, before: CPD) -> tuple[Floats, Flags]:
     """Rows over their sums, those before where nothing is expected of them; and which these are."""
     totals = weights.sum(axis=-1, keepdims=True)
     if totals.all():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
@@ -21,7 +22,6 @@ from plausible.variables import Variable
 
 __all__ = ["CaseBeliefs", "mean_field_expectations"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 
 #: How far from uniform the first run begins, as that of the engine.
@@ -118,7 +118,7 @@ class _Asked(NamedTuple):
     engine: MeanField
     cases: Cases
     places: Places
-    columns: Mapping[str, NDArray[np.int32]]
+    columns: Mapping[str, Codes]
     missing: frozenset[str]
     factors: Sequence[Factor]
     families: Mapping[str, tuple[Variable, ...]]
@@ -130,7 +130,7 @@ class _Asked(NamedTuple):
         lost = [axis for axis in axes if scope[axis].name in self.missing]
         return [axis for axis in axes if axis not in lost], lost
 
-    def codes(self, scope: Sequence[Variable], axes: Sequence[int]) -> tuple[NDArray[np.int32], ...]:
+    def codes(self, scope: Sequence[Variable], axes: Sequence[int]) -> tuple[Codes, ...]:
         """The states of observed axes, in each case."""
         return tuple(self.columns[scope[axis].name] for axis in axes)
 

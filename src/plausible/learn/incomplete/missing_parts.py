@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.cpds import TableCPD
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.learn.incomplete.cases import Cases, distinct_rows
@@ -21,10 +21,6 @@ from plausible.models.exact_engine import refuse_large_families
 from plausible.variables.evidence import Evidence
 
 __all__ = ["MissingParts", "PartArrays"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.int32]
 
 
 class PartArrays(NamedTuple):
@@ -93,7 +89,7 @@ class MissingParts:
     network: BayesianNetwork
     cases: Cases
     arrays: PartArrays
-    is_listed: NDArray[np.bool_] = field(repr=False)
+    is_listed: Flags = field(repr=False)
 
     @classmethod
     def of(cls, network: BayesianNetwork, cases: Cases, max_completions: int) -> MissingParts:
@@ -122,7 +118,7 @@ class MissingParts:
         )
 
     @cached_property
-    def has_large(self) -> NDArray[np.bool_]:
+    def has_large(self) -> Flags:
         """For each case whether it has a part that is not listed."""
         part_of = self.arrays.part_of
         if not self.is_listed.size:
@@ -299,7 +295,7 @@ def _packed(
     return PartArrays(part_of, slot_of, firsts, ends, offsets, widths, *listed, slot_of, none, none, nothing)
 
 
-def _with_pairs(cases: Cases, arrays: PartArrays, is_listed: NDArray[np.bool_]) -> PartArrays:
+def _with_pairs(cases: Cases, arrays: PartArrays, is_listed: Flags) -> PartArrays:
     """The same completions, with the probabilities of each two cells of a part that is listed."""
     from plausible.kernels.expected_cells import sum_pairs
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats, Positions
 from plausible.errors import TooLarge
 from plausible.learn.incomplete.cases import Cases
 from plausible.models import BayesianNetwork
 
 __all__ = ["Completions", "most_probable_completions"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int32]
 
 #: A chunk of cases has tables of at most so many numbers.
 _MOST_ENTRIES = 2**22
@@ -42,7 +40,7 @@ class _Choice(NamedTuple):
 
     variable: int
     others: tuple[int, ...]
-    states: NDArray[np.intp]
+    states: Positions
 
 
 def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Completions:
@@ -80,7 +78,7 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
     return Completions(codes, logs)
 
 
-def _chunks(cases: Cases) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _chunks(cases: Cases) -> Iterator[tuple[int, Positions]]:
     """Cases with the same variables set, those that lack the same cells next to each other."""
     order = np.lexsort(np.vstack([(cases.codes < 0).T, cases.settings[None]]))
     for setting in range(len(cases.setting_names)):

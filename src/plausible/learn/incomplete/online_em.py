@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
@@ -19,8 +18,6 @@ from plausible.learn.incomplete.starts import warn_of_symmetry
 from plausible.models import BayesianNetwork
 
 __all__ = ["OnlineEM"]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

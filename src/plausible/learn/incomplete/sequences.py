@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Codes, Floats
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import TableCPD
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
@@ -29,8 +29,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["SequenceExpectations", "SliceGraph", "learn_sequences", "unroll"]
-
-Codes: TypeAlias = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def unroll(graph: SliceGraph, network: BayesianNetwork, length: int) -> Bayesian
     return BayesianNetwork(cpds)
 
 
-def _table_at(graph: SliceGraph, network: BayesianNetwork, name: str, at: int) -> NDArray[np.float64]:
+def _table_at(graph: SliceGraph, network: BayesianNetwork, name: str, at: int) -> Floats:
     """The table of a variable at a time, by the order of `SliceGraph.parents`."""
     there = f"{name}@{min(at, 1)}"
     return network.cpd(there).to_factor().reorder([*graph.parents(name, min(at, 1)), there]).values

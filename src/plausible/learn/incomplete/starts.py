@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, suggestion, warn_caller
@@ -21,7 +21,6 @@ from plausible.models import BayesianNetwork
 
 __all__ = ["StartLike", "SymmetricStart", "start_network", "symmetric_hidden", "warn_of_symmetry"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 #: A network; a table of completed rows (an M-step comes first); or how to make up tables.
 StartLike: TypeAlias = "BayesianNetwork | Table | Literal['random', 'available', 'prior', 'uniform'] | None"

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.learn.incomplete.gaussian_maximization import gaussian_lines
 from plausible.models import BayesianNetwork
@@ -53,7 +53,7 @@ def largest_change(before: BayesianNetwork, after: BayesianNetwork) -> float:
     return float(max(changes, default=0.0))
 
 
-def _parameters(cpd: CPD) -> NDArray[np.float64]:
+def _parameters(cpd: CPD) -> Floats:
     return np.column_stack(gaussian_lines(cpd)) if cpd.variable.is_continuous else cpd.to_factor().values
 
 
@@ -77,7 +77,7 @@ def _unless_falling(rule: Callable[[Sequence[float], float], bool]) -> Callable[
     return judged
 
 
-def _is_level(values: NDArray[np.float64], tolerance: float) -> bool:
+def _is_level(values: Floats, tolerance: float) -> bool:
     """Whether the slope of the regression line is within a tolerance and two of its standard errors."""
     times = np.arange(len(values)) - (len(values) - 1) / 2
     slope = float(times @ values / (times @ times))

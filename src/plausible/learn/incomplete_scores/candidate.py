@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error
-from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.incomplete_scores.task import ScoreTask
 
 __all__ = ["CandidateEstimate", "candidate_estimate"]

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print
+from plausible.base.options import check_count, check_seconds
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs.graph_input import read_dag
-from plausible.inference.options import check_count, check_seconds
-from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.functional import observed_log_likelihood
 from plausible.learn.incomplete_scores.score import read_incomplete_score, score_task

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
-from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_scores.cardinality import (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from plausible.base.display import html_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete_scores.score import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.learn.bayesian.completion_problem import Floats
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.learn.gradients.free_parameters import Entries, FreeParameters
 from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.pairs import entry_posteriors
@@ -61,14 +60,14 @@ def effective_dimension(task: ScoreTask) -> int:
     return rank
 
 
-def _widest(patterns: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _widest(patterns: Flags) -> Flags:
     """The different patterns that are not part of another: P of a part follows from that of the whole."""
     distinct = np.unique(patterns, axis=0)
     is_part = np.array([((one & distinct) == one).all(axis=1).sum() > 1 for one in distinct], dtype=np.bool_)
     return np.asarray(distinct[~is_part])
 
 
-def _all(sizes: NDArray[np.int64], pattern: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _all(sizes: Ints, pattern: Flags) -> Codes:
     """Each configuration of the observed variables, -1 for the others."""
     shape = sizes[pattern].tolist()
     rows = np.full((math.prod(shape), len(sizes)), -1, dtype=np.int32)
@@ -76,9 +75,7 @@ def _all(sizes: NDArray[np.int64], pattern: NDArray[np.bool_]) -> NDArray[np.int
     return rows
 
 
-def _some(
-    task: ScoreTask, sizes: NDArray[np.int64], patterns: NDArray[np.bool_], rng: np.random.Generator
-) -> NDArray[np.int32]:
+def _some(task: ScoreTask, sizes: Ints, patterns: Flags, rng: np.random.Generator) -> Codes:
     """A configuration for each entry of each table, which agrees with it; the rest of it is drawn."""
     rows = []
     for name, shape in task.tables.shapes.items():
@@ -90,7 +87,7 @@ def _some(
     return np.concatenate(rows)
 
 
-def _scores(network: BayesianNetwork, likelihood: ObservedLikelihood, rows: NDArray[np.int32]) -> Floats:
+def _scores(network: BayesianNetwork, likelihood: ObservedLikelihood, rows: Codes) -> Floats:
     """d log P(o) / dθ, a row for each different configuration, a column for each free parameter."""
     distinct = distinct_rows(rows)[0]
     asked = likelihood.of_rows(distinct, np.ones(len(distinct)), np.arange(len(distinct)))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.learn.log_gamma import log_rising
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_init, em_step
@@ -135,13 +135,13 @@ def _read(network: BayesianNetwork, data: TableLike, hidden: str) -> Cases:
     return cases
 
 
-def _entropy(counts: NDArray[np.float64]) -> float:
+def _entropy(counts: Floats) -> float:
     """-Σ p log p of counts."""
     shares = counts[counts > 0] / max(counts.sum(), 1e-300)
     return float(-(shares @ np.log(shares)))
 
 
-def _information(counts: NDArray[np.float64]) -> float:
+def _information(counts: Floats) -> float:
     """H(X) + H(Y) - H(X, Y) of a table of counts."""
     own, other = _entropy(counts.sum(axis=0)), _entropy(counts.sum(axis=1))
     return max(own + other - _entropy(counts.ravel()), 0.0)

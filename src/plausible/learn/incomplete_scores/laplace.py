@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
-from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.gradients.free_parameters import Entries
 from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.pairs import entry_posteriors, pair_counts

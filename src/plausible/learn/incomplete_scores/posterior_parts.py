@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.learn.bayesian.completion_problem import Floats
+from plausible.base.arrays import Floats
 from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs
 from plausible.learn.bayesian.variational import VariationalState, variational_bayes, variational_step
 from plausible.learn.incomplete_scores.task import ScoreTask

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.display import html_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, close_match
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress

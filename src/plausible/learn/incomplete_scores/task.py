@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
-from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.estimation.priors import K2, PriorLike
 from plausible.learn.gradients.observed import tables_of

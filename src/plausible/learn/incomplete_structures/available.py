@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -18,7 +18,6 @@ from plausible.variables import Variable
 
 __all__ = ["AvailableStatistics", "PairwiseStatistics", "SeparateScores", "complete_rows"]
 
-Floats = NDArray[np.float64]
 
 #: Passes over all pairs of a family; pairs counted in different rows need not agree, so that there may be no limit.
 _PASSES = 100

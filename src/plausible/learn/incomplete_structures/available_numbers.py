@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.data.moment_statistics import Moments, MomentStatistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
@@ -16,7 +17,6 @@ from plausible.learn.scores.score import FamilyScores, Score
 
 __all__ = ["AvailableRowScores", "pairwise_moments"]
 
-Floats = NDArray[np.float64]
 
 #: A correlation matrix has no smaller eigenvalues after it was made positive definite.
 _LEAST_EIGENVALUE = 1e-3
@@ -103,7 +103,7 @@ class AvailableRowScores(FamilyScores):
         gained = (self.family(child, others) + scale * (whole - there.family(child, others)) for others in without)
         return min(gained, default=scale * whole)
 
-    def _scale(self, child: str, rows: NDArray[np.bool_]) -> float:
+    def _scale(self, child: str, rows: Flags) -> float:
         """How often some rows go into all, those in which the child was set aside."""
         free = ~self._table.interventions.get(child, np.zeros(self._table.num_rows, dtype=np.bool_))
         weights = free * (1.0 if self._table.weights is None else self._table.weights)
@@ -111,7 +111,7 @@ class AvailableRowScores(FamilyScores):
         return float(weights.sum()) / there if there > 0 else 1.0
 
 
-def _observed(column: NDArray[Any]) -> NDArray[np.bool_]:
+def _observed(column: NDArray[Any]) -> Flags:
     """For each cell, a position or a number, whether it is there."""
     return ~np.isnan(column) if np.issubdtype(column.dtype, np.floating) else column >= 0
 

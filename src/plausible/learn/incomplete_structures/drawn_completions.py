@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Positions
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.learn.missingness.network_fillers import by_draw
@@ -16,7 +16,7 @@ from plausible.models import BayesianNetwork
 __all__ = ["drawn_completions", "incomplete_rows"]
 
 
-def incomplete_rows(table: Table) -> NDArray[np.bool_]:
+def incomplete_rows(table: Table) -> Flags:
     """For each row whether a cell of it is missing.
 
     >>> incomplete_rows(Table.read({"rain": ["no", None, "yes"], "degrees": [1.5, 2.5, None]})).tolist()
@@ -63,7 +63,7 @@ def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, ge
     return replace(repeated, codes=codes, numbers=numbers)
 
 
-def _by_setting(table: Table) -> Iterator[tuple[list[str], NDArray[np.intp]]]:
+def _by_setting(table: Table) -> Iterator[tuple[list[str], Positions]]:
     """The sets of variables that were set from outside, each with its rows."""
     masks = np.array([*table.interventions.values()], dtype=np.bool_).reshape(-1, table.num_rows)
     sets, setting_of_row = np.unique(masks.T, axis=0, return_inverse=True)

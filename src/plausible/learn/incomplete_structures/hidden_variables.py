@@ -11,13 +11,13 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from plausible.base.options import check_count, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG, UndirectedGraph
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_seconds
 from plausible.learn.em_runs import best_first
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics

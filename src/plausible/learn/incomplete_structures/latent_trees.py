@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import TableCPD
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.learn.em_runs import best_first
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics

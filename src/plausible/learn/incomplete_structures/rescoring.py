@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.ranking import ranked
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.family_em import FrozenFamily
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge
@@ -26,7 +27,6 @@ from plausible.learn.structures.exact.result import tolerance
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
-from plausible.variables.ranking import ranked
 
 __all__ = [
     "EdgeMove",
@@ -38,8 +38,6 @@ __all__ = [
     "learn_by_rescoring",
     "rescoring_step",
 ]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 class EdgeMove(NamedTuple):

@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.expectations import ExactExpectations, FamilyCounts
 from plausible.learn.incomplete_structures.completion import GraphJudge

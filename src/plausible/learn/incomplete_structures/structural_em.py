@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases

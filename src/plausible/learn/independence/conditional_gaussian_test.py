@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.data.table import TableLike
 from plausible.learn.independence.count_tests import observed_table
 from plausible.learn.independence.fisher_z import refuse_missing
@@ -15,8 +15,6 @@ from plausible.learn.independence.independence_test import Answers, Independence
 
 __all__ = ["ConditionalGaussianTest"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Added to variances of standardised columns, so that linear dependence gives no infinite likelihood.
 _RIDGE = 1e-9

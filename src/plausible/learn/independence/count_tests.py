@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -95,7 +95,7 @@ class CountTest(IndependenceTest):
 
     # --- tables ---
 
-    def _shapes(self, questions: Sequence[Question]) -> NDArray[np.int64]:
+    def _shapes(self, questions: Sequence[Question]) -> Ints:
         """A line (states of the other, of what is given, of x) for each test."""
         sizes, shapes = self._sizes, []
         for x, given, others in questions:
@@ -103,9 +103,7 @@ class CountTest(IndependenceTest):
             shapes += [(sizes[other], num_strata, sizes[x]) for other in others]
         return np.array(shapes, dtype=np.int64).reshape(-1, 3)
 
-    def _batches(
-        self, questions: Sequence[Question], shapes: NDArray[np.int64], reliable: NDArray[np.bool_]
-    ) -> Iterator[_Batch]:
+    def _batches(self, questions: Sequence[Question], shapes: Ints, reliable: Flags) -> Iterator[_Batch]:
         """The reliable tests in batches, their tables small enough to be held together."""
         sizes, is_made = shapes.prod(axis=1).tolist(), reliable.tolist()
         asked: list[Question] = []
@@ -124,7 +122,7 @@ class CountTest(IndependenceTest):
         if places:
             yield _Batch(asked, places)
 
-    def _measure(self, batch: _Batch, shapes: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _measure(self, batch: _Batch, shapes: Ints) -> tuple[Floats, Ints]:
         from plausible.kernels.contingency import measure_dependence
 
         counts = np.concatenate([table.ravel() for table in self._count(batch)], dtype=np.float64)
@@ -202,9 +200,9 @@ def observed_table(data: TableLike) -> Table:
     return table
 
 
-def _chi_square_tail(statistics: NDArray[np.float64], degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chi_square_tail(statistics: Floats, degrees: Floats) -> Floats:
     """The probability of a larger value; 1 without degrees of freedom."""
     from scipy.special import gammaincc
 
-    tail: NDArray[np.float64] = gammaincc(np.maximum(degrees, 1) / 2, np.maximum(statistics, 0) / 2)
+    tail: Floats = gammaincc(np.maximum(degrees, 1) / 2, np.maximum(statistics, 0) / 2)
     return np.where((degrees == 0) & ~np.isnan(statistics), 1.0, tail)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.count_tests import observed_table
@@ -15,7 +15,6 @@ from plausible.learn.independence.independence_test import Answers, Independence
 
 __all__ = ["FisherZ", "refuse_missing"]
 
-Floats = NDArray[np.float64]
 
 #: A variable is a linear function of those given if less than this share of its variance is left.
 _NOTHING_LEFT = 1e-10
@@ -86,7 +85,7 @@ class FisherZ(IndependenceTest):
         statistics = np.where(reliable, np.sqrt(np.maximum(degrees, 0)) * np.abs(np.arctanh(bounded)), np.nan)
         return Answers(statistics, erfc(statistics / np.sqrt(2.0)), degrees, reliable)
 
-    def _partial(self, lines: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
+    def _partial(self, lines: Ints) -> tuple[Floats, Flags]:
         """r for each line (x, y, given...), and whether those given leave something of x and y."""
         pair, given = lines[:, :2], lines[:, 2:]
         left = self._correlations[pair[:, :, None], pair[:, None, :]]

@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 
 __all__ = ["Answers", "FunctionTest", "IndependenceResult", "IndependenceTest", "Question"]
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -89,7 +90,7 @@ class PermutationTest(IndependenceTest):
         return IndependenceResult(observed, (1 + extreme) / (1 + drawn.size), float(drawn.mean()))
 
 
-def _tables_like(table: NDArray[np.int64], number: int, rng: np.random.Generator) -> NDArray[Any]:
+def _tables_like(table: Ints, number: int, rng: np.random.Generator) -> NDArray[Any]:
     """Tables with the margins of one, as permutations of its rows would give them."""
     from scipy.stats import random_table
 
@@ -100,12 +101,12 @@ def _tables_like(table: NDArray[np.int64], number: int, rng: np.random.Generator
     return drawn.reshape(number, np.count_nonzero(rows), np.count_nonzero(columns))
 
 
-def _g(tables: NDArray[Any]) -> NDArray[np.float64]:
+def _g(tables: NDArray[Any]) -> Floats:
     """2 Σ n ln(n / e) of each table."""
 
-    def entropies(counts: NDArray[Any]) -> NDArray[np.float64]:
+    def entropies(counts: NDArray[Any]) -> Floats:
         flat = counts.reshape(len(counts), -1).astype(np.float64)
-        sums: NDArray[np.float64] = (flat * np.log(np.maximum(flat, 1.0))).sum(axis=1)
+        sums: Floats = (flat * np.log(np.maximum(flat, 1.0))).sum(axis=1)
         return sums
 
     joint, rows, columns = entropies(tables), entropies(tables.sum(axis=2)), entropies(tables.sum(axis=1))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.missingness.column_cells import Mask
 from plausible.variables import State, Variable

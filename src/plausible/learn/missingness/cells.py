@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.data.columns import equally_long
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
@@ -78,7 +79,7 @@ def _filled_table(table: Table, filled: Table) -> Table:
     return replace(table, codes=_frozen(codes), numbers=_frozen(numbers))
 
 
-def with_columns(data: TableLike, columns: Mapping[str, NDArray[np.int64]], states: tuple[int, ...]) -> Any:
+def with_columns(data: TableLike, columns: Mapping[str, Ints], states: tuple[int, ...]) -> Any:
     """The same kind of data with more columns, of whole numbers that are among the states."""
     if isinstance(data, Table):
         more = np.array(list(columns.values()), dtype=data.codes.dtype).reshape(len(columns), data.num_rows)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.missingness.column_cells import Mask
 
 __all__ = ["by_default", "by_hot_deck", "by_mean", "by_median", "by_uniform", "from_column"]
 
-Floats = NDArray[np.float64]
 #: From the observed values of a column, their weights, and the number of missing ones: values for these.
 Filler = Callable[[NDArray[Any], Floats, int], Any]
 
@@ -97,7 +97,7 @@ def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
     return replace(table, codes=codes, numbers=filled)
 
 
-def _distances(codes: NDArray[Any], numbers: Floats, rows: NDArray[np.intp], donors: NDArray[np.intp]) -> Floats:
+def _distances(codes: NDArray[Any], numbers: Floats, rows: Positions, donors: Positions) -> Floats:
     distance = np.zeros((len(rows), len(donors)))
     for column in codes:
         distance += (column[rows, None] != column[None, donors]) & (column[rows, None] >= 0)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.missingness.cells import missing_cells

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.incomplete.gaussian_patterns import PatternRows
 
 __all__ = ["GaussianFit", "NumberPattern", "fit_gaussian", "number_patterns"]
 
-Floats = NDArray[np.float64]
 
 #: Added to the diagonal of covariances, relative to the variances, so that copies of a column can be conditioned on.
 _RIDGE = 1e-10
@@ -23,7 +22,7 @@ _RIDGE = 1e-10
 class NumberPattern(NamedTuple):
     """Rows with the same cells observed: which variables these are, the rows' numbers of them, and their weights."""
 
-    observed: NDArray[np.bool_]
+    observed: Flags
     numbers: Floats
     weights: Floats
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.columns import with_values
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.missingness.cells import fill_cells, missing_cells
 from plausible.learn.missingness.column_cells import Mask
 from plausible.learn.missingness.column_fillers import (

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -84,7 +84,7 @@ def observation_network(network: BayesianNetwork, observations: Iterable[CPD]) -
     return BayesianNetwork([*network.cpds.values(), *added])
 
 
-def observation_log_likelihood(network: BayesianNetwork, data: TableLike) -> NDArray[np.float64]:
+def observation_log_likelihood(network: BayesianNetwork, data: TableLike) -> Floats:
     """log P(what is observed, and that it is observed) of each row: log Σ over missing cells of P(x, r).
 
     Parameters

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
 from plausible.learn.missingness.cells import table_cells
@@ -216,7 +216,7 @@ def _comparisons(
 
 
 def _welch(
-    numbers: NDArray[np.float64], weights: NDArray[np.float64], other: str, masks: Mapping[str, Mask]
+    numbers: Floats, weights: Floats, other: str, masks: Mapping[str, Mask]
 ) -> Iterator[tuple[str, str, float, float, float]]:
     from scipy.special import stdtr
 
@@ -237,7 +237,7 @@ def _welch(
         yield name, other, float(statistic), degrees, float(2 * stdtr(degrees, -abs(statistic)))
 
 
-def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _holm(p_values: Floats) -> Floats:
     """The p-values of Holm's method, for all tests."""
     order = np.argsort(p_values)
     stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))

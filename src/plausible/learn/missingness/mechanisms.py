@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.missingness.cells import hide_cells, table_cells
 from plausible.learn.missingness.column_cells import Mask
 from plausible.learn.missingness.state_columns import state_columns
@@ -30,7 +31,6 @@ __all__ = [
     "hide",
 ]
 
-Floats: TypeAlias = NDArray[np.float64]
 #: Missing completely at random, at random, or not at random (Rubin 1976).
 MissingnessKind: TypeAlias = Literal["MCAR", "MAR", "MNAR"]
 #: How probable it is that a cell is hidden: by state (or tuple of states), or a function of the columns looked at.

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.graph_input import read_dag
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.estimation.fit import fit_parameters, learn_parameters
 from plausible.learn.estimation.priors import K2, PriorLike
 from plausible.learn.missingness.cells import fill_cells

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
@@ -23,7 +24,6 @@ from plausible.variables import Variable
 __all__ = ["by_best_completion", "by_draw", "by_most_probable", "network_table"]
 
 Engine: TypeAlias = ExactEngine | HybridEngine
-Floats: TypeAlias = NDArray[np.float64]
 
 
 def network_table(data: TableLike, network: BayesianNetwork) -> Table:
@@ -129,7 +129,7 @@ def by_best_completion(table: Table, network: BayesianNetwork) -> Table:
     return replace(table, codes=codes, numbers=numbers)
 
 
-def _missing(table: Table, network: BayesianNetwork) -> Iterator[tuple[str, NDArray[np.intp]]]:
+def _missing(table: Table, network: BayesianNetwork) -> Iterator[tuple[str, Positions]]:
     """Each variable with the rows that lack it, states before numbers, in the order of the network."""
     ordered = sorted(network.variables.values(), key=lambda variable: variable.is_continuous)
     for variable in ordered:
@@ -141,7 +141,7 @@ def _missing(table: Table, network: BayesianNetwork) -> Iterator[tuple[str, NDAr
             yield variable.name, rows
 
 
-def _posteriors(engine: Engine, known: Table, name: str, rows: NDArray[np.intp]) -> Floats:
+def _posteriors(engine: Engine, known: Table, name: str, rows: Positions) -> Floats:
     """P(name | row) of each row; a row that can't happen is an error with its number in the whole table."""
     if isinstance(engine, HybridEngine):
         found: Floats = engine.predict_proba(state_columns(known), name).to_numpy()

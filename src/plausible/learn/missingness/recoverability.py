@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from plausible.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.missingness.cells import table_cells
@@ -15,8 +15,6 @@ from plausible.learn.missingness.indicators import INDICATOR
 from plausible.learn.missingness.recoverability import Factor, Recoverability
 
 __all__ = ["reweighted"]
-
-Floats = NDArray[np.float64]
 
 
 def reweighted(table: Table, recovery: Recoverability, names: Sequence[str]) -> Table:
@@ -64,7 +62,7 @@ class _Counted:
         self.sizes = {name: table.variables[name].num_states for name in table.discrete}
         self.weights = weights
 
-    def _cells(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def _cells(self, names: Sequence[str]) -> Ints:
         """For each row one number for its states of several variables; wrong where one is missing."""
         cells = np.zeros(len(self.weights), dtype=np.int64)
         for name in names:
@@ -73,13 +71,13 @@ class _Counted:
             cells = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
         return cells
 
-    def _sums(self, names: Sequence[str], rows: NDArray[np.bool_]) -> Floats:
+    def _sums(self, names: Sequence[str], rows: Flags) -> Floats:
         """For each row how much those of `rows` weigh that have its states of some variables."""
         cells = self._cells(names)
         sums = np.bincount(cells, weights=np.where(rows, self.weights, 0.0))
         return np.asarray(sums[cells], dtype=np.float64)
 
-    def _observed(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def _observed(self, names: Sequence[str]) -> Flags:
         observed = np.ones(len(self.weights), dtype=np.bool_)
         for name in names:
             observed &= self.codes[name] >= 0

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.data.table import Table
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.log_gamma import log_rising

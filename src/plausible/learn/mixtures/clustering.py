@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
+from plausible.base.method_names import own_methods
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
@@ -21,7 +22,6 @@ from plausible.learn.mixtures.networks import mixture_network
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, MixturePrior
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.learn.mixtures.starts import given_shares
-from plausible.method_names import own_methods
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["EmptyClusters", "MixtureClustering"]
-
-Floats = NDArray[np.float64]
 
 
 class EmptyClusters(PlausibleWarning):
@@ -115,7 +113,7 @@ class MixtureClustering(Clusterer):
 
     _estimator_type: ClassVar[str] = "clusterer"
 
-    labels_: NDArray[np.intp]
+    labels_: Positions
     space_: MixtureSpace
     kind_: MixtureKind
     parameters_: MixtureParameters
@@ -193,7 +191,7 @@ class MixtureClustering(Clusterer):
         self._tell_empty(weights)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.intp]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Positions:
         """Find clusters, and the cluster of each row."""
         return self.fit(X, y, sample_weight).labels_
 
@@ -203,7 +201,7 @@ class MixtureClustering(Clusterer):
         """P(cluster | row), a column for each cluster; missing cells, and columns of a frame, are summed out."""
         return self._posterior(self._log_joint(self._evidence(X)))
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Positions:
         """The most probable cluster of each row; of equally probable ones the first."""
         return np.asarray(self._log_joint(self._evidence(X)).argmax(axis=1))
 
@@ -261,7 +259,7 @@ class MixtureClustering(Clusterer):
             del self.feature_names_in_
         return table
 
-    def _given(self, num_rows: int, counted: NDArray[np.intp], rows: MixtureRows) -> Floats:
+    def _given(self, num_rows: int, counted: Positions, rows: MixtureRows) -> Floats:
         """Shares for the rows as they are encoded, of what the user gave for those of the data."""
         given = given_shares(self.start, num_rows, self.n_clusters)[:, counted]
         shares = np.empty_like(given)

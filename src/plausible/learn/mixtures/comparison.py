@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Positions
 from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import MixtureClustering
 
 __all__ = ["ClusteringComparison", "MixtureComparison", "compare_clusterings", "compare_mixtures"]
-
-Floats = NDArray[np.float64]
 
 
 class ClusteringComparison(NamedTuple):
@@ -125,7 +123,7 @@ def _gaussian_log_affinity(first: MixtureClustering, second: MixtureClustering) 
     return np.asarray(determinants - (differences * solved).sum(axis=-1) / 8)
 
 
-def _assignment(costs: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _assignment(costs: Floats) -> tuple[Positions, Positions]:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(costs)

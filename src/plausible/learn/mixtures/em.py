@@ -7,8 +7,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.learn.em_runs import EMStops, best_run, sources_of_chance
 from plausible.learn.mixtures.expectation import Expectation, expect, log_joint, log_prior
 from plausible.learn.mixtures.maximization import maximize
@@ -17,8 +17,6 @@ from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.learn.mixtures.starts import start
 
 __all__ = ["MixtureProblem", "MixtureState", "best_mixture", "step"]
-
-Floats = NDArray[np.float64]
 
 
 class MixtureProblem(NamedTuple):

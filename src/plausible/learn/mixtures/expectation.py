@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence
 from plausible.learn.mixtures.gaussians import (
     MatrixBlock,
@@ -23,7 +23,6 @@ from plausible.learn.mixtures.rows import MixtureRows, PatternBlock
 
 __all__ = ["Expectation", "expect", "log_joint", "log_prior", "log_totals"]
 
-Floats = NDArray[np.float64]
 
 #: Stands for log 0 in matrix products, where 0 · -inf would be no number.
 _NEVER = -1e200

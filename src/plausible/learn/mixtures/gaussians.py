@@ -6,7 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Flags, Floats
 
 __all__ = [
     "MatrixBlock",
@@ -20,7 +21,6 @@ __all__ = [
     "vector_moments",
 ]
 
-Floats = NDArray[np.float64]
 
 _LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -35,7 +35,7 @@ class MatrixBlock(NamedTuple):
     log_density: Floats
     differences: Floats
     precisions: Floats
-    known: NDArray[np.bool_]
+    known: Flags
 
 
 class Moments(NamedTuple):
@@ -61,7 +61,7 @@ def no_moments(means: Floats, covariances: Floats) -> Moments:
 # --- numbers that depend on each other within a cluster ---
 
 
-def matrix_block(numbers: Floats, known: NDArray[np.bool_], means: Floats, covariances: Floats) -> MatrixBlock:
+def matrix_block(numbers: Floats, known: Flags, means: Floats, covariances: Floats) -> MatrixBlock:
     """log N(x_o; μ_o, Σ_oo) of the numbers known, for each cluster.
 
     A pattern's matrix is Σ with rows and columns of missing numbers replaced by those of the unit matrix, so that all
@@ -135,7 +135,7 @@ class VectorBlock(NamedTuple):
     means: Floats
 
 
-def vector_block(numbers: Floats, known: NDArray[np.bool_], means: Floats, variances: Floats) -> VectorBlock:
+def vector_block(numbers: Floats, known: Flags, means: Floats, variances: Floats) -> VectorBlock:
     """The log density of the numbers known, for each cluster. Cost: O(rows K d), in matrix products.
 
     (x - μ)²/σ² is taken apart into products. In units where columns vary by about one, and variances have a floor, what

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.learn.mixtures.expectation import Expectation
 from plausible.learn.mixtures.gaussians import Moments, clipped
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureSpace
 
 __all__ = ["maximize"]
-
-Floats = NDArray[np.float64]
 
 
 def maximize(

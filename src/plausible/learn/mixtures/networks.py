@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, TableCPD
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureSpace
@@ -12,8 +12,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["mixture_network"]
-
-Floats = NDArray[np.float64]
 
 
 def mixture_network(space: MixtureSpace, kind: MixtureKind, parameters: MixtureParameters) -> BayesianNetwork:

@@ -6,14 +6,11 @@ import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from plausible.base.arrays import Floats, Positions
 from plausible.errors import InvalidArgument, suggestion
 
 __all__ = ["COVARIANCES", "MixtureKind", "MixtureParameters", "MixturePrior"]
 
-Floats = NDArray[np.float64]
 
 #: How the variances of numbers are restricted.
 COVARIANCES = ("full", "tied", "diagonal", "spherical", "unit")
@@ -113,7 +110,7 @@ class MixtureKind:
         """Whether rows go to the nearest mean."""
         return self.is_hard and self.has_equal_weights and self.covariance == "unit"
 
-    def num_parameters(self, num_clusters: int, num_states: NDArray[np.intp], num_numbers: int) -> int:
+    def num_parameters(self, num_clusters: int, num_states: Positions, num_numbers: int) -> int:
         """How many numbers are free: the dimension that BIC and AIC count."""
         weights = 0 if self.has_equal_weights else num_clusters - 1
         tables = num_clusters * int((num_states - 1).sum())

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.options import check_count
 from plausible.data.table import Table
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.inference.options import check_count
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.variables import State
@@ -25,8 +25,6 @@ __all__ = [
     "item_probabilities",
     "predict_feature",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class ClusterFeature(NamedTuple):

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Flags, Floats, Positions
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.variables import Variable
 
 __all__ = ["MixtureRows", "MixtureSpace", "PatternBlock", "pattern_blocks"]
 
-Floats = NDArray[np.float64]
 
 #: Rows that are worked on at once: few enough for the cache.
 _MAX_ROWS = 1024
@@ -47,7 +46,7 @@ class MixtureSpace:
 
     discrete: tuple[Variable, ...]
     continuous: tuple[Variable, ...]
-    offsets: NDArray[np.intp]
+    offsets: Positions
     location: Floats
     scale: Floats
 
@@ -72,7 +71,7 @@ class MixtureSpace:
         return cls(discrete, tuple(table.variables[name] for name in table.continuous), offsets, location, scale)
 
     @property
-    def num_states(self) -> NDArray[np.intp]:
+    def num_states(self) -> Positions:
         """The number of states of each discrete feature."""
         return np.diff(self.offsets)
 
@@ -97,7 +96,7 @@ class MixtureSpace:
             tuple(blocks),
         )
 
-    def _indicators(self, codes: NDArray[np.intp]) -> Floats:
+    def _indicators(self, codes: Positions) -> Floats:
         found = np.zeros((len(codes), int(self.offsets[-1])))
         row, feature = np.nonzero(codes >= 0)
         found[row, self.offsets[feature] + codes[row, feature]] = 1.0
@@ -126,9 +125,9 @@ class MixtureRows:
 
     indicators: Floats
     numbers: Floats
-    known: NDArray[np.bool_]
+    known: Flags
     weights: Floats
-    places: NDArray[np.intp]
+    places: Positions
     blocks: tuple[PatternBlock, ...]
 
     def __len__(self) -> int:
@@ -141,9 +140,7 @@ def _refuse_infinite(table: Table) -> None:
             raise InvalidArgument(f"{name!r} has infinite values (inf): leave these rows out.")
 
 
-def _equal_rows(
-    codes: NDArray[np.intp], known: NDArray[np.bool_], numbers: Floats
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _equal_rows(codes: Positions, known: Flags, numbers: Floats) -> tuple[Positions, Positions]:
     """A row of each kind, and which kind each row is; equal rows share a random sum, and others hardly ever do."""
     columns = [*codes.T.astype(float), *np.where(known, numbers, np.pi * 1e3).T]
     sums = np.zeros(len(codes))
@@ -159,7 +156,7 @@ def _equal_rows(
     return first, place.reshape(-1)
 
 
-def pattern_blocks(known: NDArray[np.bool_], num_clusters: int = 1) -> tuple[NDArray[np.intp], list[PatternBlock]]:
+def pattern_blocks(known: Flags, num_clusters: int = 1) -> tuple[Positions, list[PatternBlock]]:
     """An order of the rows, and the blocks in it: groups of one pattern, those of equal size side by side.
 
     More clusters than usual make smaller blocks.
@@ -178,7 +175,7 @@ def pattern_blocks(known: NDArray[np.bool_], num_clusters: int = 1) -> tuple[NDA
     return order, list(_runs(np.sort(sizes), max(1, _MAX_ENTRIES // (max(1, num_numbers) ** 2 * num_clusters))))
 
 
-def _runs(sizes: NDArray[np.intp], max_groups: int) -> Iterator[PatternBlock]:
+def _runs(sizes: Positions, max_groups: int) -> Iterator[PatternBlock]:
     start = 0
     for size, num_groups in zip(*np.unique(sizes, return_counts=True), strict=True):
         at_once = max(1, min(max_groups, _MAX_ROWS // int(size)))

@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.mixtures.expectation import expect
@@ -17,7 +17,6 @@ from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 
 __all__ = ["STARTS", "equal_clusters", "given_shares", "start"]
 
-Floats = NDArray[np.float64]
 
 #: How shares are drawn.
 STARTS = ("k-means++", "random")

@@ -13,12 +13,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.log_gamma import log_rising
 
 __all__ = ["BasePart", "DirichletStates", "NormalInverseWishart", "normal_inverse_gamma"]
-
-Floats = NDArray[np.float64]
 
 
 class BasePart(Protocol):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
 
 __all__ = ["sample_dirichlet"]
 
 
-def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0) -> NDArray[np.float64]:
+def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0) -> Floats:
     """Draw probabilities θ ~ Dirichlet(α): independent gammas γ_i ~ Gamma(α_i, 1) over their sum.
 
     A gamma of shape one is -ln U, so Dirichlet(1, ..., 1) takes k uniform numbers. Others come from the gamma of shape

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.method_names import own_methods
+from plausible.base.seeds import Seed
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.confidence.sampled_posterior import ChainLengths
@@ -21,15 +22,11 @@ from plausible.learn.partitions.partition_priors import ChineseRestaurant, Finit
 from plausible.learn.partitions.partition_problem import PartitionProblem
 from plausible.learn.partitions.partition_sampling import sample_partitions
 from plausible.learn.partitions.product_base import BaseMeasure, default_base
-from plausible.method_names import own_methods
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["DirichletProcessMixture"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @own_methods

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Ints
+from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument, counted
-from plausible.inference.options import check_count, check_number
 from plausible.learn.partitions.partition_priors import (
     ChineseRestaurant,
     FiniteDirichlet,
@@ -20,7 +21,6 @@ from plausible.learn.partitions.partition_problem import PartitionProblem, Works
 
 __all__ = ["GammaPrior", "PartitionModel", "PartitionMoves", "PartitionState", "partition_init", "partition_step"]
 
-Ints = NDArray[np.int64]
 
 _PROPOSALS = ("sequential", "random")
 _STARTS = ("prior", "one", "apart")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
 from plausible.learn.partitions.partition_priors import canonical_labels
 
 __all__ = ["overlap_terms", "pair_distance", "variation_of_information"]
-
-Floats = NDArray[np.float64]
 
 
 def variation_of_information(first: ArrayLike, second: ArrayLike) -> float:
@@ -47,7 +46,7 @@ def _distance(first: ArrayLike, second: ArrayLike, loss: str) -> float:
     return max(0.0, float(mine + yours - 2 * apart))
 
 
-def overlap_terms(labels: NDArray[np.int64], others: NDArray[np.int64], loss: str) -> Floats:
+def overlap_terms(labels: Ints, others: Ints, loss: str) -> Floats:
     """Σ f(n_ij / M) over the overlaps of clusters with those of each of `others`, (partitions, rows).
 
     With f(p) = p log p, or p² for "least squares", the distance of partitions a and b is Σ f(a, a) + Σ f(b, b) -

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
-from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose
 from plausible.learn.partitions.partition_chain import PartitionModel, PartitionState
 from plausible.learn.partitions.partition_distances import overlap_terms
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LOSSES", "PartitionPosterior"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: What a point estimate makes small.
 LOSSES = ("variation of information", "least squares", "map")

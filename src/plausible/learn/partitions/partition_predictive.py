@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.data.table import Table
 from plausible.learn.partitions.partition_priors import PartitionPrior
 from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace
 from plausible.learn.partitions.product_base import BaseMeasure
 
 __all__ = ["cluster_posteriors", "cluster_weights", "log_joint", "sample_rows"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def cluster_weights(labels: Ints, prior: PartitionPrior) -> Floats:

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from plausible.base.arrays import Ints
+from plausible.base.options import check_count, check_number
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_number
 from plausible.learn.log_gamma import log_rising
 from plausible.learn.partitions.dirichlet_draws import sample_dirichlet
 
 __all__ = ["ChineseRestaurant", "FiniteDirichlet", "PartitionPrior", "canonical_labels"]
-
-Ints = NDArray[np.int64]
 
 
 class PartitionPrior(Protocol):

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, MoveArrays, RowArrays
 from plausible.learn.partitions.product_base import BaseMeasure, default_base, part_rows
 
 __all__ = ["PartitionProblem", "Workspace"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

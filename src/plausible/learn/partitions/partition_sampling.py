@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from plausible.base.options import check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_seconds
 from plausible.learn.chains import ChainProgress, ChainRun, ChainSteps, run_chains
 from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.partitions.partition_chain import (

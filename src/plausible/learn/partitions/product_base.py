@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_number
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.inference.options import check_number
 from plausible.learn.partitions.base_measures import BasePart, DirichletStates, NormalInverseWishart
 
 __all__ = ["BaseMeasure", "default_base", "part_rows"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_number
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count, check_number
+from plausible.base.seeds import Seed, generator_of
 
 __all__ = ["Sticks", "break_sticks", "expected_remainder", "sticks_needed"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

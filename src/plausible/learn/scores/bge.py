@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.data.moment_statistics import Moments
 from plausible.errors import InvalidArgument
 from plausible.learn.scores.gaussian import GaussianFit, GaussianScore
-from plausible.learn.scores.score import Floats
 
 __all__ = ["BGe"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.data.moment_statistics import MomentStatistics
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
@@ -18,7 +18,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import PenalizedLikelihood, half_log
 from plausible.learn.scores.regression import MIN_SHARE, unexplained_shares
-from plausible.learn.scores.score import FamilyScores, Floats, Score, check_family
+from plausible.learn.scores.score import FamilyScores, Score, check_family
 
 __all__ = ["ConditionalGaussian"]
 
@@ -131,7 +131,7 @@ class _MixedScores(FamilyScores):
         return _log_density(table.numbers, np.unique(cells, return_inverse=True)[1], weights) - price
 
 
-def _log_density(numbers: Floats, groups: NDArray[np.int64], weights: Floats) -> float:
+def _log_density(numbers: Floats, groups: Ints, weights: Floats) -> float:
     """The density of the last line of numbers, each group's rows by their own regression on the lines before."""
     weight = np.bincount(groups, weights)
     overall = float(np.average((numbers[-1] - numbers[-1, 0]) ** 2, weights=weights)) if weights.any() else 0.0
@@ -149,7 +149,7 @@ def _log_density(numbers: Floats, groups: NDArray[np.int64], weights: Floats) ->
     return float((-weight / 2 * (np.log(2 * math.pi * variances) + is_told)).sum())
 
 
-def _scatters(numbers: Floats, groups: NDArray[np.int64], weights: Floats) -> Floats:
+def _scatters(numbers: Floats, groups: Ints, weights: Floats) -> Floats:
     """The scatter matrix of each group of rows."""
     weight = np.bincount(groups, weights)
     means = np.array([np.bincount(groups, weights * line) for line in numbers]) / np.where(weight > 0, weight, 1.0)

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
-from plausible.learn.scores.score import CountScore, FamilyScores, Floats, Score
+from plausible.learn.scores.score import CountScore, FamilyScores, Score
 
 __all__ = ["CountFunction", "FamilyFunction"]
 

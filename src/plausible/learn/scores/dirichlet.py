@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Ints
 from plausible.errors import InvalidArgument
 from plausible.learn.log_gamma import log_rising as rising
 from plausible.learn.scores.penalized import half_log
@@ -139,7 +140,7 @@ class BDsScore(TermScore):
     def __post_init__(self) -> None:
         _check_positive("equivalent_sample_size", self.equivalent_sample_size)
 
-    def num_rows(self, counts: NDArray[Any]) -> NDArray[np.int64]:
+    def num_rows(self, counts: NDArray[Any]) -> Ints:
         """How many joint states of the parents are in the data."""
         return np.asarray((counts.max(axis=2, initial=0) > 0).sum(axis=1), dtype=np.int64)
 

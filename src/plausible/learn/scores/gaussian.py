@@ -10,13 +10,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.data.moment_statistics import Moments, MomentStatistics
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.penalized import half_log
 from plausible.learn.scores.regression import MIN_SHARE, Residuals
-from plausible.learn.scores.score import FamilyScores, Floats, Score, check_family
+from plausible.learn.scores.score import FamilyScores, Score, check_family
 
 __all__ = ["GaussianFit", "GaussianLikelihood", "GaussianScore"]
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plausible.learn.scores.score import Floats
+from plausible.base.arrays import Floats
 from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
 
 __all__ = ["FactorizedNML", "QuotientNML", "log_regret"]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Floats
 
 __all__ = ["MIN_SHARE", "Residuals", "unexplained_shares"]
 
-Floats = NDArray[np.float64]
 
 #: A residual below this share of a variable's own scatter is rounding.
 MIN_SHARE = 1e-10

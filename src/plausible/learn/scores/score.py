@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -23,8 +24,6 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
 __all__ = ["CountScore", "FamilyScores", "Score", "check_family", "refuse_continuous"]
-
-Floats = NDArray[np.float64]
 
 
 class FamilyScores(ABC):

@@ -10,9 +10,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.scores.score import FamilyScores, Floats, Score
+from plausible.learn.scores.score import FamilyScores, Score
 
 __all__ = ["EdgeLogOdds", "EdgePenalty", "EdgeWeights", "ExpectedParents", "StructurePrior", "WithPrior"]
 

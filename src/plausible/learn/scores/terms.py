@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.learn.scores.score import CountScore, Floats
+from plausible.base.arrays import Floats, Ints
+from plausible.learn.scores.score import CountScore
 
 __all__ = ["TermScore", "Terms", "n_log_n"]
 
@@ -51,7 +52,7 @@ class TermScore(CountScore):
             How much the rows of data weigh that were counted.
         """
 
-    def num_rows(self, counts: NDArray[Any]) -> NDArray[np.int64] | int:
+    def num_rows(self, counts: NDArray[Any]) -> Ints | int:
         """How many joint states of the parents the terms are for: a number for each family, or one for all."""
         return int(counts.shape[1])
 

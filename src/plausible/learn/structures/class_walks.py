@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.options import check_count
 from plausible.errors import NotSupported
-from plausible.inference.options import check_count
 from plausible.inference.search.restarts import Restarts
 from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
 from plausible.learn.structures.graph_search import GraphSearch, Move

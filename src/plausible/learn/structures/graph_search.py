@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchProblem
@@ -17,7 +17,6 @@ from plausible.learn.structures.search_graph import Families, SearchGraph
 
 __all__ = ["Families", "GraphSearch", "Move"]
 
-Floats = NDArray[np.float64]
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
 
 #: Gains that differ by less, relative to the score, are equal: the first move by names is taken, not the luckier one.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.options import check_count
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.inference.options import check_count
 
 __all__ = ["Constraints", "Knowledge"]
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.inference.options import check_count
 from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.inference.search.beam_search import BeamSearch
 from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState

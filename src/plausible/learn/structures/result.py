@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from plausible.base.display import html_of, repr_of_print
+from plausible.base.hints import RESULT_HINTS, Hinted
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
-from plausible.display import html_of, repr_of_print
 from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
-from plausible.hints import RESULT_HINTS, Hinted
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.scores.score import FamilyScores
 from plausible.models import BayesianNetwork

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from plausible.base.arrays import Flags, Ints
 
 __all__ = ["Families", "SearchGraph"]
 
@@ -40,10 +41,10 @@ class SearchGraph:
 
     def __init__(self, num: int) -> None:
         self._families: Families = ((),) * num
-        self.parents: NDArray[np.int64] = np.zeros((num, 1), dtype=np.int64)
-        self.num_parents: NDArray[np.int64] = np.zeros(num, dtype=np.int64)
-        self.adjacency: NDArray[np.bool_] = np.zeros((num, num), dtype=np.bool_)
-        self.reaches: NDArray[np.bool_] = np.zeros((num, num), dtype=np.bool_)
+        self.parents: Ints = np.zeros((num, 1), dtype=np.int64)
+        self.num_parents: Ints = np.zeros(num, dtype=np.int64)
+        self.adjacency: Flags = np.zeros((num, num), dtype=np.bool_)
+        self.reaches: Flags = np.zeros((num, num), dtype=np.bool_)
 
     def look_at(self, state: Families) -> set[int]:
         """Follow the search to a state; the children whose parents differ from before."""

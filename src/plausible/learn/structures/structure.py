@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.options import check_seconds
+from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
 from plausible.learn.named_options import read_named_option

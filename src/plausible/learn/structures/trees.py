@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores
@@ -15,7 +15,6 @@ from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["edge_weights", "learn_tan", "learn_tree"]
 
-Floats = NDArray[np.float64]
 Edge = tuple[int, int]
 
 #: Weights that differ by less, relative to the scores, are equal.

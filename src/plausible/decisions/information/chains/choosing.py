@@ -8,14 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.decisions.information.chains.problem import ChainProblem, read_chain_problem
 from plausible.decisions.information.chains.rewards import Rewards
 from plausible.decisions.information.chains.scope import ChainScope
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
-from plausible.decisions.solving.problem import Floats
-from plausible.display import html_of_print, repr_of_print
-from plausible.factors.display import format_number
 from plausible.models import BayesianNetwork
 from plausible.variables.evidence import EvidenceLike
 

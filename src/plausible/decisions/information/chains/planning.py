@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from plausible.base.display import format_number, html_of_print, repr_of_print
 from plausible.decisions.information.chains.policy import ForwardPolicy, Policy, SplittingPolicy, Stretch
 from plausible.decisions.information.chains.problem import read_chain_problem
 from plausible.decisions.information.chains.rewards import Rewards
 from plausible.decisions.information.chains.scope import ChainScope
 from plausible.decisions.information.subsets import Limits
-from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, UnknownVariable
-from plausible.factors.display import format_number
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike

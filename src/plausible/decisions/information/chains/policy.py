@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
 from plausible.decisions.information.chains.problem import ChainProblem
-from plausible.decisions.solving.problem import Floats, Ints
 from plausible.errors import TooLarge
 
 __all__ = ["ForwardPolicy", "Policy", "SplittingPolicy", "Stretch"]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.solving.problem import Floats
+from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
 

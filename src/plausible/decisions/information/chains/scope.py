@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from plausible.base.options import check_flag, read_names
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.inference.options import check_flag, read_names
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from plausible.base.arrays import Floats, Ints
 from plausible.decisions.information.chains.rewards import Reward, Rewards, point_rewards, read_rewards, rewarded
 from plausible.decisions.information.chains.scope import ChainScope, read_chain
-from plausible.decisions.solving.problem import Floats, Ints
 from plausible.errors import TooLarge
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable

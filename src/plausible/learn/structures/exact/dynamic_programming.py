@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
+from plausible.base.options import check_seconds
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.inference.options import check_seconds
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
@@ -104,9 +104,7 @@ def optimal_by_subsets(
     return bounded_result(scores, sets.names, sets.constraints, outcome)
 
 
-def _values(
-    sets: ParentSets, deadline: float, progress: Callable[[float], object] | None
-) -> tuple[NDArray[np.float64], str]:
+def _values(sets: ParentSets, deadline: float, progress: Callable[[float], object] | None) -> tuple[Floats, str]:
     """The score of the best graph on each set of variables, and what stopped the work; NaN where it did not come."""
     from plausible.kernels.parent_sets import best_of_subsets
 

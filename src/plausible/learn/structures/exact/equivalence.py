@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from plausible.base.options import check_seconds
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.mark_masks import bits
-from plausible.inference.options import check_seconds
 from plausible.inference.search.search_state import improves
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from plausible.inference.options import check_count, check_seconds
+from plausible.base.options import check_count, check_seconds
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.orders import OrderSearch, usual_method
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets

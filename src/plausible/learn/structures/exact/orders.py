@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.inference.options import check_seconds
+from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod, SearchProblem
 from plausible.inference.search.restarts import RandomRestarts
 from plausible.inference.search.tabu_search import TabuSearch
@@ -106,7 +106,7 @@ class OrderSearch(SearchProblem[Order, Shift]):
         """Whether a shift moves the same variable again."""
         return operator.variable == other.variable
 
-    def _is_legal(self, state: Order) -> NDArray[np.bool_]:
+    def _is_legal(self, state: Order) -> Flags:
         """By source and target, whether a shift passes no variable joined by a required edge."""
         places = np.array(state, dtype=np.int64)
         required = self._sets.constraints.required[np.ix_(places, places)]
@@ -115,7 +115,7 @@ class OrderSearch(SearchProblem[Order, Shift]):
         steps = np.arange(len(state))[None, :] - np.arange(len(state))[:, None]
         return np.asarray(np.where(steps > 0, ~right, ~left) & (steps != 0) & (steps != -1), dtype=np.bool_)
 
-    def _changes(self, state: Order) -> NDArray[np.float64]:
+    def _changes(self, state: Order) -> Floats:
         """By source and target, what a shift changes."""
         sets, num = self._sets, len(state)
         before = sets.words([*_before(state), (1 << num) - 1])
@@ -132,7 +132,7 @@ class OrderSearch(SearchProblem[Order, Shift]):
         left = np.cumsum(np.tril(passed)[:, ::-1], axis=1)[:, ::-1]
         return np.asarray(moved + np.where(is_later, right, left), dtype=np.float64)
 
-    def _table(self, children: NDArray[np.int64], allowed: Words) -> NDArray[np.float64]:
+    def _table(self, children: Ints, allowed: Words) -> Floats:
         """Best scores, by two positions."""
         return self._sets.best(children, allowed.reshape(-1, allowed.shape[-1]))[1].reshape(allowed.shape[:2])
 

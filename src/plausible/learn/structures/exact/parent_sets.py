@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_seconds
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.inference.options import check_count, check_seconds
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.result import tolerance
 from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
@@ -21,8 +22,6 @@ from plausible.learn.structures.knowledge import Constraints, Knowledge
 
 __all__ = ["MAX_FAMILIES", "ParentSets", "find_parent_sets"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 #: More families are not scored unless a caller says so.

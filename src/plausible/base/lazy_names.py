@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from plausible.base.hints import PACKAGE_HINTS
 from plausible.errors import close_match
-from plausible.hints import PACKAGE_HINTS
 
 __all__ = ["LazyNames", "lazy_names"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from plausible.variables.frozen import Frozen
+from plausible.base.frozen import Frozen
 
 __all__ = ["FrozenMapping"]
 

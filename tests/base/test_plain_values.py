@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import plausible as pb
+from plausible.base.plain_values import plain, shown
 from plausible.errors import PlausibleError
-from plausible.plain_values import plain, shown
 
 ONE, YES, NO = np.int64(1), np.str_("yes"), np.str_("no")
 NET = pb.BayesianNetwork(

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import plausible as pb
-from plausible.method_names import own_methods
+from plausible.base.method_names import own_methods
 
 ASIA = pb.examples.load("asia")
 KINDS = [

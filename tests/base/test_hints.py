@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible import hints
+from plausible.base import hints
+from plausible.base.hints import Hinted, HintedNames
 from plausible.errors import PlausibleError, UnknownAttribute
-from plausible.hints import Hinted, HintedNames
 
 ASIA = pb.examples.load("asia")
 ROWS = pd.DataFrame({"A": [0, 1, 1, 0, 1], "B": [0, 1, 0, 0, 1]})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import plausible as pb
+from plausible.base.frozen import Frozen
 from plausible.errors import ImmutableValue
-from plausible.variables.frozen import Frozen
 
 RAIN = pb.TableCPD("rain", [0.8, 0.2])
 NETWORK = pb.BayesianNetwork(RAIN, pb.NoisyOr("wet", ["rain"], [0.9], leak=0.1))

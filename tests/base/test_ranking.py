@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plausible.variables.ranking import ranked
+from plausible.base.ranking import ranked
 
 
 @pytest.mark.parametrize("seed", range(5))
