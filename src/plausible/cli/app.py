@@ -31,8 +31,8 @@ _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 _INTERRUPTED = 130
 
 
-def _app(named: str | None) -> typer.Typer:
-    """The program; only the command that is named is loaded, the others are known by their summaries."""
+def _app(named: str | None, others: bool = True) -> typer.Typer:
+    """The program; only the command that is named is loaded, the others are known by their summaries or not at all."""
     app = typer.Typer(
         name="plausible",
         callback=_root,
@@ -45,7 +45,7 @@ def _app(named: str | None) -> typer.Typer:
         if name == named:
             command = import_module(f"plausible.cli.{name}")
             app.command(name=name, short_help=known.summary, epilog=_epilog(command))(command.run)
-        else:
+        elif others:
             app.command(name=name, short_help=known.summary, **PASS_ALL)(words_of(known))
     return app
 
@@ -100,7 +100,9 @@ def _log_on_standard_error() -> Iterator[None]:
 def _exit_code(given: list[str]) -> int:
     """Run a command and print what went wrong, if anything did."""
     try:
-        code = _app(_named(given))(args=given, standalone_mode=False, prog_name="plausible")
+        named = _named(given)
+        is_called = given[:1] == [named] and named in COMMANDS and COMPLETING not in os.environ
+        code = _app(named, others=not is_called)(args=given, standalone_mode=False, prog_name="plausible")
         sys.stdout.flush()
     except _USAGE_ERROR as error:
         return _told(f"{_sentence(error.format_message())}{_usage(error)}")
