@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
@@ -137,7 +137,7 @@ class SignallingGraph:
     strengths: EdgeStrengths = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class CellSignalling:
     """What experiments tell, and what is lost without them.
 
@@ -168,10 +168,6 @@ class CellSignalling:
             counts = getattr(self, name).counts
             lines.append(f"{name:<12}" + "".join(f"{number:>12}" for number in counts))
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def simulate_cells(design: SignallingDesign | None = None) -> Table:

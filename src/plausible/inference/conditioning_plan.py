@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import TooLarge, counted
 from plausible.inference.conditioning_tree import DecompositionTree
 
@@ -17,7 +16,7 @@ __all__ = ["ConditioningPlan", "plan_conditioning"]
 STEP = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConditioningPlan:
     """Where to condition, what to remember, and the price.
 
@@ -70,10 +69,6 @@ class ConditioningPlan:
             f"recursive conditioning {where}: {self.num_steps:,} steps, {self.cost:.3g} entries built, the largest "
             f"table {self.largest_table:,}, {self.cache_entries:,} remembered"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def plan_conditioning(

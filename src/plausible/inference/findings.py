@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
 from plausible.base.plain_values import shown
 from plausible.base.ranking import ranked
+from plausible.base.records import record
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
@@ -250,7 +251,7 @@ def evidence_impact(
 # --- conflict ---
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conflict:
     """Jensen's measure: positive where findings are less probable together than if they were independent.
 
@@ -280,9 +281,6 @@ class Conflict:
         manner = "disagree" if self.is_positive else "agree"
         parts = ", ".join(_head([f"{name} {value:.4g}" for name, value in self.partial.items()]))
         return f"the findings {manner}: conf(e) = {self.value:.4g} nats, by finding: {parts or 'none'}"
-
-    __repr__ = repr_of_print
-    _repr_html_ = html_of_print
 
 
 def conflict(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import counted
 
 __all__ = ["QueryInfo"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QueryInfo:
     """How an answer was got, whether it can be trusted, and what it cost.
 
@@ -69,6 +69,3 @@ class QueryInfo:
         measures = {"effective samples": self.effective_samples, "acceptance": self.acceptance, "R-hat": self.r_hat}
         parts += [f"{name} {number:.4g}" for name, number in measures.items() if number is not None]
         return f"{', '.join(parts)}{f'; {self.advice}' if self.advice else ''}"
-
-    __repr__ = repr_of_print
-    _repr_html_ = html_of_print

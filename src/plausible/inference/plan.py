@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
@@ -26,7 +26,7 @@ __all__ = ["Plan", "plan_factors", "plan_of"]
 _ENDLESS = 10**300
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """How a question would be answered, and at what cost; `print` shows it.
 
@@ -91,10 +91,6 @@ class Plan:
         if not self.fits:
             lines.append("over budget: add evidence, or raise the budget; fewer targets at a time may cost less")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _shortened(names: Sequence[str], limit: int = 12) -> str:

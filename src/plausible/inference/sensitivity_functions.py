@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, refuse_jeffrey, scaled
@@ -39,7 +39,7 @@ class PosteriorRange(NamedTuple):
     highest: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SensitivityFunction:
     """P(x | e) as a function of one parameter θ, the other entries of its row in proportion.
 
@@ -192,10 +192,6 @@ class SensitivityFunction:
 
     def __str__(self) -> str:
         return f"P({self.event} | e) = {self.value:.6g} at {self.parameter} = {self.current:.6g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

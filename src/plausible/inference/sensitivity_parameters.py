@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.variables import Evidence, State, Variable
@@ -22,7 +22,7 @@ __all__ = ["Event", "Parameter", "ParameterLike", "sensitivity_set"]
 ParameterLike: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """θ = P(child = state | parents): one entry of a conditional table.
 
@@ -72,10 +72,6 @@ class Parameter:
         given = ", ".join(f"{name}={state}" for name, state in self.given)
         return f"P({self.child}={self.state}{' | ' if given else ''}{given})"
 
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
-
 
 def _parts(parameter: ParameterLike) -> tuple[Any, Any, Any]:
     if isinstance(parameter, Parameter):
@@ -114,7 +110,7 @@ def _parent_states(child: str, given: Any, parents: Sequence[Variable]) -> list[
     return [states[name] for name in names]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """That a variable is in a state."""
 
@@ -146,10 +142,6 @@ class Event:
 
     def __str__(self) -> str:
         return f"{self.variable.name}={self.state}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def sensitivity_set(graph: DAG, target: str, evidence: Evidence) -> list[str]:

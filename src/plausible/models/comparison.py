@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidModel
 from plausible.graphs.comparison import StructureComparison, compare_structure
 from plausible.models.alignment import with_states_of
@@ -15,7 +14,7 @@ from plausible.models.bayesian_network import BayesianNetwork
 __all__ = ["NetworkComparison", "compare"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NetworkComparison:
     """How two networks over the same variables differ.
 
@@ -55,10 +54,6 @@ class NetworkComparison:
         if self.incomparable:
             lines.append(f"other parents ({len(self.incomparable)}): {', '.join(self.incomparable)}")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def compare(reference: BayesianNetwork, estimate: BayesianNetwork) -> NetworkComparison:

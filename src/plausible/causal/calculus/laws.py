@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.calculus.quantity import Quantity, sum_sign, value_text, written
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
@@ -13,7 +12,7 @@ from plausible.graphs.text import quote
 __all__ = ["ProbabilityStep"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProbabilityStep:
     """A step by the laws of probability, true in every graph.
 
@@ -45,7 +44,3 @@ class ProbabilityStep:
             return f"{self.before} = {first} {second}   [chain rule]"
         total = sum_sign(map(value_text, self.nodes))
         return f"{self.before} = {total} {first} {second}   [conditioning on {', '.join(map(quote, self.nodes))}]"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from textwrap import indent
 
 import numpy as np
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.findings import joint_evidence
 from plausible.causal.counterfactuals.potential import Potential, Setting
@@ -21,7 +21,7 @@ from plausible.variables import State
 __all__ = ["Contrast", "NaturalEffects", "effect_on_treated", "natural_effects"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contrast:
     """An outcome's distribution with something, and without it."""
 
@@ -44,10 +44,6 @@ class Contrast:
 
     def __str__(self) -> str:
         return "\n".join(map(self._line, np.ndindex(self.treated.values.shape)))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _line(self, place: tuple[int, ...]) -> str:
         pairs = zip(self.treated.scope, place, strict=True)
@@ -96,7 +92,7 @@ def effect_on_treated(
     return Contrast(*sides)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NaturalEffects:
     """The effect of a treatment, and its parts that don't and that do go through mediators.
 
@@ -120,10 +116,6 @@ class NaturalEffects:
     def __str__(self) -> str:
         parts = {"total": self.total, "natural direct": self.direct, "natural indirect": self.indirect}
         return "\n".join(line for name, part in parts.items() for line in (name, indent(str(part), "  ")))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def natural_effects(

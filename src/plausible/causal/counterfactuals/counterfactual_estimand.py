@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.posterior import log_total
@@ -42,7 +42,7 @@ class Free:
 Values: TypeAlias = "tuple[tuple[str, State | Free], ...]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExperimentTerm:
     """P(outcome | do)."""
 
@@ -72,12 +72,8 @@ class ExperimentTerm:
         given = f" | do({_text(self.do)})" if self.do else ""
         return f"P({_text(self.outcome)}{given})"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class SumOfProducts:
     """Σ over `free` of the product of `terms`; no terms make one, and an event that can't happen has `is_zero`."""
 
@@ -98,12 +94,8 @@ class SumOfProducts:
         sign = f"Σ_{{{', '.join(free.name for free in self.free)}}} " if self.free else ""
         return sign + " ".join(map(str, self.terms))
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class CounterfactualEstimand:
     """A counterfactual probability in terms of interventional ones.
 
@@ -144,10 +136,6 @@ class CounterfactualEstimand:
         if not self.denominator.terms:
             return str(self.numerator)
         return f"{self.numerator} / ({self.denominator})"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _text(values: Values) -> str:

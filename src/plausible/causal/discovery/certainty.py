@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.discovery.settled import read_settled
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
@@ -35,7 +35,7 @@ class HiddenStructure:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class CausalCertainty:
     """The causal paths that are there whatever structure of the class is true.
 
@@ -62,10 +62,6 @@ class CausalCertainty:
         paths = "; ".join(f"{cause} ~> {effect}" for cause, effect in pairs) or "none"
         allowed = ["hidden variables"] * self.hidden + ["selection"] * self.selection
         return f"causal paths that are sure with {' and '.join(allowed) or 'all variables observed'}: {paths}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def counterexample(self, cause: Node, effect: Node) -> HiddenStructure:
         """A structure of the class without a causal path from one node to another.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.base.seeds import Seed
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
@@ -39,7 +39,7 @@ class _HasPAG(Protocol):
 PAGLearner: TypeAlias = "Callable[[Table], PAG | _HasPAG]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class MarkConfidence:
     """Shares of graphs learned from samples of the rows.
 
@@ -78,10 +78,6 @@ class MarkConfidence:
             if self.edge(a, b) >= 0.5:
                 lines.append(f"  {a}, {b}  {self.edge(a, b):.0%}: {self._end(a, b)}, {self._end(b, a)}")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _end(self, node: str, other: str) -> str:
         shares = self.marks[self._place(node), self._place(other)]

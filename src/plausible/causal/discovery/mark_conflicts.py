@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
 
@@ -27,7 +26,7 @@ _SENTENCES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MarkConflict:
     """A contradiction between marks: a sign of too few rows, of a cycle, or of an assumption that does not hold.
 
@@ -45,10 +44,6 @@ class MarkConflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def conflicts_of(masks: MarkMasks, known: Collection[End], names: Sequence[str]) -> list[MarkConflict]:

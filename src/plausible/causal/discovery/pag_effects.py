@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.discovery.settled import read_settled
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import PAG
@@ -28,7 +27,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PAGEffect:
     """What all structures of a class agree on about P(outcome | do(treatment)).
 
@@ -55,10 +54,6 @@ class PAGEffect:
             return f"P({outcome} | do({treatment})) = P({outcome} | {treatment}): nothing can confound the two."
         shown = " - ".join(map(str, self.path))
         return f"P({outcome} | do({treatment})) is open: {shown} may be more than the effect of {treatment}."
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def effect_in_pag(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> PAGEffect:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.writing import LONGEST
 from plausible.causal.identification.chains import Chain
@@ -17,7 +16,7 @@ from plausible.graphs.nodes import Node
 __all__ = ["IDDerivation", "IDStep", "district_steps"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IDStep:
     """One step: the rule that allows it, and what it says here."""
 
@@ -27,12 +26,8 @@ class IDStep:
     def __str__(self) -> str:
         return f"{self.rule}: {self.statement}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class IDDerivation:
     """The steps from the question to the estimand; prints as a numbered list."""
 
@@ -46,10 +41,6 @@ class IDDerivation:
 
     def __str__(self) -> str:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def district_steps(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.expressions.code import function_text
 from plausible.causal.expressions.notation import TextNotation
 from plausible.causal.expressions.sources import Source
@@ -22,7 +21,7 @@ from plausible.graphs.nodes import Node
 __all__ = ["Estimand"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimand:
     """An effect as a function of the observed distribution; made by `identify`.
 
@@ -82,10 +81,6 @@ class Estimand:
         named = {node: notation.symbol(Symbol(node)) for node in asked}
         effect = Effect(*(tuple(named[node] for node in nodes) for nodes in self._roles))
         return f"{effect} = {self.formula}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     @property
     def _roles(self) -> tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:

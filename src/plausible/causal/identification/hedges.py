@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.identification.districts import Failure
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import Effect, node_list
@@ -20,7 +18,7 @@ __all__ = ["Hedge", "hedge_of"]
 _SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hedge:
     """Two forests that prove an effect not identifiable (Shpitser & Pearl 2006, theorem 4).
 
@@ -69,10 +67,6 @@ class Hedge:
 
     def __str__(self) -> str:
         return f"hedge with F = {_braced(self.outer)} and F' = {_braced(self.inner)}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _braced(graph: CausalGraph) -> str:

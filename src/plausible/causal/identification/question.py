@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.discovery.pag_effects import effect_in_pag, refuse_query
 from plausible.causal.queries.arguments import refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported
@@ -19,7 +18,7 @@ from plausible.graphs.pdag import PDAG
 __all__ = ["Effect", "Question", "node_list", "read_question"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Effect:
     """The question P(outcome | do(treatment), given), about variables and not yet about their values.
 
@@ -35,10 +34,6 @@ class Effect:
         conditions = [f"do({node_list(self.treatment)})"] if self.treatment else []
         conditions += [node_list(self.given)] if self.given else []
         return f"P({node_list(self.outcome)}{' | ' if conditions else ''}{', '.join(conditions)})"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def node_list(nodes: tuple[Node, ...]) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.identification.algorithm import is_identifiable
 from plausible.causal.identification.question import Effect, read_question
 from plausible.graphs.causal_graph import CausalGraph
@@ -58,7 +57,7 @@ def blocking_bows(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EdgeSensitivity:
     """What one more or one less edge does to an effect that is, or is not, identifiable.
 
@@ -104,10 +103,6 @@ class EdgeSensitivity:
             told = {"one less edge that makes it so": self.repairing, "one less that does not": self.stubborn}
         lines = [f"  {what}: {', '.join(map(str, edges)) or 'none'}" for what, edges in told.items()]
         return "\n".join([f"{self.effect} is {'' if self.identifiable else 'not '}identifiable", *lines])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def edge_sensitivity(

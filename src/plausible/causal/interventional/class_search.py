@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_seconds
+from plausible.base.records import record
 from plausible.causal.interventional.class_turns import Turn, after_turn, class_turns, is_valid_turn
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.intervention_marks import are_targets
@@ -61,7 +61,7 @@ class InterventionalStep:
     score: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class InterventionalClass:
     """A class of graphs learned from experiments; made by `gies`.
 
@@ -101,10 +101,6 @@ class InterventionalClass:
         experiments = counted(sum(map(bool, self.targets)), "experiment")
         members = counted(self.size, "graph")
         return f"{self.graph}\n{members}, score {self.score:.6g}, from {experiments}; stopped: {self.stopped}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 Progress: TypeAlias = Callable[[InterventionalStep], object]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count, check_seconds
+from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.copies import Copies, Value
@@ -43,7 +43,7 @@ __all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
 _MAX_COMBINATIONS = 2**22
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class PosteriorAnswer:
     """A number that depends on unknown probabilities of types, as drawn from their posterior.
 
@@ -86,10 +86,6 @@ class PosteriorAnswer:
     def __str__(self) -> str:
         low, high = self.interval()
         return f"{self.mean:.4g} (95% [{low:.4g}, {high:.4g}])"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True, eq=False)

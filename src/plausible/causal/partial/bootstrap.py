@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count, check_seconds
+from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
@@ -32,7 +32,7 @@ __all__ = ["BootstrappedBounds", "bootstrap_bounds"]
 _MAX_CELLS = 2**22
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class BootstrappedBounds:
     """Bounds of data, and of samples of them.
 
@@ -57,10 +57,6 @@ class BootstrappedBounds:
             return f"{self.bounds}\nno sample has bounds"
         low, high = self.interval()
         return f"{self.bounds}\n95% interval of {counted(num_samples, 'sample')}: {low:.6g} to {high:.6g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """From a low quantile of the lower ends to a high one of the upper ends.

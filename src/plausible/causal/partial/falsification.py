@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import limited_program, read_systems
 from plausible.causal.partial.constraints import polytope
@@ -20,7 +19,7 @@ from plausible.graphs.graph_input import GraphLike
 __all__ = ["Falsification", "falsification"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Falsification:
     """How far what is observed is from what a graph can show.
 
@@ -61,10 +60,6 @@ class Falsification:
         if len(self.limits) == 1:
             missed = f"the limit {claims} is missed by at least {self.missed_limits:.4g}"
         return f"Contradicted: {shown}{'; and' if far else ', but'} {missed}."
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def falsification(

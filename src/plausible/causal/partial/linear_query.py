@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
+from plausible.base.records import record
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.findings import findings_under, refuse_idle_do, state_positions
 from plausible.causal.counterfactuals.potential import Potential, Setting
@@ -63,7 +63,7 @@ class QueryTerm(NamedTuple):
         return str(self) if size == 1 else f"{size:g} {self}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinearQuery:
     """constant + Σ coefficient × P(event | given); sums, differences and multiples of queries are queries.
 
@@ -107,10 +107,6 @@ class LinearQuery:
             parts.append((self.constant, f"{abs(self.constant):g}"))
         (first, start), *others = parts
         return f"{'-' if first < 0 else ''}{start}" + "".join(f" {'-' if n < 0 else '+'} {part}" for n, part in others)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def probability_of(

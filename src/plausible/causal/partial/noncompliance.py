@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.partial.assumptions import Monotone
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.instruments import (
@@ -26,7 +25,7 @@ from plausible.graphs.causal_graph import CausalGraph
 __all__ = ["NoncomplianceReport", "noncompliance_report"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class NoncomplianceReport:
     """A trial with assignment A, treatment T and outcome O, all binary; the second state of each is "yes".
 
@@ -81,10 +80,6 @@ class NoncomplianceReport:
         if not self.inequality.is_satisfied:
             lines.append(f"The instrumental inequality is violated by {self.inequality.excess:.4g}.")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def noncompliance_report(

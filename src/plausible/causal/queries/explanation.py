@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
+from plausible.base.records import record
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
@@ -24,7 +25,7 @@ __all__ = ["AssociationExplanation", "AssociationSource", "SourceKind", "explain
 SourceKind: TypeAlias = Literal["causal", "reverse causal", "common cause", "selection"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AssociationSource:
     """An active trail, and what makes it carry association.
 
@@ -55,10 +56,6 @@ class AssociationSource:
             "common cause": f"{'latent ' if self.is_latent else ''}common cause{f' {names}' if names else ''}",
         }[self.kind]
         return f"{self.trail}  ({note})"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.queries.arguments import read_nodes, read_variables, refuse_overlap
 from plausible.causal.queries.effects import effect_table
 from plausible.errors import InvalidArgument
@@ -21,7 +20,7 @@ from plausible.models import BayesianNetwork
 __all__ = ["CausalIndependence", "causally_independent"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CausalIndependence:
     """Whether X ⟂_C Y | Z, and how that was found out; it is true where it holds.
 
@@ -57,10 +56,6 @@ class CausalIndependence:
             return f"{claim} does not follow from the graph: {way}."
         verdict = "holds in this network, though not by its graph" if self.holds else "does not hold"
         return f"{claim} {verdict}: {way} makes a difference of {self.difference:.3g}."
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def causally_independent(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,
@@ -35,7 +36,7 @@ __all__ = ["UnconstrainedSolution", "solve_unconstrained"]
 Made = frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class UnconstrainedSolution:
     """The best plan of an unconstrained diagram: what to do next after all that was done and seen.
 
@@ -122,10 +123,6 @@ class UnconstrainedSolution:
 
     def __str__(self) -> str:
         return f"Expected utility {format_number(self.expected_utility)} by the best plan.\n{plan_text(self)}".rstrip()
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def solve_unconstrained(diagram: UnconstrainedDiagram, max_entries: int = 2**22) -> UnconstrainedSolution:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.variables import State, Variable
@@ -28,7 +29,7 @@ __all__ = [
 History: TypeAlias = Mapping[str, State]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NextStep:
     """A decision to make now, and what it brings.
 
@@ -46,10 +47,6 @@ class NextStep:
 
     def __str__(self) -> str:
         return f"{self.decision}={self.action}, worth {format_number(self.expected_utility)}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.decisions.asymmetric.history_reads import KnownAnswers, NotedHistory
 from plausible.decisions.asymmetric.plan import (
     History,
@@ -54,7 +55,7 @@ class _Subproblem:
     has_choice: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class SequentialSolution:
     """The best plan of a sequential diagram.
 
@@ -122,10 +123,6 @@ class SequentialSolution:
         solved = counted(self.num_subproblems, "sub-problem")
         first = f"Expected utility {format_number(self.expected_utility)} by the best plan ({solved})."
         return f"{first}\n{plan_text(self)}".rstrip()
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def solve_sequential(diagram: SequentialDiagram, max_subproblems: int = 100_000) -> SequentialSolution:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import or_
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import (
     Names,
@@ -25,7 +24,7 @@ from plausible.variables import Assignment, State
 __all__ = ["AdditiveIndependence", "additive_independence", "conditional_additive_independence"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdditiveIndependence:
     """Whether a utility is a sum over groups of attributes.
 
@@ -61,10 +60,6 @@ class AdditiveIndependence:
         if self.holds:
             return f"{claim}{given}: additive independent, within {self.deviation:.3g}"
         return f"{claim}{given}: not additive independent. {self.witness}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def additive_independence(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
+from plausible.base.records import record
 from plausible.decisions.attributes.scope_sets import num_free_parameters, sum_text
 from plausible.decisions.attributes.witnesses import outcome_text
 from plausible.decisions.parts import Utility
@@ -34,7 +34,7 @@ class Expects(Protocol):
         """E[Σ f(X) | evidence]."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BestOutcome:
     """An outcome of the greatest utility.
 
@@ -51,10 +51,6 @@ class BestOutcome:
 
     def __str__(self) -> str:
         return f"{outcome_text(self.outcome)}: {self.utility:.6g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class AdditiveUtility(Frozen):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
+from plausible.base.records import record
 from plausible.decisions.attributes.outcome_tables import check_utility
 from plausible.decisions.elicitation.micromorts import MicromortRate, micromorts
 from plausible.errors import InvalidArgument
@@ -20,7 +21,7 @@ from plausible.variables import State, Variable
 __all__ = ["DiagnosisChoice", "DiagnosisUtility", "InferentialLoss", "MixedScale"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DiagnosisChoice:
     """The diagnosis to act on.
 
@@ -41,12 +42,8 @@ class DiagnosisChoice:
     def __str__(self) -> str:
         return f"{self.diagnosis}: {self.expected_utility:.6g}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class InferentialLoss:
     """What is lost by deciding on another posterior than the gold standard's, the observations being the same.
 
@@ -64,10 +61,6 @@ class InferentialLoss:
 
     def __str__(self) -> str:
         return f"{self.loss:.6g} lost by {self.chosen} instead of {self.gold}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class DiagnosisUtility(Frozen):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Names, lost_by_rounding, read_numbers
@@ -33,7 +32,7 @@ Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Ma
 _NOTHING = 1e-10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class UtilityFit:
     """A decomposed utility fitted to answers.
 
@@ -73,10 +72,6 @@ class UtilityFit:
         known = f"{self.num_identified} of {counted(self.num_free_parameters, 'free parameter')}"
         answers = f"{counted(len(self.residuals), 'answer')}, residuals {self.root_mean_square:.3g}"
         return f"{sum_text(self.utility.scopes)}: {known} from {answers}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def fit_additive_utility(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import (
     Floats,
@@ -32,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GeneralizedAdditiveIndependence:
     """Whether a utility is a sum of functions of given scopes.
 
@@ -69,10 +68,6 @@ class GeneralizedAdditiveIndependence:
                 f"within {self.deviation:.3g}"
             )
         return f"not {sum_text(self.scopes)}. {self.witness}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def generalized_additive_independence(
@@ -180,7 +175,7 @@ def _sums(terms: Floats, positions: list[int]) -> Floats:
     return values
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LotteryComparison:
     """How two lotteries compare for everybody whose utility is a sum over some scopes.
 
@@ -202,10 +197,6 @@ class LotteryComparison:
         if self.is_indifferent:
             return "equally good: the marginals on every scope agree"
         return f"the marginals on ({', '.join(self.scope)}) differ by {self.largest_gap:.6g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def compare_lotteries(

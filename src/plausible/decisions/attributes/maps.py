@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.additive import conditional_additive_independence
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.generalized import canonical_decomposition
@@ -20,7 +19,7 @@ from plausible.graphs.independencies import refuse_many_nodes
 __all__ = ["CAIMap", "cai_map"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CAIMap:
     """The minimal CAI-map of a utility.
 
@@ -68,10 +67,6 @@ class CAIMap:
     def __str__(self) -> str:
         edges = "; ".join(f"{a} - {b}" for a, b in self.graph.edges) or "no edges"
         return f"CAI-map of {', '.join(self.utility.names)}: {edges}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def cai_map(utility: Factor, method: Literal["pairwise", "blanket"] = "pairwise", tolerance: float = 1e-9) -> CAIMap:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product as cartesian
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.attributes.outcome_tables import check_utility, largest_miss, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
 from plausible.errors import counted
@@ -19,7 +18,7 @@ from plausible.factors import Factor
 __all__ = ["MultilinearForm", "multilinear_form"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MultilinearForm:
     """U = Σ_S k_S Π_{i ∈ S} h_i(V_i), over all sets S of attributes.
 
@@ -64,10 +63,6 @@ class MultilinearForm:
         if not self.holds:
             return f"not multilinear: no attribute fails by more than the tolerance, the form by {self.deviation:.3g}"
         return f"multilinear with {counted(self.num_coefficients, 'coefficient')}, within {self.deviation:.3g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def multilinear_form(utility: Factor, tolerance: float = 1e-9) -> MultilinearForm:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.outcome_tables import Names, TwoSides, check_utility, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange, outcome_text
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -25,7 +24,7 @@ _BLOCK = 2**22
 _NUM_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PreferentialIndependence:
     """Whether some attributes are preferentially independent of all others.
 
@@ -54,10 +53,6 @@ class PreferentialIndependence:
         if self.holds:
             return f"{names}: preferentially independent of the other attributes"
         return f"{names}: preferences depend on the other attributes. {self.witness}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def preferential_independence(utility: Factor, attributes: Names, tolerance: float = 1e-9) -> PreferentialIndependence:
@@ -141,7 +136,7 @@ def _argmax_with_ties(main: Floats, second: Floats) -> int:
     return int(np.where(main == main.max(), second, -np.inf).argmax())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConditionalPreference:
     """The order that a context gives to lotteries over the other attributes.
 
@@ -188,10 +183,6 @@ class ConditionalPreference:
         told = [" ~ ".join(f"[{outcome_text(outcome)}]" for outcome in group) for group in groups[:_NUM_SHOWN]]
         end = " > ..." if len(groups) > _NUM_SHOWN else ""
         return f"where {outcome_text(self.context)}: {' > '.join(told)}{end}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def conditional_preference(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from typing import Literal
@@ -11,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.outcome_tables import check_utility, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
 from plausible.errors import InvalidArgument
@@ -20,7 +19,7 @@ from plausible.factors import Factor, product
 __all__ = ["MutualUtilityIndependence", "mutual_utility_independence"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MutualUtilityIndependence:
     """Whether every set of attributes is utility independent of its complement.
 
@@ -64,10 +63,6 @@ class MutualUtilityIndependence:
         if self.holds:
             return f"every set of attributes is utility independent of the others: the utility is {self.form}"
         return f"not every set of attributes is utility independent of the others. {self._reason}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     @property
     def _reason(self) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.outcome_tables import Names, TwoSides, largest_miss, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange
 from plausible.errors import InvalidArgument
@@ -16,7 +14,7 @@ from plausible.factors import Factor
 __all__ = ["UtilityIndependence", "utility_independence"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UtilityIndependence:
     """Whether some attributes X are utility independent of all others Y, and U = f(Y) + g(Y) h(X).
 
@@ -55,10 +53,6 @@ class UtilityIndependence:
         if self.holds:
             return f"{names}: utility independent of the other attributes, within {self.deviation:.3g}"
         return f"{names}: not utility independent of the other attributes. {self.witness}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def utility_independence(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.wording import seen_text
 from plausible.factors.alignment import Scope, assignment_at
 from plausible.variables import Assignment
@@ -19,7 +18,7 @@ __all__ = ["LotteryPair", "PreferenceChange", "WeightedOutcomes", "outcome_text"
 WeightedOutcomes: TypeAlias = tuple[tuple[Assignment, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LotteryPair:
     """Two lotteries with the same marginals on every group of attributes, of different expected utility.
 
@@ -39,12 +38,8 @@ class LotteryPair:
         first, second = lottery_text(self.first), lottery_text(self.second)
         return f"{first} and {second} have the same marginals and differ by {self.difference:.6g}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class PreferenceChange:
     """Two lotteries over some attributes, compared differently in two contexts of the others.
 
@@ -70,10 +65,6 @@ class PreferenceChange:
             f"{lottery_text(self.first)} against {lottery_text(self.second)}: {here} where "
             f"{outcome_text(self.context)}, {there} where {outcome_text(self.other_context)}"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def outcome_text(outcome: Assignment) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.coordination.local_values import LocalValue, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.decisions.coordination.value_rules import ValueRule
@@ -35,7 +35,7 @@ _REACHED = 1e-9
 _ROUNDING = 16 * float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JointAction:
     """What each agent does.
 
@@ -67,10 +67,6 @@ class JointAction:
         lines = [f"{name.ljust(width)}  {action}" for name, action in self.actions.items()]
         known = "" if self.is_exact else f", at most {format_number(self.bound)} for any other"
         return "\n".join([*lines, f"value {format_number(self.value)}{known}"])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class CoordinationGraph(Frozen):

@@ -8,8 +8,8 @@ from typing import Literal, Self, TypeAlias, final
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.ranking import ranked
+from plausible.base.records import record
 from plausible.decisions.elicitation.beliefs import UtilityBelief
 from plausible.decisions.elicitation.questions import Answer, Question, gamble_question
 from plausible.decisions.elicitation.session import Session
@@ -90,7 +90,7 @@ def question_values(
     return tuple(ranked(by_variance, lambda each: each.value, tie_room(belief.mean_values, 0.0)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdaptiveResult:
     """The decision as it stands.
 
@@ -133,10 +133,6 @@ class AdaptiveResult:
             f"{self.action} after {counted(self.num_questions, 'question')} ({self.ending}); "
             f"knowing the utilities would add {self.expected_regret:.4g} at most\n{self.ranking}"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 @final

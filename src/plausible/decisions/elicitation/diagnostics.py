@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable
+from plausible.base.records import record
 from plausible.decisions.elicitation.methods import ElicitationSession, standard_gamble
 from plausible.decisions.elicitation.questions import Respondent
 from plausible.decisions.elicitation.search import Schedule
@@ -19,7 +19,7 @@ from plausible.errors import InvalidArgument, shortened
 __all__ = ["DiscrepancyReport", "anchor_sensitivity", "compare_elicitations", "schedule_sensitivity"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DiscrepancyReport:
     """The same utilities found in several ways.
 
@@ -71,10 +71,6 @@ class DiscrepancyReport:
             f"{first} puts {better} above {other}, {second} below" for better, other, first, second in self.reversals
         ]
         return "\n".join([str(TextTable(("item", *self.ways, "spread"), rows, 1)), *lines])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def compare_elicitations(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable
+from plausible.base.records import record
 from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief, checked_covariance
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.errors import InvalidArgument, suggestion
@@ -64,7 +64,7 @@ def _read_drift(belief: GaussianUtilityBelief, drift: Drift) -> Floats:
     return checked_covariance("drift", drift, len(belief.outcomes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UtilityCourse:
     """What was believed about somebody's utilities, and when: see `follow_utilities`.
 
@@ -109,10 +109,6 @@ class UtilityCourse:
             for time, each in zip(self.times, self.beliefs, strict=True)
         )
         return str(TextTable(("time", *map(str, self.latest.outcomes)), rows, 1))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def follow_utilities(

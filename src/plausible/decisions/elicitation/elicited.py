@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable
+from plausible.base.records import record
 from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curve_fitting import CurveFamily, fit_curve
 from plausible.errors import InvalidArgument, shortened, suggestion
@@ -48,7 +49,7 @@ class ElicitedUtility:
         return self.num_questions > 0 and (self.low == 0.0 or self.high == 1.0) and self.low < self.high
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElicitationResult(Mapping[Hashable, float]):
     """The utilities that somebody told: a mapping from outcomes to numbers, the anchors with 0 and 1 among them.
 
@@ -158,10 +159,6 @@ class ElicitationResult(Mapping[Hashable, float]):
             for told in self.items_told
         )
         return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *self._warnings()])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _warnings(self) -> list[str]:
         """What can't be right among amounts."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable
+from plausible.base.records import record
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument, shortened
 
@@ -50,7 +51,7 @@ def _read_stage(stage: Any) -> tuple[Hashable, float]:
     return state, float(years)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QualityAdjustedYears:
     """What a course of health is worth, in years of full health.
 
@@ -80,10 +81,6 @@ class QualityAdjustedYears:
         rows = tuple((str(state), *(f"{number:.6g}" for number in numbers)) for state, *numbers in self.stages)
         table = TextTable(("state", "years", "weight", "quality-adjusted"), rows, 1)
         return f"{table}\ntotal: {self.total:.6g} quality-adjusted years"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def quality_adjusted_years(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened
 
 __all__ = ["Answer", "Question", "QuestionKind", "Respondent", "gamble_question", "scale_question", "time_question"]
@@ -17,7 +16,7 @@ QuestionKind: TypeAlias = Literal["gamble", "time", "scale"]
 Answer: TypeAlias = str | float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """One question: its text, and what it is about.
 
@@ -83,10 +82,6 @@ class Question:
 
     def __str__(self) -> str:
         return self.text
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 #: Whoever answers questions.

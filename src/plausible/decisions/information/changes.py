@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import place_text
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ActionChange", "action_changes"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ActionChange:
     """Something that may be seen, and after which another action is taken than before.
 
@@ -49,10 +49,6 @@ class ActionChange:
     def __str__(self) -> str:
         where = place_text(self.decision, self.seen, self.probability)
         return f"{where}: {self.after} instead of {self.before}, better by {format_number(self.gain)}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def action_changes(

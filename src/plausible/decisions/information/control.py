@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.options import check_number
+from plausible.base.records import record
 from plausible.decisions.information.observing import read_chance, read_variables
 from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.parts import Decision
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ValueOfControl", "value_of_control"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ValueOfControl:
     """What it is worth to decide on a chance variable.
 
@@ -72,10 +72,6 @@ class ValueOfControl:
         if not (self.before.is_optimal and self.after.is_optimal):
             lines.append(NOT_PROVED)
         return "\n".join([*lines, "", str(self.settings)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def value_of_control(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.decisions.wording import seen_text
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.variables import Assignment, State
@@ -67,7 +68,7 @@ class PlanStart:
     node: PlanNode
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObservationPlan:
     """What to look at before a decision, step by step.
 
@@ -123,10 +124,6 @@ class ObservationPlan:
             label = f"{seen_text(start.seen)} (probability {format_number(start.probability)}): " if start.seen else ""
             lines += _lines(start.node, self.decision, label, "")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _state(states: Mapping[str, State], name: str) -> State:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
 from plausible.base.ranking import ranked
+from plausible.base.records import record
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.tables import informative, seen_tables
 from plausible.decisions.information.value import NOT_PROVED, gain
@@ -27,7 +27,7 @@ __all__ = ["InformationValue", "ObservationRanking", "rank_observations"]
 _MAX_TREE = 2**22
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InformationValue:
     """What it is worth to see some variables, and what it costs.
 
@@ -57,12 +57,8 @@ class InformationValue:
         what = ", ".join(self.variables) or "nothing"
         return f"{what}: worth {format_number(self.value)}, net {format_number(self.net_value)}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class ObservationRanking:
     """Single observations by what they are worth, net of their costs; the best first.
 
@@ -106,10 +102,6 @@ class ObservationRanking:
         title = f"Observations at {self.decision}; expected utility without {format_number(self.expected_utility)}."
         notes = [] if self.is_exact else [NOT_PROVED]
         return "\n".join([title, *notes, str(self.to_table()) if self.values else "There is nothing to observe."])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def rank_observations(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.options import check_count, check_number
+from plausible.base.records import record
 from plausible.decisions.information.data_sets import (
     Estimate,
     SampleOptions,
@@ -38,7 +39,7 @@ _BLOCK = 2**20
 _MAX_NUMBERS = 2**23
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValueOfSample:
     """What a number of independent observations is worth.
 
@@ -91,10 +92,6 @@ class ValueOfSample:
             f"{format_number(self.value)}{error}{cost} ({how} data set{'' if self.num_samples == 1 else 's'})."
         )
         return worth if self.tells_about else f"{worth}\n{self._told_root}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     @property
     def _told_root(self) -> str:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_count, check_number
 from plausible.base.ranking import ranked
+from plausible.base.records import record
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.set_search import SetSearch, worth_of_sets
@@ -92,7 +93,7 @@ class ChoiceState:
     best: InformationValue
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObservationChoice:
     """A set of observations, and the best of each size.
 
@@ -145,10 +146,6 @@ class ObservationChoice:
         if not self.best.is_charged:
             lines.append("Costs count for the budget alone; they are not taken off the value.")
         return "\n".join([*lines, str(self.to_table())])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def choose_observations(

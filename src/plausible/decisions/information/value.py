@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.options import check_number
+from plausible.base.records import record
 from plausible.decisions.information.changes import ActionChange, action_changes
 from plausible.decisions.information.observing import observing, read_decision, read_variables, unobserving
 from plausible.decisions.solving.options import Options
@@ -43,7 +44,7 @@ class AlreadySeen:
     without: Solution
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ValueOfInformation:
     """What it is worth to see some variables at a decision, and why.
 
@@ -108,10 +109,6 @@ class ValueOfInformation:
             lines.append(NOT_PROVED)
         nothing = [] if self._is_nothing_new else ["No action changes."]
         return "\n".join([*lines, *(map(str, self.changes) if self.changes else nothing)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     @property
     def _is_nothing_new(self) -> bool:

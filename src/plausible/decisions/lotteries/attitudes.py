@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
+from plausible.base.records import record
 from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.errors import InvalidArgument
 
@@ -46,7 +47,7 @@ class RiskInterval:
     _repr_html_ = html_of_print
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RiskAttitude:
     """The attitude to risk over a range.
 
@@ -69,10 +70,6 @@ class RiskAttitude:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.intervals))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskAttitude:

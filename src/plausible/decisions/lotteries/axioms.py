@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations, product
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.indifference import Indifference, indifference_probability
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
@@ -32,7 +31,7 @@ AXIOMS: tuple[Axiom, ...] = (
 _GRID = (0.0, 0.1, 0.5, 0.9, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AxiomViolation:
     """An axiom that fails, and the lotteries that show it.
 
@@ -60,12 +59,8 @@ class AxiomViolation:
     def __str__(self) -> str:
         return f"{self.axiom}: {self.reason}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class AxiomReport:
     """What asking about lotteries tells on rationality.
 
@@ -108,10 +103,6 @@ class AxiomReport:
         checks = ", ".join(f"{axiom} {self.num_checks[axiom]}" for axiom in AXIOMS)
         head = "no axiom is broken" if self.is_rational else counted(len(self.violations), "violation")
         return "\n".join([f"{head} (checks: {checks})", *map(str, self.violations)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class _Checks:

@@ -9,8 +9,9 @@ from itertools import islice
 
 import numpy as np
 
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.lotteries.exact_chances import ExactChances, exact_chances
 from plausible.decisions.lotteries.exact_program import maximize_last
 from plausible.decisions.lotteries.preferences import Statement, StatementLike, read_statements
@@ -24,7 +25,7 @@ _CLEAR = 32
 _ABOVE_ZERO = Fraction(1, 2**80)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConsistencyReport:
     """Whether some utility function agrees with all statements.
 
@@ -64,10 +65,6 @@ class ConsistencyReport:
             return f"consistent, for example with\n{TextTable(('outcome', 'utility'), rows, 1)}"
         lines = [f"  {weight:.4g} x {said}" for weight, said in zip(self.weights, self.contradiction, strict=True)]
         return "\n".join(["no utility function agrees with all of (weighted, both sides are the same lottery)", *lines])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)

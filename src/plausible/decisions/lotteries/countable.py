@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
+from plausible.base.records import record
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.series import judged_tail
@@ -24,7 +24,7 @@ _STEADY = 3
 _NUM_SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SeriesValue:
     """An expected utility summed term by term.
 
@@ -70,10 +70,6 @@ class SeriesValue:
         if self.diverges:
             return f"diverges: {seen}, which do not shrink fast enough for a sum"
         return f"not settled: {seen}, which tell neither a sum nor that there is none"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class CountableLottery(Frozen):

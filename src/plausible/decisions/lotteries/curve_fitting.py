@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curves import TabulatedCurve
 from plausible.decisions.lotteries.shaped_families import FAMILIES, Family
@@ -27,7 +26,7 @@ _FLAT = 1e-12
 _MOST_LOST = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CurveFit:
     """The curve of a family that is nearest to some points in the sense of least squares.
 
@@ -62,10 +61,6 @@ class CurveFit:
         return (
             f"{self.curve!r} misses {counted(self.residuals.size, 'point')} by {self.root_mean_square:.4g} on average"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayLike) -> CurveFit:

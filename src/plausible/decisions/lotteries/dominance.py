@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 
 __all__ = ["StochasticDominance", "stochastic_dominance"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StochasticDominance:
     """How two lotteries of amounts compare whatever the utility curve.
 
@@ -44,10 +43,6 @@ class StochasticDominance:
             return "neither dominates: it depends on the utility curve"
         who = "everybody who likes more" if self.order == 1 else "everybody who likes more and dislikes risk"
         return f"the {self.better} dominates at order {self.order}: {who} prefers it"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def stochastic_dominance(first: LotteryLike, second: LotteryLike, tolerance: float = 1e-12) -> StochasticDominance:

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
 
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable, html_of_print
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
 from plausible.errors import InvalidArgument
@@ -133,7 +134,7 @@ def _still(relation: PreferenceRelation, good: Lottery, bad: Lottery, sure: Lott
     return relation.compare(Lottery.gamble(good, bad, chance).flatten(), sure) == sign
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstructedUtility:
     """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best.
 
@@ -161,10 +162,6 @@ class ConstructedUtility:
     def __str__(self) -> str:
         rows = tuple((str(outcome), f"{value:.4g}") for outcome, value in self.utility.items())
         return str(TextTable(("outcome", "utility"), rows, 1))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def utility_from_preferences(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
@@ -23,7 +23,7 @@ from plausible.errors import NotSupported
 __all__ = ["RegretChoice", "RegretPreferences", "minimax_regret", "minimax_utility_regret", "regret_preferences"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegretChoice(BestActions):
     """The action whose greatest regret is least.
 
@@ -75,10 +75,6 @@ class RegretChoice(BestActions):
             return told
         mixture = "; ".join(f"{action}: {format_number(w)}" for action, w in self.weights.items() if w > 0)
         return f"{told}\nat random, greatest regret {format_number(self.mixed_regret)}: [{mixture}]"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def minimax_regret(payoffs: PayoffsLike, *, may_mix: bool = False) -> RegretChoice:
@@ -174,7 +170,7 @@ def _mixture(regrets: Floats) -> tuple[Floats, float]:
     return np.asarray(found.x[:-1]), unit * float(found.x[-1])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegretPreferences:
     """Pairwise preferences of somebody who minds regret.
 
@@ -216,10 +212,6 @@ class RegretPreferences:
         )
         circles = ["cycle: " + " > ".join(str(action) for action in (*cycle, cycle[0])) for cycle in self.cycles]
         return "\n".join([str(TextTable(("preferred to", *map(str, self.actions)), rows, 1)), *circles])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def regret_preferences(

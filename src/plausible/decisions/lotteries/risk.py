@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.decisions.lotteries.countable import CountableLottery, SeriesValue
 from plausible.decisions.lotteries.curve_base import UtilityCurve
@@ -194,7 +193,7 @@ def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) ->
     return 0.5 * variance * absolute_risk_aversion(curve, wealth)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RiskAssessment:
     """What a lottery of amounts is worth to somebody.
 
@@ -229,10 +228,6 @@ class RiskAssessment:
             f"mean {self.mean:.6g}, as good as {self.certainty_equivalent:.6g} for sure: "
             f"risk premium {self.premium:.6g} ({self.attitude})"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> RiskAssessment:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
@@ -20,7 +20,7 @@ from plausible.errors import InvalidArgument, suggestion
 __all__ = ["ActionRanking", "DecisionSituation"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ActionRanking(BestActions):
     """Actions by expected utility, best first.
 
@@ -61,10 +61,6 @@ class ActionRanking(BestActions):
         )
         table = str(TextTable(("action", "expected utility", "short of the best"), rows, 1))
         return f"{table}\nas good as each other: {', '.join(map(str, self.ties))}" if self.ties else table
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class DecisionSituation(Frozen):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
 from plausible.decisions.attributes.outcome_tables import Names
@@ -27,7 +26,7 @@ _TOLERANCE = 1e-10
 _RANGE = 100.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RationalizedChoices:
     """Whether some utility makes every choice the best of its options.
 
@@ -60,10 +59,6 @@ class RationalizedChoices:
         if self.is_consistent:
             return f"some utility explains all choices, with the margin {self.margin:.4g}"
         return f"no utility of this form explains the choices in {', '.join(map(str, self.contradiction))} together"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def rationalize_choices(

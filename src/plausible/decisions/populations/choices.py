@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
 from plausible.decisions.attributes.outcome_tables import Names
@@ -25,7 +24,7 @@ from plausible.errors import InvalidArgument
 __all__ = ["ChoiceModel", "fit_choices"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ChoiceModel:
     """A utility learned from choices, and how sure it is.
 
@@ -76,10 +75,6 @@ class ChoiceModel:
     def __str__(self) -> str:
         end = "" if self.converged else ", not converged"
         return f"{sum_text(self.basis.scopes)} from choices: log-likelihood {self.log_likelihood:.6g}{end}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def fit_choices(

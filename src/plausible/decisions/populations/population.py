@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.base.seeds import Seed
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
@@ -36,7 +35,7 @@ _DEFAULT_PRIOR = PopulationPrior()
 _DEFAULT_STOPS: EMStops[PopulationState] = EMStops()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class UtilityPopulation:
     """People whose utilities have one decomposition: coordinates N(A z, Σ), answers with Gaussian noise.
 
@@ -102,12 +101,8 @@ class UtilityPopulation:
     def __str__(self) -> str:
         return f"{sum_text(self.basis.scopes)}: {counted(self.basis.size, 'coordinate')}, {_fit_text(self)}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class UtilityMixture:
     """People whose utilities have one of several decompositions.
 
@@ -164,10 +159,6 @@ class UtilityMixture:
 
     def __str__(self) -> str:
         return f"{self.weights}\n{_fit_text(self.populations[0])}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _fit_text(people: UtilityPopulation) -> str:

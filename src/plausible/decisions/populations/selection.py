@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.decisions.attributes.outcome_tables import Names
 from plausible.decisions.attributes.scope_sets import sum_text, utility_basis
@@ -65,7 +65,7 @@ class DecompositionPrior:
 _DEFAULT_PRIOR = DecompositionPrior()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecompositionScores:
     """How well decompositions explain answers.
 
@@ -90,10 +90,6 @@ class DecompositionScores:
 
     def __str__(self) -> str:
         return str(self.posterior)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def score_decompositions(
@@ -178,7 +174,7 @@ def log_evidence(design: Floats, answers: Answers, variances: Floats, prior: Dec
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecompositionSearch:
     """The best decomposition that a search found; also what `progress=` is told after each move.
 
@@ -204,10 +200,6 @@ class DecompositionSearch:
 
     def __str__(self) -> str:
         return f"{sum_text(self.scopes)}: log-evidence {self.log_evidence:.6g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def search_decomposition(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice, product
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, html_of_print, repr_of_print
+from plausible.base.display import TextTable
+from plausible.base.records import record
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.scope_sets import UtilityBasis
 from plausible.errors import UnknownVariable
@@ -23,7 +23,7 @@ __all__ = ["Estimate", "MixedUserUtility", "UserUtility"]
 _NUM_SHOWN = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """A number that is not known exactly.
 
@@ -41,12 +41,8 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.mean:.6g} ± {self.standard_deviation:.3g}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class UserUtility:
     """A utility Σ_i U_i(Z_i) whose parts are jointly Gaussian.
 
@@ -112,15 +108,11 @@ class UserUtility:
     def __str__(self) -> str:
         return _table_text(self, self.basis.variables)
 
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
-
     def _along(self, row: Floats) -> Estimate:
         return Estimate(float(row @ self.mean), float(np.sqrt(max(0.0, float(row @ self.covariance @ row)))))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class MixedUserUtility:
     """A utility whose decomposition is not known either.
 
@@ -155,10 +147,6 @@ class MixedUserUtility:
 
     def __str__(self) -> str:
         return f"{self.weights}\n\n{_table_text(self, self.components[0].basis.variables)}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _mixed(self, estimates: Iterable[Estimate]) -> Estimate:
         numbers = np.array([(one.mean, one.standard_deviation) for one in estimates])

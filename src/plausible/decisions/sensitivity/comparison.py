@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
+from plausible.base.records import record
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
@@ -49,7 +50,7 @@ class ActionWorth:
     parts: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ActionComparison:
     """The actions of a decision where something is seen, the best first.
 
@@ -128,10 +129,6 @@ class ActionComparison:
         if not self.is_reached:
             lines.append("The strategy never gets there: the decisions before count as set, whatever they saw.")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     @property
     def _title(self) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.cpds import TableCPD
 from plausible.decisions.parts import Utility
 from plausible.decisions.solving.evaluating import expected_utility
@@ -90,7 +89,7 @@ class DiagramNumber(Protocol):
         """From where to where it is varied, up and down by an amount."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UtilityEntry:
     """One entry of a utility.
 
@@ -159,12 +158,8 @@ class UtilityEntry:
     def __str__(self) -> str:
         return f"{self.utility}({seen_text(dict(self.given))})"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class ProbabilityEntry:
     """One entry of a conditional table; where it changes, the others of its row share what is left in proportion.
 
@@ -245,7 +240,3 @@ class ProbabilityEntry:
 
     def __str__(self) -> str:
         return str(self.parameter)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print

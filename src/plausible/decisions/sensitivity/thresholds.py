@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
+from plausible.base.records import record
 from plausible.decisions.information.changes import ActionChange, action_changes
 from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.rounding import proof_rounding
@@ -32,7 +33,7 @@ _ROUNDING = 1e-13
 _MAX_STEPS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StableInterval:
     """The values of a number for which the present strategy stays optimal.
 
@@ -86,12 +87,8 @@ class StableInterval:
             lines += [f"{side}: {place_text(c.decision, c.seen)}: {c.after} instead of {c.before}" for c in changes]
         return "\n".join([*lines, *([] if self.is_exact else [NOT_PROVED])])
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class StrategyStability:
     """Stable intervals of many numbers, those with the least relative slack first.
 
@@ -126,10 +123,6 @@ class StrategyStability:
             lines += [order, str(self.to_table())]
         lines += [] if all(found.is_exact for found in self.intervals) else [NOT_PROVED]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def stable_interval(

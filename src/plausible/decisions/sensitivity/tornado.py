@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_number
+from plausible.base.records import record
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
 from plausible.decisions.sensitivity.numbers import Asked, ProbabilityEntry, UtilityEntry
@@ -61,7 +62,7 @@ class TornadoBar:
         return abs(self.at_high - self.at_low)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecisionTornado:
     """Bars for the numbers of a diagram, the longest first.
 
@@ -107,10 +108,6 @@ class DecisionTornado:
             str(self.to_table()),
         ]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _text(number: float) -> str:

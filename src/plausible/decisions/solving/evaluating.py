@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.decisions.rules import read_rule
 from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.joint_table import Weighing, weighing
@@ -87,7 +87,7 @@ def utility_parts(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BetterAction:
     """An information state in which another action would be better, all else as it is.
 
@@ -115,12 +115,8 @@ class BetterAction:
         where = place_text(self.decision, self.seen, self.probability)
         return f"{where}: {self.action} is better by {format_number(self.gain)}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class LocalOptimality:
     """Whether no change of a single rule makes a strategy better.
 
@@ -147,10 +143,6 @@ class LocalOptimality:
         if self.is_locally_optimal:
             return "Locally optimal: no change of a single rule is an improvement."
         return "\n".join(["Not locally optimal:", *map(str, self.better)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def local_optimality_test(

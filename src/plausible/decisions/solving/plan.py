@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.layout import lay_out
 from plausible.decisions.solving.task import read_task
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SolvingPlan", "plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SolvingPlan:
     """How a diagram is solved, and at what cost.
 
@@ -68,10 +67,6 @@ class SolvingPlan:
             f"Tables with {counted(self.num_entries, 'entry')}, the largest over {', '.join(self.largest) or 'nothing'}"
         )
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def plan(diagram: InfluenceDiagram, evidence: EvidenceLike | None = None) -> SolvingPlan:

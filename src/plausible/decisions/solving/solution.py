@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import TextTable, format_number, html_of_print, num_shown, repr_of_print
+from plausible.base.display import TextTable, format_number, num_shown
+from plausible.base.records import record
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import assignment_at
@@ -27,7 +27,7 @@ __all__ = ["Policy", "Solution"]
 _MAX_IDLE = 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Policy:
     """What to do at one decision, and what each action would bring where all else follows the solution.
 
@@ -173,12 +173,8 @@ class Policy:
             lines.append(f"({self._is_impossible.sum()} more can't happen)")
         return "\n".join(lines)
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Solution:
     """A strategy, what it is worth, and how that is known.
 
@@ -241,10 +237,6 @@ class Solution:
                 f"{name} relies on {', '.join(self.relies_on[name])}." for name in component if self.relies_on.get(name)
             ]
         return "\n\n".join(["\n".join(lines), *(str(policy) for policy in self.policies.values())])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     @property
     def _proof(self) -> str:

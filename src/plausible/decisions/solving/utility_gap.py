@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.decisions.parts import Utility
 from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.options import Options
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["UtilityGap", "share_of_gap", "utility_gap", "with_negated_utilities"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class UtilityGap:
     """What is at stake: from the worst strategy to the best.
 
@@ -52,10 +52,6 @@ class UtilityGap:
     def __str__(self) -> str:
         told = "" if self.is_exact else ", not proved"
         return f"Expected utility from {format_number(self.worst)} (worst) to {format_number(self.best)} (best){told}."
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def utility_gap(

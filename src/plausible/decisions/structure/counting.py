@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
@@ -61,7 +61,7 @@ class RuleCount:
         return math.prod(actions**states for actions, states in self.choices)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StrategyCount:
     """How many deterministic strategies a diagram has: one rule for each decision."""
 
@@ -84,10 +84,6 @@ class StrategyCount:
             for rule in self.rules
         ]
         return "\n".join([*lines, _counted(self.log10, "strategy", "strategies")])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def count_strategies(

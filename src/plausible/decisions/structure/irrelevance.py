@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.information_flow import information_flow
 from plausible.decisions.structure.reduced_information import Drop, reduced_information
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["DroppedInformation", "Reduction", "irrelevant_information", "is_irrelevant", "minimal_reduction"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DroppedInformation:
     """Something that a decision no longer looks at, and why.
 
@@ -43,12 +42,8 @@ class DroppedInformation:
             return f"{edge}: {self.decision} changes no utility"
         return f"{edge}: {self.seen} says nothing about {', '.join(self.utilities)} given {', '.join(self.given)}"
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class Reduction:
     """A diagram whose decisions see less, without a loss of expected utility.
 
@@ -77,10 +72,6 @@ class Reduction:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.dropped)) or "All information is relevant."
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def is_irrelevant(diagram: InfluenceDiagram, seen: str, decision: str) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import NotSupported
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recall:
     """What the decisions of a diagram remember.
 
@@ -54,10 +53,6 @@ class Recall:
             if (names := self.forgotten_by(decision))
         ]
         return "\n".join([f"order: {' < '.join(self.order)}", *(forgetful or ["perfect recall"])])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def temporal_order(diagram: InfluenceDiagram) -> tuple[str, ...]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.structure.information_flow import Reliance, information_flow
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
@@ -24,7 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RelevanceGraph:
     """Which decisions rely on which: an edge from D' to D where the best rule of D may depend on the rule of D'.
 
@@ -63,10 +62,6 @@ class RelevanceGraph:
             if len(component) > 1:
                 lines.append(f"  ({', '.join(component)} rely on each other)")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def influenced_utilities(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
 from plausible.factors.joint_factor import TIE
@@ -19,7 +19,7 @@ __all__ = ["DecisionTree", "Path", "TreeSolution"]
 Path: TypeAlias = tuple[tuple[str, State], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeSolution:
     """What backward induction found.
 
@@ -45,12 +45,8 @@ class TreeSolution:
 
         return draw_tree(self.tree, self.strategy)
 
-    __repr__ = repr_of_print
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class DecisionTree:
     """A decision problem as a tree: what is known at a choice is the path that leads to it.
 
@@ -236,10 +232,6 @@ class DecisionTree:
         from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _taken(path: Path, node: Choice, strategy: Mapping[Path, State]) -> int:

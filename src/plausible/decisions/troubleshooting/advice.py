@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
+from plausible.base.records import record
 from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.steps import Step
@@ -47,7 +48,7 @@ class Alternative:
     chance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Advice:
     """The steps that could be next, the best one first, and why it is.
 
@@ -122,10 +123,6 @@ class Advice:
         )
         table = f"{TextTable(('step', 'costs now', 'to blame', 'estimated cost'), rows, 1)}\n" if rows else ""
         return f"{table}{self.reason}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _tied(cost: float) -> float:

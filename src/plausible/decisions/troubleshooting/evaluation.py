@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
+from plausible.base.records import record
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.data import encode_columns
 from plausible.decisions.troubleshooting.beliefs import Device
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.intp]
 _BATCH = 500
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class TroubleshootingEvaluation:
     """What mending sampled cases cost.
 
@@ -85,10 +85,6 @@ class TroubleshootingEvaluation:
         )
         table = TextTable(("cases", "number", "advice", "fixed order", "saved"), rows, 1)
         return f"{table}\nfixed order: {', '.join(self.fixed_order) or 'call at once'}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _means(costs: Floats, fixed: Floats) -> tuple[str, str, str]:

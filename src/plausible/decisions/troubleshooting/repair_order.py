@@ -9,7 +9,8 @@ from numbers import Real
 
 import numpy as np
 
-from plausible.base.display import TextTable, format_number, html_of_print, repr_of_print
+from plausible.base.display import TextTable, format_number
+from plausible.base.records import record
 from plausible.decisions.troubleshooting.worth_trying import Trials, best_order, order_cost
 from plausible.errors import InvalidArgument, UnknownVariable
 
@@ -64,7 +65,7 @@ def check_cost(cost: object, name: str) -> float:
     raise InvalidArgument(f"The costs of {name!r} are finite numbers from zero on, not {cost!r}.")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RepairPlan:
     """An order in which to try components, and what it costs on average.
 
@@ -106,10 +107,6 @@ class RepairPlan:
             rows.append(("call service", format_number(max(left, 0.0)), "", format_number(self.service_cost), ""))
         table = TextTable(("step", "reached", "is the fault", "costs", "and if faulty"), tuple(rows), 1)
         return f"{table}\nexpected cost {format_number(self.expected_cost)}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def expected_repair_cost(

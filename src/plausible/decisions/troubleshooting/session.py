@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["TroubleshootingSession", "finding_after"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TroubleshootingSession:
     """A device, what was done to it, and what was seen; a value: each step makes a new session.
 
@@ -164,10 +164,6 @@ class TroubleshootingSession:
         lines = [f"{number}. {taken}" for number, taken in enumerate(self.history, 1)]
         end = "it works" if self.is_fixed else "it does not work"
         return "\n".join([*lines, f"{end}; paid {format_number(self.cost)}"])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def finding_after(device: Device, repaired: Iterable[str], step: Step, outcome: Outcome) -> Finding:

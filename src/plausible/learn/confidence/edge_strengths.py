@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["EdgeStrengths", "estimate_threshold"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class EdgeStrengths:
     """Probabilities of features of a graph: shares of bootstrap graphs, or a posterior.
 
@@ -134,10 +134,6 @@ class EdgeStrengths:
             if strength > 0:
                 lines.append(f"{strength:.3f}  {parent} -> {child}  ({self.direction(parent, child):.3f})")
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _ranked(self) -> list[tuple[float, str, str]]:
         """(strength, parent, child) of all pairs in their more probable direction, by its probability, then names."""

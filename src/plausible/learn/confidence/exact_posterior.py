@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from plausible.base.arrays import Flags
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
@@ -27,7 +26,7 @@ _MOST = {"graphs": 12, "orders": 18}
 _MOST_ENUMERATED = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ExactPosterior:
     """Exact probabilities of edges.
 
@@ -47,10 +46,6 @@ class ExactPosterior:
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def edge_posterior(

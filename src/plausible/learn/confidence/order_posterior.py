@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
@@ -19,7 +18,7 @@ from plausible.learn.structures.knowledge import Knowledge
 __all__ = ["GraphsOfOrder", "OrderPosterior", "order_posterior"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class OrderPosterior:
     """The posterior over the graphs along one order.
 
@@ -39,10 +38,6 @@ class OrderPosterior:
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}, along {', '.join(self.order)}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def order_posterior(

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as error_of_mean
@@ -71,7 +71,7 @@ class Draws(NamedTuple):
     acceptance: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class SampledPosterior:
     """Draws of Markov chains over graphs or orders.
 
@@ -135,10 +135,6 @@ class SampledPosterior:
         return "\n".join(
             filter(None, [str(self.strengths), f"acceptance {self.acceptance:.2f}; {ratios}", self.advice])
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _diagnosed(edges: Floats) -> tuple[Floats, Floats]:

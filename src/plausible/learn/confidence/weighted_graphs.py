@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -25,7 +25,7 @@ _ENTRIES = 2**22
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class WeightedGraphs:
     """Graphs over the same variables, each with a weight.
 
@@ -140,10 +140,6 @@ class WeightedGraphs:
         ]
         shown = zip(distinct.weights[:_SHOWN].tolist(), map(distinct.graph, range(_SHOWN)), strict=False)
         return "\n".join([*lines, *(f"{weight:.3f}  {graph}" for weight, graph in shown)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _graphs(self) -> list[DAG | PDAG]:
         return [self.graph(place) for place in range(len(self))]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.meek import Orientation
 from plausible.learn.structures.knowledge import Constraints
@@ -28,7 +27,7 @@ _SENTENCES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conflict:
     """A contradiction between directions: a sign of too few rows, or of a common cause that is not in the data.
 
@@ -46,10 +45,6 @@ class Conflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def unshielded_triples(neighbors: Mapping[str, Sequence[str]]) -> Iterator[Triple]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Literal, TypeVar
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import counted
 from plausible.graphs.marked import MarkedGraph
 from plausible.learn.constraint_based.orientation import Triple
@@ -18,7 +18,7 @@ __all__ = ["ConstraintBasedResult"]
 GraphT = TypeVar("GraphT", bound=MarkedGraph)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstraintBasedResult(ABC, Generic[GraphT]):
     """A graph learned by tests, and what it rests on.
 
@@ -66,7 +66,3 @@ class ConstraintBasedResult(ABC, Generic[GraphT]):
             f"stopped by {self.stopped}" if self.stopped else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import DataLike, read_families
 
@@ -46,7 +46,7 @@ class FamilyFragmentation:
         return float(self.cases.sum()) / self.num_parameters if self.num_parameters else float("inf")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Fragmentation:
     """The report on all families; `print` shows the thinnest first."""
 
@@ -62,10 +62,6 @@ class Fragmentation:
             for name, family in thinnest
         ]
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def data_fragmentation(graph: object, data: DataLike, fewest: float = 5.0) -> Fragmentation:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
@@ -111,7 +111,7 @@ def _validated(table: Table, learner: object, folds: Ints, target: str | None) -
     return CrossValidation(losses, weights, folds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class LearnerComparison:
     """Cross-validations of several learners on the same folds, the best first.
 
@@ -142,10 +142,6 @@ class LearnerComparison:
 
     def __str__(self) -> str:
         return str(self.to_frame().to_string(index=False))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def compare_learners(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LearningCurve", "compare_generative_discriminative", "learning_curve"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class LearningCurve:
     """Losses of networks learned from more and more rows.
 
@@ -57,10 +56,6 @@ class LearningCurve:
 
     def __str__(self) -> str:
         return str(self.to_frame().to_string(index=False))
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def learning_curve(

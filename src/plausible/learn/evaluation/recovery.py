@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Recovery", "recovery", "recovery_curve"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recovery:
     """How far an estimate is from the truth, for both goals of learning.
 
@@ -64,10 +63,6 @@ class Recovery:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<20} {value:.6g}" for name, value in self.measures().items())
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def recovery(truth: BayesianNetwork, estimate: BayesianNetwork | StructureResult | ParameterFit) -> Recovery:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.factors.definite import pivoted_root
@@ -25,7 +24,7 @@ __all__ = ["Identifiability", "identifiability"]
 _NOTHING = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Identifiability:
     """What incomplete data can tell of the parameters near a network; made by `identifiability`.
 
@@ -63,10 +62,6 @@ class Identifiability:
             for direction in self.flat_directions
         ]
         return "\n".join([f"{head}{'; flat directions:' if changes else '.'}", *(f"  {text}" for text in changes)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def identifiability(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
@@ -23,7 +22,7 @@ from plausible.models import BayesianNetwork
 __all__ = ["InformationContent", "information_content"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class InformationContent:
     """What a hidden variable H tells under Q(h, x) = P̂(x) P(h | x, θ); made by `information_content`. In nats.
 
@@ -66,10 +65,6 @@ class InformationContent:
         head = f"{self.hidden}: H = {self.entropy:.4f} nats, of which a row tells {self.joint_information:.4f}; and of"
         sandwich = f"  {self.lower:.6f} <= {self.functional:.6f} <= {self.upper:.6f} nats a row"
         return "\n".join([head, *lines, sandwich])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def information_content(network: BayesianNetwork, data: TableLike, hidden: str) -> InformationContent:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import counted
 from plausible.learn.incomplete_scores.task import ScoreTask
@@ -18,7 +17,7 @@ __all__ = ["ParameterBudget", "parameter_budget"]
 _FEW = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParameterBudget:
     """Free parameters of a model, and of what it is to explain; made by `parameter_budget`.
 
@@ -56,10 +55,6 @@ class ParameterBudget:
             f"{self.empirical_dimension:.6g} degrees of freedom of the rows "
             f"({self.joint_dimension:.6g} of all distributions): {verdict}."
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def parameter_budget(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.missingness.column_cells import Mask
@@ -17,7 +16,7 @@ from plausible.variables import State, Variable
 __all__ = ["ProportionBounds", "proportion_bounds"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProportionBounds:
     """Between which values the maximum likelihood estimate of a proportion lies, for all completions of the data.
 
@@ -41,10 +40,6 @@ class ProportionBounds:
             f"between {self.lower:.4g} and {self.upper:.4g}, whatever hides the cells; {self.if_ignorable:.4g} by the "
             f"complete cases ({self.missing:.1%} of the rows are open)"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def proportion_bounds(

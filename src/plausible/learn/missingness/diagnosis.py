@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
 from plausible.inference.gaussian_rows import same_rows
@@ -39,7 +38,7 @@ class Pattern(NamedTuple):
     num_rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MissingnessReport:
     """What is missing in a table.
 
@@ -96,10 +95,6 @@ class MissingnessReport:
             for pattern in self.frequent_patterns(5)
         ]
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def diagnose_missing(data: TableLike) -> MissingnessReport:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
@@ -25,7 +24,7 @@ CountMethod: TypeAlias = Literal["g", "chi-square"]
 _COUNT_TESTS = {"g": GTest, "chi-square": ChiSquareTest}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LittleTest:
     """What `little_test` found.
 
@@ -50,10 +49,6 @@ class LittleTest:
         if not self.degrees_of_freedom:
             return "There is one pattern of missing cells only: nothing can be compared."
         return _sentence(self.p_value, f"means of {self.num_patterns} patterns of missing cells")
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = None) -> LittleTest:
@@ -122,7 +117,7 @@ class IndicatorTest(NamedTuple):
     adjusted: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndicatorTests:
     """What `indicator_tests` found.
 
@@ -148,10 +143,6 @@ class IndicatorTests:
             return "Nothing that is missing can be compared with anything observed."
         first = self.tests[0]
         return _sentence(self.p_value, f"the values of {first.other!r} with and without {first.incomplete!r}")
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def indicator_tests(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph
@@ -18,7 +17,7 @@ from plausible.learn.missingness.reweighting import reweighted
 __all__ = ["Ignorability", "MissingnessGraph"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ignorability:
     """Whether learning may ignore how cells came to be missing.
 
@@ -42,10 +41,6 @@ class Ignorability:
             return f"Nothing licenses to ignore the mechanism. {self.reason}"
         verdict = "may be ignored" if self.licensed else "may not be ignored"
         return f"{self.kind}: the mechanism {verdict} for likelihood inference. {self.reason}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 class MissingnessGraph:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument
 
 __all__ = ["PooledEstimate", "pool_estimates"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PooledEstimate:
     """An estimate from several completed tables.
 
@@ -58,10 +57,6 @@ class PooledEstimate:
         return (
             f"{self.estimate:.4g}, between {low:.4g} and {high:.4g}; missing cells make {self.missing_share:.0%} of it"
         )
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def pool_estimates(

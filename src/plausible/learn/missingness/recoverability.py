@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
@@ -43,7 +43,7 @@ class Factor(NamedTuple):
         return html_of_print(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recoverability:
     """Whether a distribution can be had from data with missing cells.
 
@@ -88,10 +88,6 @@ class Recoverability:
             return f"{self.query}: not shown to be recoverable by these criteria. {self.note}".rstrip()
         follows = f"{self.query} follows from " if self.joint else ""
         return f"{follows}{self.formula}, by {self.criterion}"
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def _is_one(factor: Factor) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.classifiers.features import read_features
@@ -34,7 +33,7 @@ class ClusterScore(NamedTuple):
     converged: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ClusterChoice:
     """The best number of clusters, and those that are about as good.
 
@@ -67,10 +66,6 @@ class ClusterChoice:
             line = f"{score.num_clusters:>8}  {value:>15}  {score.log_likelihood:>14.2f}  {score.num_parameters:>10}"
             lines.append(line + mark)
         return "\n".join(lines)
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def choose_clusters(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.decisions.information.chains.problem import ChainProblem, read_chain_problem
 from plausible.decisions.information.chains.rewards import Rewards
 from plausible.decisions.information.chains.scope import ChainScope
@@ -24,7 +24,7 @@ __all__ = ["ChainObservations", "choose_chain_observations"]
 _SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainObservations:
     """The best set of observations along a chain.
 
@@ -53,10 +53,6 @@ class ChainObservations:
         ]
         lines += [f"{taken:g}: {found}" for taken, found in self.by_limit.items() if len(self.by_limit) > 1]
         return "\n".join(lines if len(lines) <= _SHOWN else [*lines[:_SHOWN], f"... {len(lines) - _SHOWN} more"])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
 
 def choose_chain_observations(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.decisions.information.chains.policy import ForwardPolicy, Policy, SplittingPolicy, Stretch
 from plausible.decisions.information.chains.problem import read_chain_problem
 from plausible.decisions.information.chains.rewards import Rewards
@@ -22,7 +23,7 @@ __all__ = ["ChainPlan", "chain_observation_plan"]
 _DEPTH = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ChainPlan:
     """Which variable of a chain to look at next, by what was seen.
 
@@ -89,10 +90,6 @@ class ChainPlan:
             f"{format_number(self.without)}."
         )
         return "\n".join([head, *self._lines((self._policy.whole,), "", 0)])
-
-    __repr__ = repr_of_print
-
-    _repr_html_ = html_of_print
 
     def _lines(self, waiting: tuple[Stretch, ...], label: str, depth: int) -> Iterator[str]:
         indent = "  " * depth
