@@ -377,11 +377,17 @@ def test_no_arguments_shows_help(plausible):
         assert command in text + errors
 
 
+def _spare_the_compiler(monkeypatch):
+    """Compiling takes minutes, and asking all questions seconds: other tests do that."""
+    monkeypatch.setattr("plausible.cli.compile._compiled", lambda jobs, _: iter(jobs))
+    monkeypatch.setattr("plausible.cli.compile.use_all_kernels", lambda: pb.examples.load("asia").marginals())
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name):
     """What the help tells to type works as it stands."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("plausible.cli.compile._compiled", lambda jobs, _: iter(jobs))  # which would take minutes
+    _spare_the_compiler(monkeypatch)
     Path("rows.csv").write_text("xray,dysp,X1\nyes,,1.5\n,no,\n")
     Path("costs.csv").write_text(COSTS)
     pb.save(pb.examples.load("asia"), "learned.bif")
