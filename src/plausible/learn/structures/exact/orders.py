@@ -26,6 +26,9 @@ Order = tuple[int, ...]
 #: A search that proves nothing scores no more families unless a caller says so.
 FEW_FAMILIES = 200_000
 
+#: Of so many orders the changes of shifts are remembered.
+_MOST_REMEMBERED = 256
+
 
 class Shift(NamedTuple):
     """A variable goes from one position of an order to another one, and those between move up."""
@@ -40,7 +43,7 @@ class OrderSearch(SearchProblem[Order, Shift]):
 
     A variable may go to any position, of which swaps of neighbours are the smallest case. It has other predecessors
     then, and each variable that it passes gains or loses it as a predecessor: so the gains of all n² shifts are sums of
-    2n² best families, worked out in one call.
+    2n² best families, worked out in one call, and remembered: a tabu search comes back to the same orders.
 
     Parameters
     ----------
@@ -48,10 +51,11 @@ class OrderSearch(SearchProblem[Order, Shift]):
         The parent sets of all variables.
     """
 
-    __slots__ = ("_sets",)
+    __slots__ = ("_remembered", "_sets")
 
     def __init__(self, sets: ParentSets) -> None:
         self._sets = sets
+        self._remembered: dict[Order, tuple[Flags, Floats | None]] = {}
 
     @property
     def start(self) -> Order:
@@ -87,13 +91,15 @@ class OrderSearch(SearchProblem[Order, Shift]):
 
     def best_operator(self, state: Order, recent: Sequence[Shift] = ()) -> tuple[Shift, float] | None:
         """The shift with the largest gain, of a variable that was not moved of late."""
-        is_legal = self._is_legal(state)
-        if self.score(state) == -np.inf or not is_legal.any():
+        is_legal, changes = self._shifts(state)
+        if changes is None:
             return super().best_operator(state, recent)
-        is_legal[[state.index(shift.variable) for shift in recent]] = False
-        if not is_legal.any():
-            return None
-        changes = np.where(is_legal, self._changes(state), -np.inf)
+        if recent:
+            is_legal = is_legal.copy()
+            is_legal[[state.index(shift.variable) for shift in recent]] = False
+            if not is_legal.any():
+                return None
+        changes = np.where(is_legal, changes, -np.inf)
         source, target = map(int, divmod(int(np.argmax(changes)), len(state)))
         return Shift(state[source], source, target), float(changes[source, target])
 
@@ -105,6 +111,18 @@ class OrderSearch(SearchProblem[Order, Shift]):
     def reverses(self, operator: Shift, other: Shift) -> bool:
         """Whether a shift moves the same variable again."""
         return operator.variable == other.variable
+
+    def _shifts(self, state: Order) -> tuple[Flags, Floats | None]:
+        """By source and target, whether a shift is legal, and what it changes; None where none is, or no graph fits."""
+        found = self._remembered.get(state)
+        if found is None:
+            is_legal = self._is_legal(state)
+            has_gains = is_legal.any() and self.score(state) > -np.inf
+            found = is_legal, self._changes(state) if has_gains else None
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[state] = found
+        return found
 
     def _is_legal(self, state: Order) -> Flags:
         """By source and target, whether a shift passes no variable joined by a required edge."""
