@@ -17,7 +17,7 @@ pytest.importorskip("sklearn", reason="scikit-learn, whose checks these are, is 
 KINDS = [
     pytest.param(NaiveBayesClassifier(), marks=pytest.mark.slow),
     NaiveBayesClassifier(discretizer="mdl"),
-    TANClassifier(),
+    pytest.param(TANClassifier(), marks=pytest.mark.slow),
     KDBClassifier(k=1, discretizer="k-means"),
     pytest.param(KDBClassifier(k=1), marks=pytest.mark.slow),
     BayesianNetworkClassifier(options={"escapes": 0, "max_steps": 2}),

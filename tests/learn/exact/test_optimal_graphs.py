@@ -223,11 +223,20 @@ def test_shifts_gain_what_scoring_anew_finds_and_a_climb_ends_at_a_maximum():
         others = [gain for gain, shift in zip(gains, shifts, strict=True) if shift.variable not in (2, 3)]
         recent = [shift for shift in shifts if shift.variable in (2, 3)]
         assert problem.best_operator(order, recent)[1] == max(others)
+        assert problem.best_operator(order)[1] == max(gains)
         anew = [problem.score(problem.apply(order, shift)) - problem.score(order) for shift in shifts]
         assert gains == pytest.approx(anew, abs=1e-9)
         assert all(problem.apply(order, shift).index(1) < problem.apply(order, shift).index(0) for shift in shifts)
     end = GreedyAscent().run(problem, problem.start).best
     assert max(problem.deltas(end, problem.operators(end))) <= 1e-9
+
+
+def test_orders_that_a_search_comes_back_to_are_worked_out_once(monkeypatch):
+    """There are 24 orders of four variables, and hundreds of steps."""
+    asked, changes = [], OrderSearch._changes
+    monkeypatch.setattr(OrderSearch, "_changes", lambda self, state: asked.append(state) or changes(self, state))
+    assert search_orders(RandomScores(4, 1)).steps > 100
+    assert len(asked) == len(set(asked)) <= 24
 
 
 def test_more_than_64_variables_go_by_several_words():

@@ -69,7 +69,7 @@ def problem_of(seed, num_rows=25, **options):
 
 @pytest.mark.parametrize("method", [*RISING, *SCHEDULED], ids=lambda method: type(method).__name__)
 @pytest.mark.parametrize("prior", [None, BDeu(6)], ids=repr)
-@pytest.mark.parametrize("seed", [5])
+@pytest.mark.parametrize("seed", [4])
 def test_every_method_ends_at_a_fixed_point_of_em_and_not_below_its_start(method, prior, seed):
     """θ = (M̄[x, u] + α) / Σ, with M̄ over listed completions: the stationarity condition."""
     net, table, rows, weights, start = problem_of(seed)

@@ -14,7 +14,13 @@ from plausible.learn.mixtures.options import MixturePrior
 
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks warn on purpose
 @pytest.mark.parametrize(
-    "estimator", [MixtureClustering(), MixtureClustering.k_means(), MixtureClustering(covariance="diagonal")], ids=repr
+    "estimator",
+    [
+        MixtureClustering(),
+        MixtureClustering.k_means(),
+        pytest.param(MixtureClustering(covariance="diagonal"), marks=pytest.mark.slow),
+    ],
+    ids=repr,
 )
 def test_the_checks_of_scikit_learn_are_passed(estimator):
     """All that apply."""
