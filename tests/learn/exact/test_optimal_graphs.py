@@ -167,7 +167,7 @@ def test_bounds_bracket_the_optimum_whenever_a_search_is_stopped(max_nodes):
 
 def test_bounds_narrow_while_a_search_goes_on_and_progress_stops_it():
     told = []
-    scores, knowledge = RandomScores(14, 1, price=0.05), Knowledge(max_parents=2)
+    scores, knowledge = RandomScores(16, 1, price=0.05), Knowledge(max_parents=2)
     found = optimal_by_orders(scores, knowledge, progress=lambda score, bound: told.append((score, bound)))
     assert found.is_optimal
     assert found.score == pytest.approx(optimal_by_subsets(scores, knowledge).score)

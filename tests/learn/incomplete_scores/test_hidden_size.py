@@ -15,7 +15,7 @@ from plausible.learn.incomplete_scores.parameter_budget import parameter_budget
 from plausible.learn.incomplete_scores.task import ScoreOptions
 from plausible.models import BayesianNetwork
 
-QUICK = ScoreOptions(restarts=2, tolerance=1e-6, num_draws=100, burn_in=50)
+QUICK = ScoreOptions(restarts=1, tolerance=1e-6, num_draws=50, burn_in=20)
 NAIVE = "H -> x0; H -> x1; H -> x2; H -> x3"
 
 
