@@ -50,6 +50,7 @@ def last_parent_fastest(values: Floats, sizes: Sequence[int]) -> Floats:
 
     Examples
     --------
+    >>> import numpy as np
     >>> last_parent_fastest(np.arange(4.0), [2, 2, 1]).tolist()
     [0.0, 2.0, 1.0, 3.0]
     """

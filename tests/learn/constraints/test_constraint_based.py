@@ -376,7 +376,7 @@ def test_edges_that_go_since_others_determine_a_variable_are_reported(learn):
     effect = np.where(rng.random(2000) < 0.2, 1 - either, either)
     found = learn({"A": a, "B": b, "either": either, "effect": effect})
     assert found.determined == (frozenset(("either", "effect")),)
-    assert "1 pairs separated by what determines one" in str(found)
+    assert "1 pair separated by what determines one" in str(found)
     assert not learn({"A": a, "B": b, "effect": effect}).determined
 
 
