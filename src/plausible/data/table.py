@@ -52,6 +52,10 @@ class Table:
     weights: Floats | None = None
     interventions: Mapping[str, Flags] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        self.codes.setflags(write=False)
+        self.numbers.setflags(write=False)
+
     @classmethod
     def read(
         cls,
@@ -291,8 +295,6 @@ def _stacked(columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int) 
     numbers = np.empty((len(continuous), num_rows))
     for row, column in enumerate(continuous):
         numbers[row] = column
-    codes.setflags(write=False)
-    numbers.setflags(write=False)
     return codes, numbers
 
 

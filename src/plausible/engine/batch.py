@@ -280,7 +280,7 @@ class _Job:
     def _read(self, place: int, workspace: Workspace, totals: Floats) -> None:
         """Take what is wanted from collected messages."""
         if self.weights is not None:
-            starts = np.ascontiguousarray(self.program.layout.cliques["table"])
+            starts = np.array(self.program.layout.cliques["table"])
             workspace.distribute(None, totals, starts, weight=float(self.weights[place]))
         elif self.target is not None:
             workspace.distribute([int(self.program.layout.readings[self.target, 0])])

@@ -272,7 +272,7 @@ class Workspace:
 
         program = self.program
         tables = np.zeros(program.num_entries)
-        self.distribute(None, tables, np.ascontiguousarray(program.layout.cliques["table"]))
+        self.distribute(None, tables, np.array(program.layout.cliques["table"]))
         states = np.zeros((len(levels), len(program.sizes)), dtype=np.int64)
         draw(program.layout, tables, levels, states)
         return states

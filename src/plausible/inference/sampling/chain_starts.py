@@ -174,6 +174,7 @@ def _repair(problem: Problem, layout: ChainLayout, codes: Ints, places: Ints, ge
     for _ in range(_REPAIR_ROUNDS):
         for zero in _SOFT_ZEROS:
             soft = np.where(problem.tables > 0, np.maximum(problem.tables, zero), zero * 1e-3)
+            soft.setflags(write=False)  # as the tables are: one kind of array, one compiled kernel
             for _ in range(_REPAIR_SWEEPS):
                 gibbs_sweeps(1, soft, layout.links, chain, scratch)
                 if _is_positive(problem, places[0]):
