@@ -10,8 +10,8 @@ import plausible as pb
 from plausible import causal
 from plausible.causal.estimation.bootstrap import Bootstrap
 from plausible.causal.estimation.effect import estimate_effect
+from plausible.causal.estimation.simpson import simpson
 from plausible.causal.partial.source import read_source
-from plausible.causal.queries.simpson import simpson
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.graphs import PAG, PDAG, CausalGraph
 

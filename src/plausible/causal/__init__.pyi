@@ -78,6 +78,9 @@ from plausible.causal.estimation.method import EffectMethod as EffectMethod
 from plausible.causal.estimation.plug_in import PlugIn as PlugIn
 from plausible.causal.estimation.positivity import PositivityReport as PositivityReport
 from plausible.causal.estimation.positivity import ThinCell as ThinCell
+from plausible.causal.estimation.simpson import simpson as simpson
+from plausible.causal.estimation.simpson_report import SimpsonReport as SimpsonReport
+from plausible.causal.estimation.simpson_report import StratifiedComparison as StratifiedComparison
 from plausible.causal.expressions.simplification import simplify as simplify
 from plausible.causal.expressions.symbols import Symbol as Symbol
 from plausible.causal.expressions.tree import Expression as Expression
@@ -172,8 +175,5 @@ from plausible.causal.queries.independence import CausalIndependence as CausalIn
 from plausible.causal.queries.independence import causally_independent as causally_independent
 from plausible.causal.queries.observed import ObservedModel as ObservedModel
 from plausible.causal.queries.observed import observed_model as observed_model
-from plausible.causal.queries.simpson import simpson as simpson
-from plausible.causal.queries.simpson_report import SimpsonReport as SimpsonReport
-from plausible.causal.queries.simpson_report import StratifiedComparison as StratifiedComparison
 from plausible.causal.queries.simulators import SpuriousAssociation as SpuriousAssociation
 from plausible.causal.queries.simulators import spurious_association as spurious_association

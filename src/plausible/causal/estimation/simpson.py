@@ -10,11 +10,11 @@ import numpy as np
 
 from plausible.causal.adjustment.criteria import is_adjustment_set
 from plausible.causal.estimation.experiment_rows import experiment_rows
+from plausible.causal.estimation.simpson_report import SimpsonReport, StratifiedComparison
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.arguments import refuse_overlap
 from plausible.causal.queries.effects import effect_table
-from plausible.causal.queries.simpson_report import SimpsonReport, StratifiedComparison
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
