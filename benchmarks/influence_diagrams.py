@@ -10,7 +10,8 @@ import numpy as np
 
 import plausible as pb
 from benchmarks.report import best_of, table
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
+from plausible.utilities import Utility
 
 LENGTHS = (5, 10, 20, 40, 80, 160)
 #: Seconds after which a peer is not asked for longer diagrams of the same kind.

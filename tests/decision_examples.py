@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
+from plausible.utilities import Utility
 
 MARKET = TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"])
 PROFIT = Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="profit")

@@ -8,7 +8,8 @@ import numpy as np
 
 from network_oracle import random_rows
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
+from plausible.utilities import Utility
 from plausible.variables import Variable
 
 

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
+from plausible.utilities import Utility
 from plausible.variables import Variable
 
 

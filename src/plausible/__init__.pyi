@@ -11,6 +11,7 @@ from plausible import inference as inference
 from plausible import io as io
 from plausible import learn as learn
 from plausible import models as models
+from plausible import utilities as utilities
 from plausible import variables as variables
 from plausible.cpds import CPD as CPD
 from plausible.cpds import ConditionalGaussianCPD as ConditionalGaussianCPD
@@ -30,7 +31,6 @@ from plausible.data import Table as Table
 from plausible.decisions import Decision as Decision
 from plausible.decisions import InfluenceDiagram as InfluenceDiagram
 from plausible.decisions import Strategy as Strategy
-from plausible.decisions import Utility as Utility
 from plausible.errors import PlausibleError as PlausibleError
 from plausible.errors import PlausibleWarning as PlausibleWarning
 from plausible.factors import Factor as Factor
@@ -94,6 +94,7 @@ from plausible.models import FactorGraph as FactorGraph
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.models import Notes as Notes
 from plausible.models import VariableNotes as VariableNotes
+from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment
 from plausible.variables import Variable as Variable
 from plausible.variables import jeffrey as jeffrey

@@ -7,7 +7,8 @@ import json
 import pytest
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
+from plausible.utilities import Utility
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
-from plausible.decisions import resume_session
+from plausible.utilities import resume_session
 
 PAGE = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text(encoding="utf-8")
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from plausible.cli.app import main
-from plausible.decisions.elicitation.session_files import load_session
-from plausible.decisions.lotteries.risk import certainty_equivalent
-from plausible.decisions.lotteries.situation import DecisionSituation
+from plausible.utilities.elicitation.session_files import load_session
+from plausible.utilities.lotteries.risk import certainty_equivalent
+from plausible.utilities.lotteries.situation import DecisionSituation
 
 
 def _ask(monkeypatch, capsys, arguments, replies):

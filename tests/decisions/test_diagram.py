@@ -18,7 +18,7 @@ from diagram_oracle import (
     rule_array,
 )
 from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.drawing import diagram_dot
 from plausible.errors import (
     CyclicGraph,
@@ -33,6 +33,7 @@ from plausible.errors import (
 )
 from plausible.factors import Factor
 from plausible.models import Notes
+from plausible.utilities import Utility
 from plausible.variables import Variable
 from seeds import few_of
 

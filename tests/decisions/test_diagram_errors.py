@@ -9,7 +9,7 @@ import pytest
 
 import plausible as pb
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility, rank_observations, utility_tornado
+from plausible.decisions import Decision, InfluenceDiagram, rank_observations, utility_tornado
 from plausible.errors import (
     CyclicGraph,
     ImpossibleEvidence,
@@ -22,6 +22,7 @@ from plausible.errors import (
 )
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
+from plausible.utilities import Utility
 
 OIL = TableCPD("oil", [0.6, 0.4], states=["dry", "wet"])
 TEST = TableCPD("test", [[0.8, 0.2], [0.1, 0.9]], ["oil"], states=["bad", "good"])

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import joint_table
 from plausible.decisions.solving.evaluating import expected_utility, local_optimality_test, utility_parts
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable
+from plausible.utilities import Utility
 from solving_oracle import full_tables, placed, random_diagram, value_of
 
 

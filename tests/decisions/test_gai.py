@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.decisions.attributes.additive import conditional_additive_independence
-from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.fitting import fit_additive_utility
-from plausible.decisions.attributes.generalized import (
+from plausible.examples.prenatal import prenatal_utility
+from plausible.utilities.attributes.additive import conditional_additive_independence
+from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.fitting import fit_additive_utility
+from plausible.utilities.attributes.generalized import (
     canonical_decomposition,
     compare_lotteries,
     generalized_additive_independence,
 )
-from plausible.decisions.attributes.maps import cai_map
-from plausible.decisions.attributes.scope_sets import utility_basis
-from plausible.examples.prenatal import prenatal_utility
+from plausible.utilities.attributes.maps import cai_map
+from plausible.utilities.attributes.scope_sets import utility_basis
 
 SEEDS = st.integers(0, 10**6)
 NAMES = "ABCD"

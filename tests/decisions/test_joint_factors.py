@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from plausible import Factor, TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving.sum_max_sum import eliminate_joint, joint_factors
 from plausible.errors import InvalidFactor
 from plausible.factors.joint_factor import JointFactor, combined
+from plausible.utilities import Utility
 from plausible.variables import Variable
 from solving_oracle import random_diagram, value_of
 

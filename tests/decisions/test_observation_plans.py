@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information import set_search, subsets
 from plausible.decisions.information.plan import count_plans
 from plausible.decisions.information.planning import myopic_plan, observation_plan
@@ -19,6 +19,7 @@ from plausible.decisions.information.subsets import Limits, choose_observations
 from plausible.decisions.solving.options import Options
 from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.utilities import Utility
 from solving_oracle import full_tables, random_diagram
 
 

@@ -19,13 +19,13 @@ import plausible as pb
 import plausible.decisions as room
 from plausible.decisions import SequentialDiagram, SequentialSolution
 from plausible.decisions.coordination.graph import JointAction
-from plausible.decisions.elicitation.questions import gamble_question
-from plausible.decisions.elicitation.respondents import SimulatedRespondent
-from plausible.decisions.lotteries.axioms import AxiomReport
-from plausible.decisions.lotteries.countable import CountableLottery, saint_petersburg
-from plausible.decisions.lotteries.curves import FunctionCurve
-from plausible.decisions.lotteries.preferences import PreferenceRelation
-from plausible.decisions.populations.population import fit_population_mixture
+from plausible.utilities.elicitation.questions import gamble_question
+from plausible.utilities.elicitation.respondents import SimulatedRespondent
+from plausible.utilities.lotteries.axioms import AxiomReport
+from plausible.utilities.lotteries.countable import CountableLottery, saint_petersburg
+from plausible.utilities.lotteries.curves import FunctionCurve
+from plausible.utilities.lotteries.preferences import PreferenceRelation
+from plausible.utilities.populations.population import fit_population_mixture
 
 #: These are as good at travelling as the functions that people put in them.
 HOLD_FUNCTIONS = (

@@ -7,17 +7,9 @@ import pytest
 
 import plausible as pb
 from decision_examples import exam_chain
-from plausible.decisions import (
-    ExponentialCurve,
-    Lottery,
-    assess_risk,
-    certainty_equivalent,
-    choose_observations,
-    rank_observations,
-    stable_interval,
-    utility_tornado,
-)
+from plausible.decisions import choose_observations, rank_observations, stable_interval, utility_tornado
 from plausible.decisions.solving import bounding
+from plausible.utilities import ExponentialCurve, Lottery, assess_risk, certainty_equivalent
 
 
 def _guess(scale: float, shift: float = 0.0) -> pb.InfluenceDiagram:

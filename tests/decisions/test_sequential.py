@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.decisions import Chance, Choice, Decision, InfluenceDiagram, SequentialDiagram, Utility
+from plausible.decisions import Chance, Choice, Decision, InfluenceDiagram, SequentialDiagram
 from plausible.decisions.asymmetric.history_reads import NotedHistory
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
+from plausible.utilities import Utility
 from plausible.variables import Variable
 from seeds import few_of
 from solving_oracle import full_tables

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import joint_table, relaxation, structure, together
 from plausible.decisions.solving.options import Method, SolvingState
 from plausible.decisions.solving.relaxation import relaxed_bound
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.utilities import Utility
 from seeds import few_of
 from solving_oracle import all_strategy_values, full_tables, num_strategies, placed, random_diagram, value_of
 

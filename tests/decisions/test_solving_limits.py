@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information.ranking import rank_observations
 from plausible.decisions.solving import spreading, together
 from plausible.decisions.solving.absorbing import absorbed
@@ -22,6 +22,7 @@ from plausible.decisions.solving.team import Team
 from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.search.branch_and_bound import branch_and_bound
+from plausible.utilities import Utility
 from seeds import few_of
 
 METHODS = ("auto", "local", "elimination", "arc-reversal", "network", "enumeration")

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import arc_reversal
 from plausible.decisions.solving.arc_reversal import reverse_arcs
 from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.network_queries import utility_network
 from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
 
 METHODS = ["auto", "elimination", "arc-reversal", "network", "enumeration"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import bounding, together
 from plausible.decisions.solving.dominance import Domain, merged, undominated
 from plausible.decisions.solving.findings import read_findings
@@ -20,6 +20,7 @@ from plausible.decisions.solving.stages import read_stages
 from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument
+from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
 
 

@@ -10,9 +10,10 @@ import pytest
 import plausible as pb
 from decision_examples import entrepreneur_with_survey
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Strategy, Utility
+from plausible.decisions import Decision, InfluenceDiagram, Strategy
 from plausible.errors import InvalidArgument, PlausibleError, UnknownState, UnknownVariable
 from plausible.factors import Factor
+from plausible.utilities import Utility
 
 DIAGRAM = InfluenceDiagram(
     [TableCPD("sky", [0.6, 0.4], states=["blue", "grey"])],

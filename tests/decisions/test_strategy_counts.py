@@ -21,7 +21,7 @@ from diagram_oracle import (
     rule_shape,
 )
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
 from plausible.decisions.structure.allowed_actions import allowed_mask, with_allowed_actions
 from plausible.decisions.structure.counting import (
@@ -33,6 +33,7 @@ from plausible.decisions.structure.counting import (
 from plausible.decisions.structure.recall import with_recall
 from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
+from plausible.utilities import Utility
 from seeds import few_of
 
 

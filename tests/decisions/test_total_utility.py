@@ -9,16 +9,9 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.decisions import (
-    Decision,
-    ExponentialCurve,
-    InfluenceDiagram,
-    LogarithmicCurve,
-    Utility,
-    certainty_equivalent,
-    total_utility,
-)
+from plausible.decisions import Decision, InfluenceDiagram, total_utility
 from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.utilities import ExponentialCurve, LogarithmicCurve, Utility, certainty_equivalent
 from seeds import few_of
 from solving_oracle import full_tables, num_strategies, placed, random_diagram
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.decisions import Decision, FreeDecision, UnconstrainedDiagram, Utility
+from plausible.decisions import Decision, FreeDecision, UnconstrainedDiagram
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
+from plausible.utilities import Utility
 from plausible.variables import Variable
 from seeds import few_of
 from solving_oracle import full_tables

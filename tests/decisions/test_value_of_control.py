@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information.control import value_of_control
 from plausible.decisions.information.data_sets import SampleOptions
 from plausible.decisions.information.observing import observing
 from plausible.decisions.information.samples import value_of_sample
 from plausible.errors import InvalidArgument, InvalidEvidence, TooLarge, UnknownVariable
+from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
 
 SURVEY = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information import ranking
 from plausible.decisions.information.changes import action_changes
 from plausible.decisions.information.observing import observing
@@ -20,6 +20,7 @@ from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.solving.task import Task
 from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
+from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
 
 SURVEY = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from random_networks import random_network
 
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.models import Notes, VariableNotes
+from plausible.utilities import Utility
 
 
 def random_diagram(rng: np.random.Generator, nasty: bool = True, min_states: int = 1) -> InfluenceDiagram:

@@ -11,8 +11,9 @@ from random_diagrams import random_diagram
 import plausible as pb
 from diagram_oracle import best_value
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.io import load, save
+from plausible.utilities import Utility
 
 gum = pytest.importorskip("pyagrum", reason="pyAgrum, of the extra 'bench', is not installed")
 

@@ -10,7 +10,7 @@ from random_diagrams import random_diagram
 
 import plausible as pb
 from plausible.cpds import NoisyMax, NoisyOr, TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import FormatError, NotRepresentable, PlausibleWarning, RoundedProbabilities
 from plausible.io import (
     FORMATS,
@@ -27,6 +27,7 @@ from plausible.io import (
     to_text,
 )
 from plausible.models import BayesianNetwork
+from plausible.utilities import Utility
 
 HOLDING = [known for known in FORMATS if known.name in ("JSON", "XMLBIF", "XDSL", "NET")]
 

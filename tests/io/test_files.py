@@ -14,12 +14,13 @@ import pytest
 from random_networks import random_network, random_notes
 
 from plausible.cpds import LinearGaussianCPD, LogisticCPD, NoisyOr, TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility, load_session, save_session, visual_analog
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, RoundedProbabilities
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.io import FORMATS, load, load_diagram, load_markov_network, load_network, parse, save, to_text
 from plausible.models import BayesianNetwork, MarkovNetwork
+from plausible.utilities import Utility, load_session, save_session, visual_analog
 from plausible.variables import Variable
 
 NETWORK = BayesianNetwork(

@@ -9,10 +9,10 @@ import typer
 
 from plausible.cli.elicit_interview import interview
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.decisions.elicitation.elicited import ElicitationResult
-from plausible.decisions.elicitation.methods import ElicitationSession, standard_gamble, time_trade_off, visual_analog
-from plausible.decisions.elicitation.session_files import load_session
 from plausible.errors import FormatError, InvalidArgument, close_match, counted
+from plausible.utilities.elicitation.elicited import ElicitationResult
+from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble, time_trade_off, visual_analog
+from plausible.utilities.elicitation.session_files import load_session
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -137,4 +137,4 @@ def _print_result(session: ElicitationSession, path: Path | None) -> None:
                 f"All answers point from {told.item} to {anchor}: if it is {beyond} than that, name another anchor."
             )
     if path is not None:
-        print_line(f"In Python: plausible.decisions.load_session({str(path)!r}).result")
+        print_line(f"In Python: plausible.utilities.load_session({str(path)!r}).result")

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from plausible.cli.output import print_line
-from plausible.decisions.elicitation.methods import ElicitationSession
-from plausible.decisions.elicitation.questions import Question
-from plausible.decisions.elicitation.session_files import save_session
 from plausible.errors import InvalidArgument, counted
+from plausible.utilities.elicitation.methods import ElicitationSession
+from plausible.utilities.elicitation.questions import Question
+from plausible.utilities.elicitation.session_files import save_session
 
 __all__ = ["interview"]
 

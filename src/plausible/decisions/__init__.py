@@ -1,4 +1,4 @@
-"""Decisions: utilities, influence diagrams, strategies, value of information and troubleshooting."""
+"""Decisions: influence diagrams, strategies, value of information and troubleshooting."""
 
 from plausible.base.lazy_names import lazy_names
 

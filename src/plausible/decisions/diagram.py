@@ -13,8 +13,7 @@ from plausible.base.method_names import own_methods
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.drawing import diagram_dot, diagram_html
 from plausible.decisions.given_parts import check_kind, collected, explained_cycle, listed, named, warn_of_twins
-from plausible.decisions.lotteries.curve_base import UtilityCurve
-from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.parts import Decision
 from plausible.decisions.questions import DiagramQuestions
 from plausible.decisions.rules import MAX_RULE, RuleLike, read_rule
 from plausible.decisions.strategy import Strategy
@@ -38,6 +37,8 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.models import BayesianNetwork, Notes
+from plausible.utilities.local import Utility
+from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.variables import Variable
 
 __all__ = ["InfluenceDiagram"]
@@ -340,7 +341,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     def with_curve(self, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
         """Return a diagram whose only utility is a curve of the total utility: see `plausible.decisions.totals`.
 
-        >>> from plausible.decisions import ExponentialCurve
+        >>> from plausible.utilities import ExponentialCurve
         >>> risk = Utility(["coin", "bet"], [[0, 3], [0, -1]])
         >>> diagram = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("bet", 2)], [risk])
         >>> averse = diagram.with_curve(ExponentialCurve(2))

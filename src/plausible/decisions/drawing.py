@@ -29,7 +29,8 @@ def diagram_dot(diagram: InfluenceDiagram, hide_recall: bool = False) -> str:
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> print(diagram_dot(InfluenceDiagram(
     ...     [TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])],
     ...     [Utility(["rain", "umbrella"], [[1, 0], [-5, 0]], name="comfort")],

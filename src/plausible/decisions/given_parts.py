@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from plausible.cpds import CPD
-from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.parts import Decision
 from plausible.errors import CyclicGraph, InvalidModel, PlausibleWarning, warn_caller
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
+from plausible.utilities.local import Utility
 from plausible.variables import Variable
 
 __all__ = ["check_kind", "collected", "explained_cycle", "listed", "named", "warn_of_twins"]

@@ -1,32 +1,16 @@
-"""What an influence diagram has beside chance: decisions and utilities."""
+"""What an influence diagram has beside chance and utilities: decisions."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from itertools import product
-from typing import Any, TypeAlias
+from collections.abc import Iterable
 
-import numpy as np
-import numpy.typing as npt
-
-from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
-from plausible.cpds.reading import VariableLike, name_of
-from plausible.decisions.state_functions import check_arguments
-from plausible.decisions.wording import seen_text
-from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
-from plausible.factors import Factor
-from plausible.factors.alignment import assignment_at
+from plausible.cpds.reading import VariableLike
+from plausible.errors import InvalidModel
+from plausible.utilities.local import read_names
 from plausible.variables import State, Variable
 
-__all__ = ["Decision", "Utility"]
-
-#: Larger utilities could not be added up.
-_LARGEST = 1e300
-
-#: An array over the states of the parents, a mapping from their states, or a function of them, named or in order.
-UtilityValues: TypeAlias = npt.ArrayLike | Mapping[Any, float] | Callable[..., float]
+__all__ = ["Decision"]
 
 
 class Decision(Frozen):
@@ -59,7 +43,7 @@ class Decision(Frozen):
         sees: VariableLike | Iterable[VariableLike] = (),
     ) -> None:
         self.variable = _read_actions(variable, states)
-        self.sees = _read_names(sees, f"the decision {self.name!r} sees")
+        self.sees = read_names(sees, f"the decision {self.name!r} sees")
         if self.name in self.sees:
             raise InvalidModel(f"The decision {self.name!r} can't see itself; take it out of sees=.")
 
@@ -90,66 +74,6 @@ class Decision(Frozen):
         return f"Decision({self.name!r}, {list(self.states)!r}{sees})"
 
 
-class Utility(Frozen):
-    """A utility: a number for each combination of its parents' states. The utilities of a diagram add up.
-
-    Parameters
-    ----------
-    parents
-        The variables it depends on: names or `Variable` objects.
-    values
-        An array with an axis for each parent, in order; a mapping from the parents' states (a tuple if there are
-        several parents) to numbers; or a function of these states, with one argument for each parent, in order.
-    name
-        By default `U(parents)`.
-
-    Examples
-    --------
-    >>> profit = Utility(["market", "found"], {("bad", "yes"): -7, ("good", "yes"): 20, ("bad", "no"): 0,
-    ...                                        ("good", "no"): 0})
-    >>> profit
-    Utility(['market', 'found'], name='U(market, found)')
-    >>> variables = {"market": Variable("market", ["bad", "good"]), "found": Variable("found", ["no", "yes"])}
-    >>> print(profit.factor(variables))
-    market | found=no | found=yes
-    -------+----------+----------
-    bad    |        0 |        -7
-    good   |        0 |        20
-    """
-
-    __slots__ = ("_values", "name", "parent_names")
-
-    name: str
-    parent_names: tuple[str, ...]
-
-    def __init__(
-        self, parents: VariableLike | Iterable[VariableLike], values: UtilityValues, name: str | None = None
-    ) -> None:
-        self.parent_names = _read_names(parents, "a utility depends on")
-        self.name = f"U({', '.join(self.parent_names)})" if name is None else name
-        self._values = _kept(values, f"The utility {self.name!r}")
-
-    @classmethod
-    def from_factor(cls, factor: Factor, name: str | None = None) -> Utility:
-        """The utility that a factor lists."""
-        return cls(factor.scope, factor.values, name)
-
-    def factor(self, variables: Mapping[str, Variable]) -> Factor:
-        """Its numbers as a factor over the parents, which are looked up in `variables`."""
-        for parent in self.parent_names:
-            if parent not in variables:
-                raise UnknownVariable.named(parent, variables, f"the diagram of the utility {self.name!r}")
-        scope = tuple(variables[parent] for parent in self.parent_names)
-        what = f"The utility {self.name!r}"
-        table = _table(self._values, scope, what)
-        _check_shape(table, scope, what)
-        _check_finite(table, scope, what)
-        return Factor(scope, table)
-
-    def __repr__(self) -> str:
-        return f"Utility({list(self.parent_names)!r}, name={self.name!r})"
-
-
 def _read_actions(variable: VariableLike, states: Iterable[State] | int | None) -> Variable:
     if not isinstance(variable, Variable):
         if states is None:
@@ -160,75 +84,3 @@ def _read_actions(variable: VariableLike, states: Iterable[State] | int | None) 
     if variable.is_continuous:
         raise InvalidModel(f"{variable.name!r} is continuous; a decision needs a finite list of actions.")
     return variable
-
-
-def _read_names(names: VariableLike | Iterable[VariableLike], what: str) -> tuple[str, ...]:
-    if not isinstance(names, (str, Variable, Iterable)):
-        raise InvalidModel(f"What {what} is a list of names, not {names!r}.")
-    listed = (names,) if isinstance(names, (str, Variable)) else tuple(names)
-    for name in listed:
-        if not isinstance(name, (str, Variable)):
-            raise InvalidModel(f"What {what} is a list of names, not of {name!r}.")
-    found = tuple(name_of(name) for name in listed)
-    if len(set(found)) < len(found):
-        repeated = next(name for name in found if found.count(name) > 1)
-        raise InvalidModel(f"{repeated!r} stands twice among what {what}.")
-    return found
-
-
-def _kept(values: UtilityValues, what: str) -> UtilityValues:
-    """The numbers as they are now: what the caller does to an array or mapping later is no matter."""
-    if callable(values):
-        return values
-    if isinstance(values, Factor):
-        raise InvalidModel(f"{what} is given by a Factor, which names its parents itself: Utility.from_factor(factor).")
-    return dict(values) if isinstance(values, Mapping) else _numbers(values, what)
-
-
-def _numbers(values: Any, what: str) -> Floats:
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidModel(f"{what} needs numbers, in rows of the same length, not {values!r}.") from None
-
-
-def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> Floats:
-    """The numbers as an array, from whichever form they were given in."""
-    if callable(values):
-        check_arguments(values, scope, what)
-        listed = [values(*states) for states in product(*(variable.states for variable in scope))]
-        return _numbers(listed, what).reshape([variable.num_states for variable in scope])
-    if isinstance(values, Mapping):
-        try:
-            return np.array(Factor.from_dict(scope, values).values)
-        except (InvalidFactor, UnknownState) as problem:
-            raise type(problem)(f"{what} has states of {_listed(scope)} for keys. {problem}") from None
-    return _numbers(values, what)
-
-
-def _check_shape(table: Floats, scope: tuple[Variable, ...], what: str) -> None:
-    shape = tuple(variable.num_states for variable in scope)
-    if table.shape == shape:
-        return
-    advice = ""
-    if table.shape == shape[::-1]:
-        advice = f" Transpose it, or name the parents in the order {_listed(scope[::-1])}."
-    elif table.ndim == 1 and table.size == math.prod(shape):
-        advice = f" If the states of {scope[-1].name!r} change fastest in the list, reshape it: .reshape{shape}."
-    raise InvalidModel(
-        f"{what} needs values of shape {shape}, the numbers of states of {_listed(scope)}, not {table.shape}.{advice}"
-    )
-
-
-def _check_finite(table: Floats, scope: tuple[Variable, ...], what: str) -> None:
-    wrong = np.flatnonzero(~(np.abs(table) <= _LARGEST))
-    if not wrong.size:
-        return
-    where = seen_text(assignment_at(scope, int(wrong[0])))
-    number = table.ravel()[wrong[0]]
-    advice = "" if np.isnan(number) else " Actions that can't be taken are for with_allowed_actions."
-    raise InvalidModel(f"{what} is {number} at {where or 'all times'}: give a number up to {_LARGEST:g}.{advice}")
-
-
-def _listed(scope: tuple[Variable, ...]) -> list[str]:
-    return [variable.name for variable in scope]

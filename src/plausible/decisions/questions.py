@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
     from plausible.decisions.information.control import ValueOfControl
     from plausible.decisions.information.value import ValueOfInformation
-    from plausible.decisions.lotteries.lottery import Lottery
     from plausible.decisions.solving.evaluating import LocalOptimality
     from plausible.decisions.solving.options import Method, Options, Seed, SolvingState
     from plausible.decisions.solving.plan import SolvingPlan
     from plausible.decisions.solving.solution import Solution
+    from plausible.utilities.lotteries.lottery import Lottery
 
 __all__ = ["DiagramQuestions"]
 
@@ -60,7 +60,8 @@ class DiagramQuestions:
         Examples
         --------
         >>> from plausible.cpds import TableCPD
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> market = TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
         >>> profit = Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
         >>> diagram = InfluenceDiagram([market], [Decision("found", ["no", "yes"])], [profit])
@@ -80,7 +81,8 @@ class DiagramQuestions:
 
         `strategy` is a `Strategy`, or rules as for `InfluenceDiagram.strategy`.
 
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
         >>> pair.expected_utility({"D": 1, "E": 1})
         2.0
@@ -94,7 +96,8 @@ class DiagramQuestions:
     ) -> dict[str, float]:
         """Compute the expectation of each utility under a strategy; they add up to `expected_utility`.
 
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> parts = [Utility("D", [3, 5], name="gain"), Utility("D", [0, -1], name="cost")]
         >>> InfluenceDiagram([], [Decision("D", 2)], parts).utility_parts({"D": 1})
         {'gain': 5.0, 'cost': -1.0}
@@ -111,7 +114,8 @@ class DiagramQuestions:
         See `plausible.decisions.totals.risk_profile`.
 
         >>> from plausible.cpds import TableCPD
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> bet = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("bet", 2)],
         ...                        [Utility(["coin", "bet"], [[0, 3], [0, -1]])])
         >>> print(bet.risk_profile({"bet": 1}), bet.risk_profile({"bet": 0}))
@@ -126,7 +130,8 @@ class DiagramQuestions:
     ) -> Factor:
         """Find the best rule for one decision, when all others follow a strategy.
 
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
         >>> pair.optimal_rule("D", {"D": 1, "E": 0}).values
         array([1., 0.])
@@ -140,7 +145,8 @@ class DiagramQuestions:
     ) -> Factor:
         """Compute μ(w, d) = P(w) E[U | w, d] for one decision, when all others follow a strategy.
 
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
         >>> pair.expected_utility_factor("D", {"D": 1, "E": 1}).values
         array([0., 2.])
@@ -154,7 +160,8 @@ class DiagramQuestions:
     ) -> LocalOptimality:
         """Test whether changing a single rule would improve a strategy, and if so, how.
 
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
         >>> pair.local_optimality_test({"D": 0, "E": 0}).is_locally_optimal
         True
@@ -166,7 +173,8 @@ class DiagramQuestions:
     def explain(self, evidence: EvidenceLike | None = None) -> SolvingPlan:
         """Show how `solve` would proceed: what decisions need to know, their order, and the tables required.
 
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
         >>> print(pair.explain())
         D needs nothing, relies on E
@@ -193,7 +201,8 @@ class DiagramQuestions:
         See `plausible.decisions.information.value.value_of_information`, and `rank_observations` for all variables.
 
         >>> from plausible.cpds import TableCPD
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> market = TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
         >>> profit = Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
         >>> diagram = InfluenceDiagram([market], [Decision("found", ["no", "yes"])], [profit])
@@ -217,7 +226,8 @@ class DiagramQuestions:
         See `plausible.decisions.information.control.value_of_control`.
 
         >>> from plausible.cpds import TableCPD
-        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> from plausible.decisions import Decision, InfluenceDiagram
+        >>> from plausible.utilities import Utility
         >>> market = TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
         >>> profit = Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
         >>> diagram = InfluenceDiagram([market], [Decision("found", ["no", "yes"])], [profit])

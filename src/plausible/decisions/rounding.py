@@ -28,7 +28,8 @@ def utility_rounding(diagram: InfluenceDiagram) -> float:
     Examples
     --------
     >>> from plausible.decisions.diagram import InfluenceDiagram
-    >>> from plausible.decisions.parts import Decision, Utility
+    >>> from plausible.decisions.parts import Decision
+    >>> from plausible.utilities.local import Utility
     >>> f"{utility_rounding(InfluenceDiagram([], [Decision('D', 2)], [Utility('D', [0.0, 2.0])])):.4g}"
     '2e-13'
     """
@@ -50,7 +51,8 @@ def proof_rounding(diagram: InfluenceDiagram) -> float:
     Examples
     --------
     >>> from plausible.decisions.diagram import InfluenceDiagram
-    >>> from plausible.decisions.parts import Decision, Utility
+    >>> from plausible.decisions.parts import Decision
+    >>> from plausible.utilities.local import Utility
     >>> f"{proof_rounding(InfluenceDiagram([], [Decision('D', 2)], [Utility('D', [1.0, 3.0])])):.4g}"
     '2.003e-10'
     """

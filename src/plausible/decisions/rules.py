@@ -11,11 +11,11 @@ import numpy as np
 
 from plausible.cpds import TableCPD
 from plausible.cpds.rows import BadRow, checked_rows
-from plausible.decisions.state_functions import check_arguments
-from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument, UnknownState, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
+from plausible.utilities.state_functions import check_arguments
+from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
 __all__ = ["MAX_RULE", "RuleLike", "read_rule"]

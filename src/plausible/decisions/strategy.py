@@ -10,10 +10,10 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, html_page
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
-from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
+from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
 __all__ = ["Strategy"]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.lotteries.curve_base import UtilityCurve
-from plausible.decisions.lotteries.lottery import Lottery
-from plausible.decisions.parts import Utility
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
+from plausible.utilities.local import Utility
+from plausible.utilities.lotteries.curve_base import UtilityCurve
+from plausible.utilities.lotteries.lottery import Lottery
+from plausible.utilities.wording import seen_text
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def with_curve(diagram: InfluenceDiagram, curve: UtilityCurve, name: str = "util
     Examples
     --------
     >>> import plausible as pb
-    >>> from plausible.decisions import ExponentialCurve
+    >>> from plausible.utilities import ExponentialCurve
     >>> oil, careful = pb.examples.load("oil"), ExponentialCurve(1 / 50)
     >>> solution = oil.with_curve(careful).solve()
     >>> round(oil.solve().expected_utility, 4), round(careful.inverse(solution.expected_utility), 4)

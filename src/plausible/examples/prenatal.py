@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.factors import Factor
+from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.variables import Variable
 
 __all__ = ["prenatal_utility"]

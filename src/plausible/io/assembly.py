@@ -13,10 +13,11 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.rows import Rounding
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion
 from plausible.io.origin import warn_reader
 from plausible.models import BayesianNetwork, Notes, VariableNotes
+from plausible.utilities import Utility
 from plausible.variables import State, Variable
 
 __all__ = ["MAX_AXES", "Assembly", "Place", "check_axes", "count_text"]

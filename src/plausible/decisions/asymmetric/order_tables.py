@@ -151,7 +151,8 @@ def solve_unconstrained(diagram: UnconstrainedDiagram, max_entries: int = 2**22)
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import FreeDecision, UnconstrainedDiagram, Utility
+    >>> from plausible.decisions import FreeDecision, UnconstrainedDiagram
+    >>> from plausible.utilities import Utility
     >>> coin = TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])
     >>> look, bet = FreeDecision("look", ["yes"], releases=["coin"]), FreeDecision("bet", ["heads", "tails"])
     >>> diagram = UnconstrainedDiagram([coin], [bet, look], [Utility(["coin", "bet"], [[1, 0], [0, 1]])])

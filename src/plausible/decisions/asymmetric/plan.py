@@ -9,8 +9,8 @@ from typing import Protocol, TypeAlias
 
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
+from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
 __all__ = [

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from plausible.decisions.asymmetric.plan import History
 from plausible.decisions.diagram import InfluenceDiagram
-from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidModel
+from plausible.utilities.wording import seen_text
 from plausible.variables import State
 
 __all__ = ["Posteriors"]

@@ -146,7 +146,8 @@ def solve_sequential(diagram: SequentialDiagram, max_subproblems: int = 100_000)
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, SequentialDiagram, Utility
+    >>> from plausible.decisions import Decision, SequentialDiagram
+    >>> from plausible.utilities import Utility
     >>> coins = [TableCPD(f"coin {i}", [0.5, 0.5], states=["heads", "tails"]) for i in range(3)]
     >>> stops = [Decision(f"stake {i}", ["no", "yes"]) for i in range(3)]
     >>> wins = [Utility(f"coin {i}", [2, -1]) for i in range(3)]

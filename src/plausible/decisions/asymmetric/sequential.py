@@ -11,9 +11,10 @@ from plausible.cpds import CPD
 from plausible.decisions.asymmetric.history_reads import NotedHistory
 from plausible.decisions.asymmetric.plan import History
 from plausible.decisions.diagram import InfluenceDiagram
-from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.parts import Decision
 from plausible.errors import InvalidModel, UnknownState, UnknownVariable, counted, suggestion
 from plausible.models import BayesianNetwork
+from plausible.utilities.local import Utility
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:

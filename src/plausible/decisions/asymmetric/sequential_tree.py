@@ -33,7 +33,8 @@ def sequential_tree(diagram: SequentialDiagram, max_outcomes: int = 100_000) -> 
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, SequentialDiagram, Utility
+    >>> from plausible.decisions import Decision, SequentialDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = SequentialDiagram(
     ...     [TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])],
     ...     [Decision("play", ["no", "yes"])],

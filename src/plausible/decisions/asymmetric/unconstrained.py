@@ -12,9 +12,10 @@ from plausible.cpds import CPD
 from plausible.cpds.reading import VariableLike
 from plausible.decisions.asymmetric.free_decision import FreeDecision, read_names
 from plausible.decisions.diagram import InfluenceDiagram
-from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.parts import Decision
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.graphs.listing import Listing
+from plausible.utilities.local import Utility
 from plausible.variables import Variable
 
 if TYPE_CHECKING:

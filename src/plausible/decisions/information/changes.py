@@ -10,8 +10,8 @@ from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
 from plausible.decisions.solving.solution import Policy, Solution
-from plausible.decisions.wording import place_text
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
+from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 

@@ -111,7 +111,8 @@ def value_of_control(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
     ...     [Decision("found", ["no", "yes"])],

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from plausible.base.display import format_number
 from plausible.base.options import check_count
 from plausible.base.records import record
-from plausible.decisions.wording import seen_text
 from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.utilities.wording import seen_text
 from plausible.variables import Assignment, State
 
 __all__ = ["Act", "Look", "ObservationPlan", "PlanNode", "PlanStart", "count_plans"]

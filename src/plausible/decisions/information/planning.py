@@ -69,7 +69,8 @@ def observation_plan(
 
     >>> import numpy as np
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> coins = [TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
     >>> right = Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
     >>> diagram = InfluenceDiagram(coins, [Decision("guess", 2)], [right])
@@ -116,7 +117,8 @@ def myopic_plan(
     Whoever looks at a box right away never learns which one counts:
 
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> coins = [TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
     >>> right = Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
     >>> diagram = InfluenceDiagram(coins, [Decision("guess", 2)], [right])

@@ -143,7 +143,8 @@ def rank_observations(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> survey = TableCPD("survey", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["market"])
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"]), survey],

@@ -187,7 +187,8 @@ def choose_observations(
     Two coins, of which each alone says nothing about whether they agree:
 
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> coins = [TableCPD("A", [0.5, 0.5]), TableCPD("B", [0.5, 0.5])]
     >>> agree = Utility(["A", "B", "guess"], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]])
     >>> print(choose_observations(InfluenceDiagram(coins, [Decision("guess", ["no", "yes"])], [agree]), costs=0.1))

@@ -18,10 +18,10 @@ from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.wording import seen_text
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
+from plausible.utilities.wording import seen_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike, findings_of
 
@@ -169,7 +169,8 @@ def compare_actions(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("rain", [0.5, 0.5], states=["no", "yes"])],
     ...     [Decision("umbrella", ["leave", "take"])],

@@ -9,15 +9,15 @@ import numpy as np
 
 from plausible.base.records import record
 from plausible.cpds import TableCPD
-from plausible.decisions.parts import Utility
 from plausible.decisions.solving.evaluating import expected_utility
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.wording import seen_text
 from plausible.inference.sensitivity_parameters import Parameter
 from plausible.inference.sensitivity_tornado import varied
+from plausible.utilities.local import Utility
+from plausible.utilities.wording import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 

@@ -18,8 +18,8 @@ from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.wording import place_text
 from plausible.errors import counted
+from plausible.utilities.wording import place_text
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
@@ -161,7 +161,8 @@ def stable_interval(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
     ...     [Decision("found", ["no", "yes"])],
@@ -205,7 +206,8 @@ def strategy_stability(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
     ...     [Decision("umbrella", ["leave", "take"])],

@@ -18,8 +18,8 @@ from plausible.decisions.sensitivity.reading import NumberLike, read_numbers
 from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
-from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument
+from plausible.utilities.wording import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
@@ -146,7 +146,8 @@ def utility_tornado(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
     ...     [Decision("found", ["no", "yes"])],
@@ -194,7 +195,8 @@ def lead_tornado(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> forecast = TableCPD("forecast", [[0.8, 0.2], [0.3, 0.7]], ["rain"], states=["dry", "wet"])
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"]), forecast],

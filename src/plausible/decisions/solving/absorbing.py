@@ -41,7 +41,8 @@ def absorbed(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> dict[
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> alarm = TableCPD("alarm", [[0.99, 0.01], [0.1, 0.9]], ["fire"])
     >>> diagram = InfluenceDiagram([TableCPD("fire", [0.9, 0.1]), alarm], [Decision("D", 2)], [Utility("D", [0, 1])])
     >>> absorbed(diagram, {"alarm": np.array([0.0, 1.0])})["fire"].values.round(6)

@@ -65,7 +65,8 @@ def read_blocks(problem: Problem, decisions: Sequence[str], given: Mapping[str, 
     Examples
     --------
     >>> from plausible.decisions.solving.problem import read_problem
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> read_blocks(read_problem(pair, {}), ["D", "E"], {}).separators
     ((), (0,))

@@ -29,7 +29,8 @@ def upper_bound(task: Task, watch: Watch) -> float:
 
     The less time is left the coarser it is.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> from plausible.decisions.solving.options import Options
     >>> from plausible.decisions.solving.task import read_task
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])

@@ -16,10 +16,10 @@ from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Problem, read_problem
 from plausible.decisions.solving.updating import Rules
-from plausible.decisions.wording import place_text
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
+from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
@@ -52,7 +52,8 @@ def expected_utility(
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])])
     >>> expected_utility(diagram, diagram.uniform_strategy())
     4.0
@@ -69,7 +70,8 @@ def utility_parts(
 ) -> dict[str, float]:
     """Utility -> its expectation under a strategy; they add up to `expected_utility`.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> parts = [Utility("D", [3, 5], name="gain"), Utility("D", [0, -1], name="cost")]
     >>> diagram = InfluenceDiagram([], [Decision("D", 2)], parts)
     >>> utility_parts(diagram, diagram.strategy({"D": 1}))
@@ -166,7 +168,8 @@ def local_optimality_test(
     --------
     Two decisions that have to agree, without seeing each other: agreeing on the worse is locally optimal.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> print(local_optimality_test(pair, pair.strategy({"D": 0, "E": 0})))
     Locally optimal: no change of a single rule is an improvement.

@@ -90,7 +90,8 @@ def utility_network(diagram: InfluenceDiagram, rules: Mapping[str, Factor]) -> t
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5], name="V"), Utility("D", [2, 0])])
     >>> network, success = utility_network(diagram, diagram.strategy({"D": 0}))
     >>> network.query(success).values

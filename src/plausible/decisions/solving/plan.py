@@ -72,7 +72,8 @@ class SolvingPlan:
 def plan(diagram: InfluenceDiagram, evidence: EvidenceLike | None = None) -> SolvingPlan:
     """What `solve` will do with a diagram; no table is touched.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> first, second = Decision("first", 2), Decision("second", 2, sees=["first"])
     >>> print(plan(InfluenceDiagram([], [first, second], [Utility(["first", "second"], [[1, 0], [0, 2]])])))
     second needs first, relies on no other decision

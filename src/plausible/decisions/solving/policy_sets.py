@@ -83,7 +83,8 @@ def search_policies(
     --------
     >>> from plausible.decisions.solving.problem import read_problem
     >>> from plausible.decisions.solving.stages import read_stages
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> stages = read_stages(read_problem(pair, {}), ["D", "E"], {}, max_states=64)
     >>> found = search_policies(stages, [8], np.random.default_rng(0), lambda: False)

@@ -101,7 +101,8 @@ def read_problem(
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> rain, umbrella = TableCPD("rain", [0.75, 0.25]), Decision("umbrella", 2, sees=["rain"])
     >>> problem = read_problem(InfluenceDiagram([rain], [umbrella], [Utility("umbrella", [0, -1])]), {})
     >>> problem.probabilities, dict(problem.families)

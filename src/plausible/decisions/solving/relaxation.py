@@ -37,7 +37,8 @@ def relaxed_bound(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> relaxed_bound(pair, {})
     2.0

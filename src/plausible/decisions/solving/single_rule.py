@@ -46,7 +46,8 @@ def expected_utility_factor(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> rain, umbrella = TableCPD("rain", [0.75, 0.25]), Decision("umbrella", 2, sees=["rain"])
     >>> diagram = InfluenceDiagram([rain], [umbrella], [Utility(["rain", "umbrella"], [[10, 8], [0, 8]])])
     >>> expected_utility_factor(diagram, "umbrella", diagram.uniform_strategy()).values
@@ -85,7 +86,8 @@ def optimal_rule(
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> optimal_rule(pair, "D", pair.strategy({"D": 1, "E": 0})).values
     array([1., 0.])

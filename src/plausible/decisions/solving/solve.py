@@ -79,7 +79,8 @@ def solve(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     chance=[TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
     ...     decisions=[Decision("umbrella", ["leave", "take"], sees=["rain"])],

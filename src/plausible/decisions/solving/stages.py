@@ -95,7 +95,8 @@ def read_stages(
     Examples
     --------
     >>> from plausible.decisions.solving.problem import read_problem
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> first, second = read_stages(read_problem(pair, {}), ["D", "E"], {}, max_states=64).stages
     >>> first.transitions[0], second.rewards

@@ -33,7 +33,8 @@ def joint_factors(
 ) -> list[JointFactor]:
     """The distributions (φ, 0), the rules (δ, 0) and the utilities (1, μ) of a diagram.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])])
     >>> factors = joint_factors(diagram, diagram.strategy({"D": 1}))
     >>> eliminate_joint(factors, ["D"]).utility.sum()
@@ -60,7 +61,8 @@ def eliminate_joint(factors: Iterable[JointFactor], order: Iterable[str]) -> Joi
     elimination in this order (Koller & Friedman 2009, algorithm 23.2).
 
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([TableCPD("X", [0.75, 0.25])], [Decision("D", 2)], [Utility(["X", "D"], np.eye(2))])
     >>> left = eliminate_joint(joint_factors(diagram), ["X"])
     >>> left.names, left.utility.values

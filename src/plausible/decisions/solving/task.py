@@ -41,7 +41,8 @@ class Task:
 def read_task(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> Task:
     """The structure and the tables of a diagram.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> task = read_task(InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])]), {})
     >>> task.structure.components, task.problem.sizes
     ((('D',),), (2,))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.decisions.parts import Utility
 from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
+from plausible.utilities.local import Utility
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:

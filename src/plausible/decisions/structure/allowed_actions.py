@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags
-from plausible.decisions.parts import Utility
-from plausible.decisions.state_functions import check_arguments
 from plausible.errors import InvalidArgument, UnknownState
 from plausible.factors.alignment import check_size
+from plausible.utilities.local import Utility
+from plausible.utilities.state_functions import check_arguments
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
@@ -51,7 +51,8 @@ def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, Allowe
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("shop", [0.5, 0.5], states=["closed", "open"])],
     ...     [Decision("buy", ["nothing", "bread"], sees=["shop"])],

@@ -88,7 +88,8 @@ def information_flow(diagram: InfluenceDiagram, evidence: Iterable[str] = ()) ->
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("D", 2, sees=["coin"])],
     ...                            [Utility("D", [0, 1], name="V")])
     >>> information_flow(diagram).useless

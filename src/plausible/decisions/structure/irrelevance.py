@@ -95,7 +95,8 @@ def is_irrelevant(diagram: InfluenceDiagram, seen: str, decision: str) -> bool:
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("rain", [0.7, 0.3]), TableCPD("coin", [0.5, 0.5])],
     ...     [Decision("umbrella", 2, sees=["rain", "coin"])],
@@ -117,7 +118,8 @@ def irrelevant_information(diagram: InfluenceDiagram) -> tuple[DroppedInformatio
     Others may become irrelevant when these are gone: see `minimal_reduction`. Linear in the graph for each decision.
 
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("D", 2, sees=["coin"])],
     ...                            [Utility("D", [0, 1], name="V")])
     >>> print(irrelevant_information(diagram)[0])
@@ -155,7 +157,8 @@ def minimal_reduction(diagram: InfluenceDiagram) -> Reduction:
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("coin", [0.5, 0.5])],
     ...     [Decision("call", 2, sees=["coin"]), Decision("echo", 2, sees=["call"])],

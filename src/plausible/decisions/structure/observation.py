@@ -9,9 +9,10 @@ import numpy as np
 
 from plausible.base.options import check_number
 from plausible.cpds import TableCPD
-from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.parts import Decision
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.utilities.local import Utility
 from plausible.variables import Variable
 
 if TYPE_CHECKING:

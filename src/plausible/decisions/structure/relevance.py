@@ -67,7 +67,8 @@ class RelevanceGraph:
 def influenced_utilities(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:
     """The utilities that a decision can change: those that a directed path leads to, in the diagram's order.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [0, 1], name="V"), Utility([], 3, name="W")])
     >>> influenced_utilities(diagram, "D")
     ('V',)
@@ -97,7 +98,8 @@ def s_reachable(diagram: InfluenceDiagram, decision: str, other: str) -> bool:
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> first, second = Decision("first", 2), Decision("second", 2, sees=["first"])
     >>> diagram = InfluenceDiagram([], [first, second], [Utility(["first", "second"], [[1, 0], [0, 2]])])
     >>> s_reachable(diagram, "first", "second"), s_reachable(diagram, "second", "first")
@@ -114,7 +116,8 @@ def relies_on(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
 
     A Bayes ball for each decision, all at once: see `plausible.decisions.structure.information_flow`.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> blind = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
     >>> relies_on(blind)
     {'D': ('E',), 'E': ('D',)}
@@ -142,7 +145,8 @@ def relevance_graph(diagram: InfluenceDiagram) -> RelevanceGraph:
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> first, second = Decision("first", 2), Decision("second", 2, sees=["first"])
     >>> diagram = InfluenceDiagram([], [first, second], [Utility(["first", "second"], [[1, 0], [0, 2]])])
     >>> print(relevance_graph(diagram))

@@ -56,7 +56,8 @@ def decision_tree(
     Examples
     --------
     >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(
     ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
     ...      TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
@@ -97,7 +98,8 @@ def strategy_of_tree(diagram: InfluenceDiagram, solution: TreeSolution) -> Strat
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
     >>> diagram = InfluenceDiagram(decisions=[Decision("D", ["a", "b"])], utilities=[Utility("D", [1, 2])])
     >>> strategy_of_tree(diagram, decision_tree(diagram).solve()).action("D")
     'b'

@@ -1,0 +1,276 @@
+"""Utilities of diagnoses: which one to act on, and what a worse posterior costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.display import html_of_print
+from plausible.base.frozen import Frozen
+from plausible.base.records import record
+from plausible.errors import InvalidArgument
+from plausible.factors import Factor
+from plausible.utilities.attributes.outcome_tables import check_utility
+from plausible.utilities.elicitation.micromorts import MicromortRate, micromorts
+from plausible.variables import State, Variable
+
+__all__ = ["DiagnosisChoice", "DiagnosisUtility", "InferentialLoss", "MixedScale"]
+
+
+@record
+class DiagnosisChoice:
+    """The diagnosis to act on.
+
+    Attributes
+    ----------
+    diagnosis
+        The first of the best.
+    expected_utility
+        Σ_d P(d | e) u[d, diagnosis].
+    all
+        The expected utility of each diagnosis.
+    """
+
+    diagnosis: State
+    expected_utility: float
+    all: Factor
+
+    def __str__(self) -> str:
+        return f"{self.diagnosis}: {self.expected_utility:.6g}"
+
+
+@record
+class InferentialLoss:
+    """What is lost by deciding on another posterior than the gold standard's, the observations being the same.
+
+    Attributes
+    ----------
+    loss
+        Σ_d P*(d | e) (u[d, d*] - u[d, d']) ≥ 0, d* being the choice under the gold standard P*, d' the other one.
+    gold, chosen
+        d* and d'.
+    """
+
+    loss: float
+    gold: State
+    chosen: State
+
+    def __str__(self) -> str:
+        return f"{self.loss:.6g} lost by {self.chosen} instead of {self.gold}"
+
+
+class DiagnosisUtility(Frozen):
+    """u[d, d']: what it is worth to have disease d and be treated for d' (Heckerman, Horvitz & Nathwani 1992).
+
+    Parameters
+    ----------
+    table
+        A factor over two variables with the same states: first the disease, then the diagnosis.
+
+    Examples
+    --------
+    >>> diseases = ["flu", "cold"]
+    >>> utility = DiagnosisUtility(Factor({"disease": diseases, "diagnosis": diseases}, [[-1, -9], [-2, 0]]))
+    >>> print(utility.best(Factor({"disease": diseases}, [0.2, 0.8])))
+    flu: -1.8
+    >>> print(utility.inferential_loss(Factor({"disease": diseases}, [0.3, 0.7]),
+    ...                                Factor({"disease": diseases}, [0.1, 0.9])))
+    1 lost by cold instead of flu
+    """
+
+    __slots__ = ("table",)
+
+    table: Factor
+
+    def __init__(self, table: Factor) -> None:
+        check_utility(table)
+        if len(table.scope) != 2 or table.scope[0].states != table.scope[1].states:
+            raise InvalidArgument("A utility of diagnoses is over a disease and a diagnosis with the same states.")
+        self.table = table
+
+    @classmethod
+    def from_disutilities(
+        cls,
+        disease: Variable,
+        treated: Mapping[State, float],
+        delayed: Mapping[State, float],
+        unnecessary: Mapping[State, float],
+        diagnosis: str = "diagnosis",
+    ) -> DiagnosisUtility:
+        """-u[d, d'] = treated(d) + (d ≠ d') (delayed(d) + unnecessary(d')): 3n assessments instead of n².
+
+        Parameters
+        ----------
+        disease
+            The diseases.
+        treated
+            The disutility of each disease, treated correctly at once.
+        delayed
+            What it adds that the right treatment comes late.
+        unnecessary
+            What the treatment of a disease does to somebody who has another one.
+        diagnosis
+            The name of the second variable.
+
+        Examples
+        --------
+        >>> utility = DiagnosisUtility.from_disutilities(
+        ...     Variable("disease", ["flu", "cold"]), treated={"flu": 5, "cold": 1},
+        ...     delayed={"flu": 7, "cold": 0}, unnecessary={"flu": 2, "cold": 0.5})
+        >>> utility.table.values
+        array([[ -5. , -12.5],
+               [ -3. ,  -1. ]])
+        """
+        now, late, other = (_column(disease, answers) for answers in (treated, delayed, unnecessary))
+        is_wrong = 1.0 - np.eye(disease.num_states)
+        disutility = now[:, None] + is_wrong * (late[:, None] + other[None, :])
+        return cls(Factor((disease, Variable(diagnosis, disease.states)), -disutility))
+
+    @property
+    def num_assessments(self) -> int:
+        """The numbers in the table: n²."""
+        return self.table.size
+
+    def best(self, posterior: Factor) -> DiagnosisChoice:
+        """The diagnosis of the greatest expected utility, argmax Σ_d P(d | e) u[d, d']."""
+        worth = self._worth(posterior)
+        place = int(worth.argmax())
+        diagnosis = self.table.scope[1]
+        return DiagnosisChoice(diagnosis.states[place], float(worth[place]), Factor((diagnosis,), worth))
+
+    def inferential_loss(self, gold: Factor, posterior: Factor) -> InferentialLoss:
+        """What is lost, by the gold standard's own lights, by the diagnosis that another posterior leads to.
+
+        Parameters
+        ----------
+        gold
+            The posterior of the gold standard.
+        posterior
+            That of the system in question, for the same observations.
+        """
+        worth = self._worth(gold)
+        best, chosen = int(worth.argmax()), int(self._worth(posterior).argmax())
+        states = self.table.scope[1].states
+        return InferentialLoss(float(worth[best] - worth[chosen]), states[best], states[chosen])
+
+    def outcome_loss(self, disease: State, posterior: Factor) -> float:
+        """u[d, d] - u[d, d'] of the disease that it was: hindsight, which judges luck along with the decision."""
+        row = self.table.values[self.table.scope[0].index(disease)]
+        return float(row[self.table.scope[0].index(disease)] - row[int(self._worth(posterior).argmax())])
+
+    def grouped(
+        self, groups: Mapping[State, Iterable[State]], weights: Mapping[State, float] | None = None
+    ) -> DiagnosisUtility:
+        """The utility of groups of diseases with alike treatment: weighted means over their members.
+
+        Parameters
+        ----------
+        groups
+            Group -> its diseases; each disease in one group.
+        weights
+            How much each disease counts in its group, such as its prevalence; equal where left out.
+        """
+        disease, diagnosis = self.table.scope
+        members = {group: [disease.index(state) for state in listed] for group, listed in groups.items()}
+        places = sorted(place for listed in members.values() for place in listed)
+        if places != list(range(disease.num_states)):
+            raise InvalidArgument("Each disease must be in exactly one group.")
+        share = np.zeros((len(members), disease.num_states))
+        each = np.ones(disease.num_states) if weights is None else _column(disease, weights)
+        for row, listed in enumerate(members.values()):
+            share[row, listed] = each[listed]
+        if not (share.sum(axis=1) > 0).all():
+            raise InvalidArgument("Every group needs a disease of positive weight.")
+        share /= share.sum(axis=1, keepdims=True)
+        scope = (Variable(disease.name, list(members)), Variable(diagnosis.name, list(members)))
+        return DiagnosisUtility(Factor(scope, share @ self.table.values @ share.T))
+
+    def _worth(self, posterior: Factor) -> Floats:
+        if posterior.scope != self.table.scope[:1]:
+            raise InvalidArgument(
+                f"The posterior must be over {self.table.scope[0]!r} alone; take .marginal({self.table.names[0]!r})."
+            )
+        if not posterior.is_distribution(1e-6):
+            raise InvalidArgument(f"The posterior sums to {posterior.sum():.10g}; see normalize().")
+        return np.asarray(posterior.flat @ self.table.values)
+
+    def __eq__(self, other: object) -> bool:
+        return self.table == other.table if isinstance(other, DiagnosisUtility) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.table)
+
+    def __repr__(self) -> str:
+        return f"<DiagnosisUtility: {self.table.scope[0].num_states} diseases>"
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    _repr_html_ = html_of_print
+
+
+def _column(disease: Variable, answers: Mapping[State, float]) -> Floats:
+    if missing := [state for state in disease.states if state not in answers]:
+        raise InvalidArgument(f"The disease {missing[0]!r} has no number; give one for each disease.")
+    return np.array([float(answers[state]) for state in disease.states])
+
+
+@dataclass(frozen=True, slots=True)
+class MixedScale:
+    """Disutilities asked for in two units: grave ones as accepted risks of death, slight ones as money.
+
+    Both become micromorts, a risk of death of one in a million. Risk and money are exchanged at a constant rate only
+    where both are small, so sums beyond the limit of the rate are refused: ask for these as risks.
+
+    Parameters
+    ----------
+    rate
+        What a micromort is worth, and up to where; a number is the dollars for one, within the usual limit.
+
+    Examples
+    --------
+    >>> scale = MixedScale()
+    >>> scale.disutilities(risks={"delayed lymphoma": 0.05}, payments={"biopsy": 500.0})
+    {'delayed lymphoma': 50000.0, 'biopsy': 25.0}
+    >>> scale.dollars(340 - 16)
+    6480.0
+    """
+
+    rate: MicromortRate = field(default_factory=MicromortRate)
+
+    def __post_init__(self) -> None:
+        given: Any = self.rate
+        if not isinstance(given, MicromortRate):
+            object.__setattr__(self, "rate", MicromortRate(given))
+
+    def disutilities(self, risks: Mapping[str, float], payments: Mapping[str, float]) -> dict[str, float]:
+        """Micromorts of all outcomes.
+
+        Parameters
+        ----------
+        risks
+            Outcome -> the probability of a painless death that one would accept to avoid it.
+        payments
+            Outcome -> the dollars that one would pay to avoid it.
+        """
+        for outcome, risk in risks.items():
+            if not 0 <= risk <= 1:
+                raise InvalidArgument(f"The accepted risk of {outcome!r} is a probability, not {risk!r}.")
+            if outcome in payments:
+                raise InvalidArgument(f"{outcome!r} is given as a risk and as a payment; give one of them.")
+        for outcome, payment in payments.items():
+            if not 0 <= payment <= self.rate.largest_amount:
+                raise InvalidArgument(
+                    f"{payment!r} dollars for {outcome!r} are beyond what can be exchanged at a constant rate "
+                    f"(0 to {self.rate.largest_amount:g}); ask for the risk that one would accept instead."
+                )
+        grave = {outcome: micromorts(risk) for outcome, risk in risks.items()}
+        return grave | {outcome: self.rate.to_micromorts(payment) for outcome, payment in payments.items()}
+
+    def dollars(self, micromorts: float) -> float:
+        """What some micromorts are worth, where that is within the linear range."""
+        return self.rate.to_dollars(micromorts)

@@ -1,0 +1,214 @@
+"""Preferential independence: is the order of some attributes the same whatever the others are?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.records import record
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at
+from plausible.utilities.attributes.outcome_tables import Names, TwoSides, check_utility, slack, two_sides
+from plausible.utilities.attributes.witnesses import PreferenceChange, outcome_text
+from plausible.variables import Assignment, State
+
+__all__ = ["ConditionalPreference", "PreferentialIndependence", "conditional_preference", "preferential_independence"]
+
+#: Differences that are looked at in one go.
+_BLOCK = 2**22
+#: How many groups of outcomes that tie are printed.
+_NUM_SHOWN = 8
+
+
+@record
+class PreferentialIndependence:
+    """Whether some attributes are preferentially independent of all others.
+
+    Attributes
+    ----------
+    attributes
+        The ones in question.
+    holds
+        Whether their outcomes come in the same order, ties included, in every context.
+    witness
+        Two outcomes and two contexts that order them differently: of all the pair with the strongest reversal.
+    deviation
+        By how much the difference of the two outcomes changes between the two contexts; zero where it holds.
+    """
+
+    attributes: tuple[str, ...]
+    holds: bool
+    witness: PreferenceChange | None
+    deviation: float
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        names = ", ".join(self.attributes)
+        if self.holds:
+            return f"{names}: preferentially independent of the other attributes"
+        return f"{names}: preferences depend on the other attributes. {self.witness}"
+
+
+def preferential_independence(utility: Factor, attributes: Names, tolerance: float = 1e-9) -> PreferentialIndependence:
+    """Whether U(x, y) ≥ U(x', y) for one y means the same for every y (Koller & Friedman 2009, definition 22.5).
+
+    The relation is not symmetric: see the example.
+
+    Parameters
+    ----------
+    utility
+        A factor over all attributes.
+    attributes
+        The attributes X; Y are the others.
+    tolerance
+        Differences of at most this share of the range of U are indifference.
+
+    Notes
+    -----
+    Looks at all pairs of outcomes of X in all contexts: |X|² |Y| differences.
+
+    Examples
+    --------
+    Fame is only welcome together with success:
+
+    >>> taste = Factor({"success": ["no", "yes"], "fame": ["no", "yes"]}, [[1.0, 0.0], [2.0, 3.0]])
+    >>> preferential_independence(taste, "success").holds
+    True
+    >>> print(preferential_independence(taste, "fame"))
+    fame: preferences depend on the other attributes. [fame=no] against [fame=yes]: +1 where success=no, -1 where
+        success=yes
+    """
+    sides = two_sides(utility, attributes)
+    names = tuple(variable.name for variable in sides.x)
+    change = _strongest_reversal(sides, slack(utility, tolerance))
+    if change is None:
+        return PreferentialIndependence(names, True, None, 0.0)
+    here, there = change.differences
+    return PreferentialIndependence(names, False, change, here - there)
+
+
+class _Reversal(NamedTuple):
+    """Two outcomes, by number, that contexts order differently: the lesser of gain and loss, and the gain."""
+
+    strength: float
+    gain: float
+    winner: int
+    loser: int
+
+
+def _strongest_reversal(sides: TwoSides, zero: float) -> PreferenceChange | None:
+    found = list(_reversals(sides.table, zero))
+    if not found:
+        return None
+    best = max(found, key=lambda one: (one.strength, one.gain))
+    gain = sides.table[best.winner] - sides.table[best.loser]
+    here, there = int(gain.argmax()), int(gain.argmin())
+    return PreferenceChange(
+        ((sides.row(best.winner), 1.0),),
+        ((sides.row(best.loser), 1.0),),
+        sides.column(here),
+        sides.column(there),
+        (float(gain[here]), float(gain[there])),
+    )
+
+
+def _reversals(table: Floats, zero: float) -> Iterator[_Reversal]:
+    """The strongest reversal among the pairs of each block of first outcomes."""
+    size = max(1, _BLOCK // max(1, table.size))
+    for start in range(0, len(table), size):
+        gains = table[start : start + size, None, :] - table[None]  # first outcome, second outcome, context
+        most, least = gains.max(axis=2), gains.min(axis=2)
+        is_changed = (most > zero) & (least <= zero)  # a change from worse to equal is one of the swapped pair
+        if is_changed.any():
+            strength = np.where(is_changed, np.minimum(most, -least), -np.inf)
+            first, second = np.unravel_index(_argmax_with_ties(strength, most), strength.shape)
+            yield _Reversal(float(strength[first, second]), float(most[first, second]), start + int(first), int(second))
+
+
+def _argmax_with_ties(main: Floats, second: Floats) -> int:
+    """The position of the largest entry of one array; of several, the one with the largest entry in the other."""
+    return int(np.where(main == main.max(), second, -np.inf).argmax())
+
+
+@record
+class ConditionalPreference:
+    """The order that a context gives to lotteries over the other attributes.
+
+    Attributes
+    ----------
+    context
+        The attributes that are fixed.
+    utility
+        The utility of the others in that context.
+    tolerance
+        The difference of expected utilities that still counts as indifference.
+    """
+
+    context: Assignment
+    utility: Factor
+    tolerance: float
+
+    def expected_utility(self, lottery: Factor) -> float:
+        """Of a distribution over the free attributes, extended with certainty of the context."""
+        if set(lottery.names) != set(self.utility.names):
+            raise InvalidArgument(
+                f"The lottery is over {list(lottery.names)}; this context needs one over {list(self.utility.names)}."
+            )
+        return lottery.expectation(self.utility)
+
+    def prefers(self, first: Factor, second: Factor) -> bool:
+        """Whether the first lottery is better than the second by more than the tolerance."""
+        return self.expected_utility(first) - self.expected_utility(second) > self.tolerance
+
+    def is_indifferent(self, first: Factor, second: Factor) -> bool:
+        """Whether neither is preferred."""
+        return not self.prefers(first, second) and not self.prefers(second, first)
+
+    def ranking(self) -> tuple[tuple[Assignment, ...], ...]:
+        """The sure outcomes from best to worst, those that tie with the next one in one group."""
+        order = np.argsort(-self.utility.flat, kind="stable")
+        falls = -np.diff(self.utility.flat[order]) > self.tolerance
+        groups = np.split(order, np.flatnonzero(falls) + 1)
+        return tuple(tuple(assignment_at(self.utility.scope, int(cell)) for cell in group) for group in groups)
+
+    def __str__(self) -> str:
+        """The sure outcomes from best to worst, the first few of many."""
+        groups = self.ranking()
+        told = [" ~ ".join(f"[{outcome_text(outcome)}]" for outcome in group) for group in groups[:_NUM_SHOWN]]
+        end = " > ..." if len(groups) > _NUM_SHOWN else ""
+        return f"where {outcome_text(self.context)}: {' > '.join(told)}{end}"
+
+
+def conditional_preference(
+    utility: Factor, context: Mapping[str, State], tolerance: float = 1e-9
+) -> ConditionalPreference:
+    """The preference over lotteries on X with Y fixed to y (Koller & Friedman 2009, definition 22.6).
+
+    Parameters
+    ----------
+    utility
+        A factor over all attributes.
+    context
+        The states y of the attributes Y.
+    tolerance
+        Differences of at most this share of the range of U are indifference.
+
+    Examples
+    --------
+    >>> taste = Factor({"success": ["no", "yes"], "fame": ["no", "yes"]}, [[1.0, 0.0], [2.0, 3.0]])
+    >>> conditional_preference(taste, {"success": "yes"}).ranking()
+    ((Assignment(fame='yes'),), (Assignment(fame='no'),))
+    >>> print(conditional_preference(taste, {"success": "no"}))
+    where success=no: [fame=no] > [fame=yes]
+    """
+    check_utility(utility)
+    for name in context:
+        if name not in utility.names:
+            raise UnknownVariable.named(name, utility.names, "this utility")
+    return ConditionalPreference(Assignment(context), utility.reduce(context), slack(utility, tolerance))

@@ -1,0 +1,188 @@
+"""A Normal belief about somebody's utilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.base.arrays import Floats
+from plausible.errors import InvalidArgument
+from plausible.utilities.elicitation.answers import LinearQuestion
+from plausible.utilities.elicitation.beliefs import AnswerWorth, UtilityBelief, checked_noise
+from plausible.utilities.elicitation.questions import Answer, Question
+from plausible.utilities.lotteries.situation import DecisionSituation
+from plausible.utilities.lotteries.ties import OF_SIZE
+
+__all__ = ["GaussianUtilityBelief", "checked_covariance"]
+
+
+@final
+class GaussianUtilityBelief(UtilityBelief):
+    """Utilities with a joint Normal distribution.
+
+    Numbers told on a scale update it exactly; a choice cuts the distribution by a plane, and the Normal distribution
+    with the same mean and covariance goes on (assumed-density filtering, Minka 2001).
+
+    Parameters
+    ----------
+    mean
+        E[U(o)] of each outcome.
+    covariance
+        Outcomes × outcomes, in the order of `mean`; a single number is a variance that all have, independently.
+    noise
+        The standard deviation of errors in answers.
+
+    Examples
+    --------
+    >>> belief = GaussianUtilityBelief({"tea": 0.5, "milk": 0.5}, 0.04, noise=0.1)
+    >>> belief.outcomes, belief.covariance.tolist()
+    (('tea', 'milk'), [[0.04, 0.0], [0.0, 0.04]])
+    """
+
+    __slots__ = ("covariance", "mean_values", "noise", "outcomes")
+
+    outcomes: tuple[Hashable, ...]
+    noise: float
+    mean_values: Floats
+    covariance: Floats
+
+    def __init__(self, mean: Mapping[Hashable, float], covariance: npt.ArrayLike, noise: float = 0.0) -> None:
+        if len(mean) == 0:
+            raise InvalidArgument("A belief needs an outcome, at least: mean={'tea': 0.5}.")
+        table = checked_covariance("covariance", covariance, len(mean))
+        self._fill(tuple(mean), np.array(list(mean.values()), dtype=float), table, checked_noise(noise))
+
+    def _fill(self, outcomes: tuple[Hashable, ...], mean: Floats, covariance: Floats, noise: float) -> None:
+        mean.flags.writeable = covariance.flags.writeable = False
+        self.outcomes, self.mean_values, self.covariance, self.noise = outcomes, mean, covariance, noise
+
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviation of U(o), in the order of the outcomes."""
+        return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+
+    def expected_regret(self, situation: DecisionSituation) -> float:
+        """E[max_a EU(a)] - max_a E[EU(a)] for two actions; for more a bound, the sum over rivals of the best."""
+        chances = self.chances(situation)
+        means = chances @ self.mean_values
+        gaps = chances - chances[int(means.argmax())]
+        spreads = np.sqrt(np.maximum(np.einsum("ao,op,ap->a", gaps, self.covariance, gaps), 0.0))
+        return float(_excess(gaps @ self.mean_values, spreads).sum())
+
+    def worth_of(self, questions: Iterable[Question], situation: DecisionSituation) -> list[AnswerWorth]:
+        """What an answer to each question is expected to bring, in closed form.
+
+        For numbers that is the knowledge gradient (Frazier, Powell & Dayanik 2009).
+        """
+        chances = self.chances(situation)
+        return [self._worth(self.linear(question), chances) for question in questions]
+
+    def _worth(self, asked: LinearQuestion, chances: Floats) -> AnswerWorth:
+        centre, spread, cover = self._moments(asked)
+        if spread == 0:
+            return AnswerWorth(0.0, 0.0)
+        means, slopes = chances @ self.mean_values, chances @ cover / spread
+        best = int(means.argmax())
+        gaps, tilts = means - means[best], slopes - slopes[best]
+        power = float((tilts**2).sum())
+        if not asked.is_choice:
+            return AnswerWorth(_greatest_of_lines(means, slopes), power)
+        up, down = _mills(centre / spread), _mills(-centre / spread)
+        chance = _normal_below(centre / spread)
+        value = chance * (gaps + tilts * up).max() + (1 - chance) * (gaps - tilts * down).max()
+        variance = power * (chance * up**2 + (1 - chance) * down**2)
+        return AnswerWorth(float(value), variance)
+
+    def after(self, question: Question, answer: Answer) -> Self:
+        """The belief given an answer."""
+        asked = self.linear(question)
+        centre, spread, cover = self._moments(asked)
+        if spread == 0:
+            return self
+        sign = asked.sign(answer)
+        if sign is None or sign == 0:
+            told = 0.0 if sign == 0 else asked.reading(answer)
+            shift, shrink = (told - centre) / spread, 1.0
+        else:
+            z = sign * centre / spread
+            mills = _mills(z)
+            shift, shrink = sign * mills, mills * (mills + z)
+        mean = self.mean_values + cover / spread * shift
+        covariance = self.covariance - np.outer(cover, cover) / spread**2 * shrink
+        is_known = np.diagonal(covariance) <= OF_SIZE * np.diagonal(self.covariance)
+        covariance[is_known] = covariance[:, is_known] = 0.0
+        changed = object.__new__(type(self))
+        changed._fill(self.outcomes, mean, (covariance + covariance.T) / 2, self.noise)
+        return changed
+
+    def _moments(self, asked: LinearQuestion) -> tuple[float, float, Floats]:
+        """Mean and deviation of c·U with the noise, without what rounding leaves; its covariance with the utilities."""
+        cover = self.covariance @ asked.weights
+        variance, size = float(asked.weights @ cover), float(np.abs(asked.weights) @ self.deviations)
+        spread = math.sqrt((variance if variance > OF_SIZE * size**2 else 0.0) + self.noise**2)
+        return float(asked.weights @ self.mean_values), spread, cover
+
+    def __repr__(self) -> str:
+        return f"GaussianUtilityBelief({self.mean!r})"
+
+
+def checked_covariance(name: str, covariance: npt.ArrayLike, size: int) -> Floats:
+    """A covariance of so many utilities as a table, if it is one; a number is a variance that all have.
+
+    >>> checked_covariance("covariance", 0.5, 2).tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    table = np.array(covariance, dtype=float)
+    table = table * np.eye(size) if table.ndim == 0 else table
+    if table.shape != (size, size) or not np.isfinite(table).all() or not np.allclose(table, table.T):
+        raise InvalidArgument(f"{name}: give a number that is a variance, or a symmetric table of {size} x {size}.")
+    if np.linalg.eigvalsh(table).min() < -1e-9 * max(1.0, float(np.abs(table).max())):
+        raise InvalidArgument(f"{name}: it has a negative variance in some direction.")
+    return table
+
+
+def _normal_below(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+def _mills(z: float) -> float:
+    """φ(z) / Φ(z), the mean of a standard Normal variable above -z."""
+    from scipy.special import log_ndtr
+
+    return math.exp(-0.5 * z * z - 0.5 * math.log(2 * math.pi) - float(log_ndtr(z)))
+
+
+def _excess(means: Floats, spreads: Floats) -> Floats:
+    """E[max(0, X)] for X of these means and deviations; zero for the best action against itself."""
+    from scipy.special import ndtr
+
+    z = np.divide(means, spreads, out=np.zeros_like(means), where=spreads > 0)
+    normal = spreads * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) + means * ndtr(z)
+    return np.where(spreads > 0, normal, np.maximum(means, 0.0))
+
+
+def _greatest_of_lines(levels: Floats, slopes: Floats) -> float:
+    """E[max_i (levels_i + slopes_i Z)] - max_i levels_i for a standard Normal Z, by the upper envelope of the lines."""
+    order = np.lexsort((levels, slopes))
+    envelope: list[int] = []
+    borders: list[float] = []
+    for line in order.tolist():
+        while envelope:
+            rise = slopes[line] - slopes[envelope[-1]]
+            border = (levels[envelope[-1]] - levels[line]) / rise if rise > 0 else -math.inf
+            if borders and border <= borders[-1]:
+                borders.pop()
+                envelope.pop()
+            elif not borders and border == -math.inf:
+                envelope.pop()
+            else:
+                borders.append(border)
+                break
+        envelope.append(line)
+    steps = np.diff(slopes[envelope])
+    distance = -np.abs(np.array(borders))
+    return float((steps * _excess(distance, np.ones_like(distance))).sum()) if borders else 0.0

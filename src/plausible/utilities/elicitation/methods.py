@@ -1,0 +1,225 @@
+"""The three classical methods: standard gamble, time trade-off, visual-analog scale."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Self, final
+
+from plausible.errors import FormatError, InvalidArgument, counted, shortened
+from plausible.utilities.elicitation.elicited import ElicitationResult, ElicitedUtility
+from plausible.utilities.elicitation.method_kinds import METHODS, Method, StandardGamble, TimeTradeOff, VisualAnalog
+from plausible.utilities.elicitation.questions import Answer, Question
+from plausible.utilities.elicitation.search import IndifferenceSearch, Schedule
+from plausible.utilities.elicitation.session import Session
+
+__all__ = ["ElicitationSession", "resume_session", "standard_gamble", "time_trade_off", "visual_analog"]
+
+
+@final
+class ElicitationSession(Session):
+    """One method applied to several outcomes in turn: start one with `standard_gamble` and its kin.
+
+    Examples
+    --------
+    >>> session = standard_gamble(["blind"], worst="dead", best="healthy", tolerance=0.25)
+    >>> session.answer("sure").question.level
+    0.75
+    >>> record = session.answer("sure").to_dict()
+    >>> resume_session(record).answer("gamble").result["blind"]
+    0.625
+    """
+
+    __slots__ = ("_method", "_searches", "answers")
+
+    answers: tuple[Answer, ...]
+
+    def __init__(
+        self,
+        method: Method,
+        answers: tuple[Answer, ...] = (),
+        searches: tuple[IndifferenceSearch, ...] | None = None,
+    ) -> None:
+        self._method, self.answers = method, answers
+        self._searches = (method.search,) * len(method.items) if searches is None else searches
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return self._method.name
+
+    @property
+    def question(self) -> Question | None:
+        """The next question, on the first item that is not settled; `None` when all are."""
+        place = self._place
+        return None if place is None else self._method.question(self._method.items[place], self._searches[place].level)
+
+    @property
+    def _place(self) -> int | None:
+        return next((place for place, search in enumerate(self._searches) if not search.is_done), None)
+
+    @property
+    def num_left(self) -> int:
+        """How many questions are left, at most, if levels are halved."""
+        left = [search for search in self._searches if not search.is_done]
+        return len(left) if self.method == "visual-analog" else sum(search.max_questions for search in left)
+
+    @property
+    def result(self) -> ElicitationResult:
+        """The utilities as they are known by now."""
+        told = [
+            ElicitedUtility(item, search.value, search.low, search.high, search.num_questions)
+            for item, search in zip(self._method.items, self._searches, strict=True)
+        ]
+        return ElicitationResult(self.method, self._method.worst, self._method.best, tuple(told))
+
+    def started(self) -> Self:
+        """The same session before any answer."""
+        return type(self)(self._method)
+
+    def _answered(self, question: Question, answer: Answer) -> Self:
+        place = self._method.items.index(question.item)
+        searches = list(self._searches)
+        searches[place] = self._method.learn(searches[place], question, answer)
+        return type(self)(self._method, (*self.answers, answer), tuple(searches))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The session as plain data (for JSON, if the outcomes are texts or numbers), for `resume_session`."""
+        options = asdict(self._method)
+        return {"method": self.method, **options, "items": list(self._method.items), "answers": list(self.answers)}
+
+    def __repr__(self) -> str:
+        state = "done" if self.is_done else f"at most {counted(self.num_left, 'question')} left"
+        return f"ElicitationSession({self.method!r}, {list(self._method.items)!r}, {state})"
+
+
+def resume_session(record: Mapping[str, Any]) -> ElicitationSession:
+    """The session that `ElicitationSession.to_dict` saved.
+
+    Parameters
+    ----------
+    record
+        What it gave, through JSON or not; a file of it is read by `load_session`.
+
+    Examples
+    --------
+    >>> saved = visual_analog(["blind", "deaf"], worst="dead", best="healthy").answer(40).to_dict()
+    >>> resume_session(saved).question.item
+    'deaf'
+    """
+    kind = METHODS.get(str(record.get("method")))
+    if kind is None:
+        raise FormatError(f"A saved session has a method of {sorted(METHODS)}, not {record.get('method')!r}.")
+    known = {field.name for field in fields(kind)}
+    if missing := known - set(record):
+        raise FormatError(f"The saved session lacks {sorted(missing)}.")
+    for name in ("items", "answers"):
+        if not isinstance(listed := record.get(name, ()), (list, tuple)):
+            raise FormatError(
+                f"The saved session can't be gone on with: its {name} are a list, not {shortened(listed)}."
+            )
+    options = {name: _hashable(record[name]) for name in known}
+    try:
+        return ElicitationSession(kind(**options)).replay(record.get("answers", ()))
+    except (InvalidArgument, TypeError) as error:
+        raise FormatError(f"The saved session can't be gone on with: {error}") from None
+
+
+def _hashable(value: Any) -> Any:
+    """Lists, which is what JSON makes of tuples, as tuples again."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def _listed(items: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """The outcomes; a text is one, not its letters."""
+    return (items,) if isinstance(items, str) else tuple(items)
+
+
+def standard_gamble(
+    items: Iterable[Hashable],
+    worst: Hashable,
+    best: Hashable,
+    *,
+    tolerance: float = 0.01,
+    schedule: Schedule = "bisection",
+    step: float = 0.1,
+) -> ElicitationSession:
+    """Find for each outcome the chance α with o ~ [best: α; worst: 1 - α]: its utility between 0 and 1.
+
+    Whoever prefers the gamble is shown a lower chance next, whoever prefers the outcome a higher one (section 22.3.1).
+
+    Parameters
+    ----------
+    items
+        Outcomes between the anchors; where these are amounts, amounts between them.
+    worst, best
+        The anchors, of utility 0 and 1.
+    tolerance
+        The width to which each is bracketed: bisection takes log₂(1/tolerance) questions for each.
+    schedule, step
+        In which order chances are shown; answers of people depend on it.
+
+    Examples
+    --------
+    >>> session = standard_gamble(["blind"], worst="dead", best="healthy")
+    >>> print(session.question)
+    Which would you rather have?
+      1 (sure)   blind
+      2 (gamble) healthy with a chance of 50%, dead with one of 50%
+    """
+    return ElicitationSession(StandardGamble(_listed(items), worst, best, tolerance, schedule, step))
+
+
+def time_trade_off(
+    items: Iterable[Hashable],
+    healthy: Hashable = "full health",
+    dead: Hashable = "dead",
+    *,
+    years: float = 10.0,
+    tolerance: float = 0.01,
+    schedule: Schedule = "bisection",
+    step: float = 0.1,
+) -> ElicitationSession:
+    """Find for each state of health the t' with: t years in it are as good as t' years in health; its utility is t'/t.
+
+    Parameters
+    ----------
+    items
+        States of health.
+    healthy, dead
+        What is 1 and 0.
+    years
+        t, positive and finite.
+    tolerance, schedule, step
+        Of the search, in shares of t.
+
+    Examples
+    --------
+    >>> print(time_trade_off(["blind"], years=20).question)
+    Which would you rather have?
+      1 (longer)  20 years: blind, then dead
+      2 (shorter) 10 years: full health, then dead
+    """
+    return ElicitationSession(TimeTradeOff(_listed(items), dead, healthy, tolerance, schedule, step, years))
+
+
+def visual_analog(
+    items: Iterable[Hashable], worst: Hashable, best: Hashable, *, limits: tuple[float, float] = (0.0, 100.0)
+) -> ElicitationSession:
+    """Let each outcome be placed on a scale; the place, as a share of it, is taken for the utility.
+
+    Parameters
+    ----------
+    items
+        What to place.
+    worst, best
+        What the ends stand for.
+    limits
+        The numbers at the ends, finite and rising.
+
+    Examples
+    --------
+    >>> visual_analog(["blind"], worst="dead", best="healthy").answer(40).result["blind"]
+    0.4
+    """
+    return ElicitationSession(VisualAnalog(_listed(items), worst, best, limits=limits))

@@ -1,0 +1,136 @@
+"""Attitudes to risk over a range of amounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from plausible.base.arrays import Floats, Ints
+from plausible.base.display import html_of_print
+from plausible.base.records import record
+from plausible.errors import InvalidArgument
+from plausible.utilities.lotteries.curve_base import UtilityCurve
+
+__all__ = ["ATTITUDES", "Attitude", "RiskAttitude", "RiskInterval", "risk_attitude"]
+
+Attitude: TypeAlias = Literal["averse", "neutral", "seeking", "mixed"]
+#: Of a bend of -1, 0 and 1.
+ATTITUDES: tuple[Attitude, ...] = ("averse", "neutral", "seeking")
+
+
+@dataclass(frozen=True, slots=True)
+class RiskInterval:
+    """Amounts from low to high on which the attitude to risk is one; a kink, if both are the same.
+
+    >>> print(RiskInterval(0.0, 1000.0, "averse"))
+    averse from 0 to 1000
+    >>> print(RiskInterval(0.0, 0.0, "averse"))
+    averse at 0, a kink
+    """
+
+    low: float
+    high: float
+    attitude: Attitude
+
+    @property
+    def is_kink(self) -> bool:
+        """Whether the slope jumps here, between pieces of another attitude."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        if self.is_kink:
+            return f"{self.attitude} at {self.low:.6g}, a kink"
+        return f"{self.attitude} from {self.low:.6g} to {self.high:.6g}"
+
+    _repr_html_ = html_of_print
+
+
+@record
+class RiskAttitude:
+    """The attitude to risk over a range.
+
+    Attributes
+    ----------
+    attitude
+        "averse", "neutral", "seeking", or "mixed" where it changes.
+    intervals
+        Where it is which, in order.
+
+    Examples
+    --------
+    >>> from plausible.utilities.lotteries.power_curve import PowerCurve
+    >>> risk_attitude(PowerCurve(0.5), 0, 100).attitude
+    'averse'
+    """
+
+    attitude: Attitude
+    intervals: tuple[RiskInterval, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.intervals))
+
+
+def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskAttitude:
+    """Whether a curve is concave (averse to risk), convex (seeking), linear (neutral), and where (section 22.2.2).
+
+    Families of one attitude know it. Else slopes of neighbouring chords are compared, at 257 amounts or at those of a
+    table, so a change is located to 1/256 of the range; a bend with straight pieces beside it is told as a kink.
+
+    Parameters
+    ----------
+    curve
+        What amounts are worth.
+    low, high
+        The range to look at.
+    tolerance
+        Changes of slope up to this share of the steepest chord count as none.
+
+    Examples
+    --------
+    >>> from plausible.utilities.lotteries.s_shaped_curve import SShapedCurve
+    >>> print(risk_attitude(SShapedCurve(0.5, 0.5, 1.0), -100, 100))
+    seeking from -100 to 0; averse from 0 to 100
+    >>> print(risk_attitude(SShapedCurve(1.0, 1.0, 2.0), -10, 10))
+    neutral from -10 to 0; averse at 0, a kink; neutral from 0 to 10
+    """
+    if not low < high:
+        raise InvalidArgument(f"low={low!r} must be less than high={high!r}.")
+    knots = curve.knots(curve._inside(low), curve._inside(high))
+    intervals = _intervals(curve, knots, curve.bends(knots, tolerance))
+    kinds = {interval.attitude for interval in intervals}
+    return RiskAttitude(intervals[0].attitude if len(kinds) == 1 else "mixed", intervals)
+
+
+def _intervals(curve: UtilityCurve, knots: Floats, signs: Ints) -> tuple[RiskInterval, ...]:
+    """Runs of the same bend, of which bend i is at the knot i + 1; each begins at the knot of its first bend."""
+    if signs.size == 0:
+        return (RiskInterval(float(knots[0]), float(knots[-1]), "neutral"),)
+    # A single straight knot between two opposite bends is a point of inflection, not a stretch of indifference to risk.
+    turns = np.flatnonzero((signs[1:-1] == 0) & (signs[:-2] * signs[2:] < 0)) + 1
+    signs[turns] = signs[turns + 1]
+    starts = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist()]
+    lows = [float(knots[0]), *(float(knots[start + 1]) for start in starts[1:])]
+    highs = [*lows[1:], float(knots[-1])]
+    if curve.is_known_between_knots:
+        for run in range(1, len(starts) - 1):
+            if (kink := _kink(curve, knots, signs, starts[run], starts[run + 1])) is not None:
+                highs[run - 1] = lows[run] = highs[run] = lows[run + 1] = kink
+    found = zip(lows, highs, starts, strict=True)
+    return tuple(RiskInterval(low, high, ATTITUDES[int(signs[start]) + 1]) for low, high, start in found)
+
+
+def _kink(curve: UtilityCurve, knots: Floats, signs: Ints, start: int, end: int) -> float | None:
+    """Where the slope jumps, if the bends from start to end are one jump: at a knot, or between two."""
+    if signs[start] == 0 or end - start > 2:
+        return None
+    if end - start == 1:
+        return float(knots[start + 1])
+    if signs[start - 1] or signs[end]:
+        return None
+    # The straight pieces at both sides meet between the knots.
+    places = knots[start : start + 4]
+    levels = curve.values(places)
+    before, after = (levels[1] - levels[0]) / (places[1] - places[0]), (levels[3] - levels[2]) / (places[3] - places[2])
+    return float((levels[2] - levels[1] - after * places[2] + before * places[1]) / (before - after))

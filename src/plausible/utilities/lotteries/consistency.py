@@ -1,0 +1,268 @@
+"""Whether any utility function at all stands behind some stated choices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+
+from plausible.base.display import TextTable
+from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.records import record
+from plausible.errors import InvalidArgument
+from plausible.utilities.lotteries.exact_chances import ExactChances, exact_chances
+from plausible.utilities.lotteries.exact_program import maximize_last
+from plausible.utilities.lotteries.preferences import Statement, StatementLike, read_statements
+
+__all__ = ["ConsistencyReport", "choice_consistency"]
+
+#: How many times the rounding of its probabilities a strict preference must exceed to count as one.
+_CLEAR = 32
+#: The margin of exact probabilities next to rounded ones, as a share of the greatest difference: below any rounding.
+_ABOVE_ZERO = Fraction(1, 2**80)
+
+
+@record
+class ConsistencyReport:
+    """Whether some utility function agrees with all statements.
+
+    Attributes
+    ----------
+    utility
+        One that does, from 0 to 1 and with the strict preferences as clear as can be, to the nearest floats; `None` if
+        none does.
+    margin
+        How clear: the least difference of expected utilities in strict statements, relative to the greatest difference
+        of probabilities in each.
+    contradiction
+        Otherwise, statements that no utility satisfies together, though it satisfies all but any one of them.
+    weights
+        Of the statements in the contradiction: so weighted, the expected utilities on both sides add to the same.
+
+    Examples
+    --------
+    >>> report = choice_consistency([("tea", ">", "milk"), ({"tea": 0.5, "beer": 0.5}, "~", "milk")])
+    >>> dict(report.utility)
+    {'tea': 1.0, 'milk': 0.5, 'beer': 0.0}
+    """
+
+    utility: Mapping[Hashable, float] | None
+    margin: float
+    contradiction: tuple[Statement, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether there is such a utility function."""
+        return self.utility is not None
+
+    def __str__(self) -> str:
+        if self.utility is not None:
+            rows = tuple((str(outcome), f"{value:.4g}") for outcome, value in self.utility.items())
+            return f"consistent, for example with\n{TextTable(('outcome', 'utility'), rows, 1)}"
+        lines = [f"  {weight:.4g} x {said}" for weight, said in zip(self.weights, self.contradiction, strict=True)]
+        return "\n".join(["no utility function agrees with all of (weighted, both sides are the same lottery)", *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A statement as a row over all outcomes: EU(first) - EU(second) = row @ utilities.
+
+    `rounding` is how much of that may be an artefact of the probabilities' last digits, with utilities from 0 to 1.
+    """
+
+    row: tuple[Fraction, ...]
+    sign: str
+    rounding: Fraction
+
+    @property
+    def scale(self) -> Fraction:
+        """The greatest difference of probabilities; one for a lottery against itself."""
+        return max(map(abs, self.row)) or Fraction(1)
+
+    @property
+    def least_margin(self) -> Fraction:
+        """What is enough for a strict preference."""
+        return _CLEAR * self.rounding or self.scale * _ABOVE_ZERO
+
+    def difference(self, utilities: Sequence[Fraction]) -> Fraction:
+        """EU(first) - EU(second)."""
+        return sum((entry * value for entry, value in zip(self.row, utilities, strict=True)), Fraction(0))
+
+    def holds(self, utilities: Sequence[Fraction]) -> bool:
+        """Whether somebody with these utilities would say so."""
+        difference = self.difference(utilities)
+        if self.sign == ">":
+            return difference > _CLEAR * self.rounding
+        return difference >= -self.rounding and (self.sign == ">=" or difference <= self.rounding)
+
+    def shortfall(self, utilities: Sequence[Fraction], margin: Fraction) -> float:
+        """By how much it fails to hold, by the margin if strict, as a share of the greatest difference."""
+        difference = self.difference(utilities)
+        if self.sign == ">":
+            return float((margin - difference) / self.scale)
+        missed = abs(difference) if self.sign == "~" else -difference
+        return float((missed - self.rounding) / self.scale)
+
+    def limits(self, margin: Fraction) -> list[tuple[list[Fraction], Fraction]]:
+        """The statement as inequalities (row, limit) on utilities and the number of margins by which it holds."""
+        turned = [-entry for entry in self.row]
+        if self.sign == ">":
+            return [([*turned, margin], Fraction(0))]
+        onward = ([*turned, Fraction(0)], self.rounding)
+        return [onward] if self.sign == ">=" else [onward, ([*self.row, Fraction(0)], self.rounding)]
+
+
+def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport:
+    """Find a utility function that agrees with choices between lotteries, or choices that contradict each other.
+
+    The linear program maximises t subject to EU(a) - EU(b) ≥ t for each a > b, ≥ 0 for a ≥ b, = 0 for a ~ b, and
+    utilities between 0 and 1; there is a utility just if t > 0. Otherwise the statements that its dual weights are
+    tried without one another, which leaves a set that is minimal by inclusion. All of it is done in exact arithmetic,
+    on probabilities as people write them: 0.1 is a tenth. Probabilities that are no short numbers are known up to their
+    last digits only, and what hangs on these counts as equal.
+
+    Parameters
+    ----------
+    statements
+        (first, ">", second) and so on with < ~ >= <=; lotteries, or outcomes for sure. That more is better is not
+        assumed: state it where it matters. Some hundreds take seconds.
+
+    Examples
+    --------
+    Most people prefer three millions for sure to a chance of .8 of four, and yet a chance of .2 of four millions to one
+    of .25 of three (Allais 1953):
+
+    >>> from plausible.utilities.lotteries.lottery import Lottery
+    >>> A, B = Lottery({"4M": 0.2, "0": 0.8}), Lottery({"3M": 0.25, "0": 0.75})
+    >>> C, D = Lottery({"3M": 1.0}), Lottery({"4M": 0.8, "0": 0.2})
+    >>> print(choice_consistency([(C, ">", D), (A, ">", B)]))
+    no utility function agrees with all of (weighted, both sides are the same lottery)
+      0.25 x [3M: 1] > [4M: 0.8; 0: 0.2]
+      1 x [4M: 0.2; 0: 0.8] > [3M: 0.25; 0: 0.75]
+    >>> choice_consistency([(C, ">", D), (B, ">", A)]).is_consistent
+    True
+    """
+    said = read_statements(statements)
+    if not said:
+        raise InvalidArgument("No choice was stated: write them as (first, '>', second).")
+    outcomes, choices = _read(said)
+    verdict = _verdict(choices)
+    if verdict.utilities is not None:
+        told = FrozenMapping(dict(zip(outcomes, map(float, verdict.utilities), strict=True)))
+        return ConsistencyReport(told, _margin(choices, verdict.utilities), (), ())
+    kept = _minimal(choices, verdict)
+    weights = _verdict([choices[place] for place in kept]).weights
+    shares = tuple(float(weight / max(weights)) for weight in weights)
+    return ConsistencyReport(None, 0.0, tuple(said[place] for place in kept), shares)
+
+
+def _read(said: Sequence[Statement]) -> tuple[tuple[Hashable, ...], list[_Choice]]:
+    """All outcomes, and each statement as a row over them."""
+    sides = [(exact_chances(each.first), exact_chances(each.second)) for each in said]
+    outcomes = tuple(dict.fromkeys(outcome for pair in sides for side in pair for outcome in side.chances))
+
+    def row(first: ExactChances, second: ExactChances) -> tuple[Fraction, ...]:
+        none = Fraction(0)
+        return tuple(first.chances.get(outcome, none) - second.chances.get(outcome, none) for outcome in outcomes)
+
+    return outcomes, [
+        _Choice(row(first, second), each.sign, first.rounding + second.rounding)
+        for each, (first, second) in zip(said, sides, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """Utilities from 0 to 1 that agree with all choices, or `None` and weights with which their rows cancel."""
+
+    utilities: tuple[Fraction, ...] | None
+    weights: tuple[Fraction, ...]
+
+
+def _verdict(choices: Sequence[_Choice]) -> _Verdict:
+    """The clearest utilities, or any, or none.
+
+    The clearest by share of the rows' entries may leave a rounded row in doubt that another utility makes certain.
+    """
+    weights: tuple[Fraction, ...] = ()
+    for margins in ([choice.scale for choice in choices], [choice.least_margin for choice in choices]):
+        found, weights = _most_margins(choices, margins)
+        *utilities, number = found
+        if all(choice.holds(utilities) for choice in choices):
+            low, high = min(utilities), max(utilities)
+            return _Verdict(tuple((value - low) / ((high - low) or 1) for value in utilities), weights)
+        if number == 0:
+            break
+    return _Verdict(None, weights)
+
+
+def _most_margins(
+    choices: Sequence[_Choice], margins: Sequence[Fraction]
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Utilities and the most margins by which strict preferences hold, and the dual weight of each choice.
+
+    Few choices decide: the program has those that do in floats, and those that a solution without them gets wrong.
+    """
+    size, asked = len(choices[0].row), list(range(len(choices)))
+    held = asked if len(choices) <= 2 * size else _decisive(choices)
+    left = [place for place in asked if place not in held]
+    while True:
+        found, weights = _program([choices[place].limits(margins[place]) for place in held], size)
+        *utilities, number = found
+        short = {place: choices[place].shortfall(utilities, number * margins[place]) for place in left}
+        worst = sorted((place for place in left if short[place] > 0), key=short.__getitem__, reverse=True)[:size]
+        if number == 0 or not worst:
+            placed = dict(zip(held, weights, strict=True))
+            return found, tuple(placed.get(place, Fraction(0)) for place in asked)
+        held, left = [*held, *worst], [place for place in left if place not in worst]
+
+
+def _decisive(choices: Sequence[_Choice]) -> list[int]:
+    """The places of choices with a dual weight in floats; some choices, where floats find no answer."""
+    from scipy.optimize import linprog
+
+    size = len(choices[0].row)
+    limits = [(place, limit) for place, each in enumerate(choices) for limit in each.limits(each.scale)]
+    scales = np.array([float(choices[place].scale) for place, _ in limits])
+    found = linprog(
+        np.eye(size + 1)[-1] * -1.0,
+        A_ub=np.array([row for _, (row, _) in limits], dtype=float) / scales[:, None],
+        b_ub=np.zeros(len(limits)),
+        bounds=[(0.0, 1.0)] * size + [(0.0, size + 1.0)],
+        method="highs",
+    )
+    weighed = [] if found.x is None else np.flatnonzero(found.ineqlin.marginals).tolist()
+    return sorted({limits[at][0] for at in weighed}) or list(range(size))
+
+
+def _program(
+    limits: Sequence[Sequence[tuple[list[Fraction], Fraction]]], size: int
+) -> tuple[tuple[Fraction, ...], list[Fraction]]:
+    """The utilities and the most margins within limits, and the dual weight of each group of these."""
+    # Each utility is at most one; the last bound is on the margins, where no preference is strict.
+    bounds = [[Fraction(int(place == other)) for other in range(size + 1)] for place in range(size + 1)]
+    found = maximize_last(
+        [*(row for own in limits for row, _ in own), *bounds],
+        [*(limit for own in limits for _, limit in own), *[Fraction(1)] * size, Fraction(size + 1)],
+    )
+    each = iter(found.weights)
+    return found.point, [sum(islice(each, len(own)), Fraction(0)) for own in limits]
+
+
+def _margin(choices: Sequence[_Choice], utilities: Sequence[Fraction]) -> float:
+    strict = [choice for choice in choices if choice.sign == ">"]
+    return float(min((choice.difference(utilities) / choice.scale for choice in strict), default=1))
+
+
+def _minimal(choices: Sequence[_Choice], verdict: _Verdict) -> list[int]:
+    """The places of choices that contradict each other, none of which can be left out."""
+    kept = [place for place, weight in enumerate(verdict.weights) if weight > 0]
+    for place in list(kept):
+        without = [other for other in kept if other != place]
+        if without and _verdict([choices[other] for other in without]).utilities is None:
+            kept = without
+    return kept

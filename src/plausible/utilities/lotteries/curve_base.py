@@ -1,0 +1,203 @@
+"""What all utility curves can do: values, derivatives, inverse, sure amounts."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
+
+from plausible.base.arrays import Ints
+from plausible.base.frozen import Frozen
+from plausible.errors import InvalidArgument, NotSupported, shortened
+from plausible.utilities.lotteries.differences import differences
+from plausible.utilities.lotteries.outcome_utilities import utility_of
+from plausible.utilities.lotteries.ties import tie_room
+
+__all__ = ["Floats", "UtilityCurve"]
+
+Floats = NDArray[np.float64]
+
+
+class UtilityCurve(Frozen, ABC):
+    """An increasing function of an amount, most often of money (section 22.2.1).
+
+    `curve(amount)` is the utility of one amount and `curve.values(amounts)` of many; a curve may be the utility of a
+    `Lottery` over amounts or of a `DecisionSituation`.
+
+    Examples
+    --------
+    >>> from plausible.utilities.lotteries.curves import FunctionCurve
+    >>> from plausible.utilities.lotteries.lottery import Lottery
+    >>> curve = FunctionCurve(lambda x: x**0.5, domain=(0.0, 1e6))
+    >>> Lottery({100: 0.5, 0: 0.5}).expected_utility(curve), round(curve.inverse(5.0), 6)
+    (5.0, 25.0)
+    """
+
+    __slots__ = ()
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The least and the greatest amount; the ends belong to it where the curve is finite there."""
+        return -math.inf, math.inf
+
+    @abstractmethod
+    def values(self, amounts: npt.ArrayLike) -> Floats:
+        """The utility of each amount; NaN outside of the domain."""
+
+    def __call__(self, amount: float) -> float:
+        """The utility of one amount."""
+        return float(self.values(self._inside(amount)))
+
+    def slope(self, amount: float) -> float:
+        """The first derivative, U'; by central differences unless the curve knows it."""
+        return self._limit(amount, differences(self._attempted, *self._place(amount)).slope, "slope")
+
+    def curvature(self, amount: float) -> float:
+        """The second derivative, U''; by central differences unless the curve knows it."""
+        return self._limit(amount, differences(self._attempted, *self._place(amount)).curvature, "curvature")
+
+    def absolute_aversion(self, amount: float) -> float:
+        """The Arrow-Pratt measure -U'' / U'; from the derivatives unless the curve knows it."""
+        slope = self.slope(amount)
+        if slope == 0:
+            raise NotSupported(f"{self} is flat at {amount:.6g}, where the aversion to risk, -U'' / U', is undefined.")
+        return 0.0 - self.curvature(amount) / slope
+
+    def relative_aversion(self, amount: float) -> float:
+        """-x U'' / U'."""
+        return amount * self.absolute_aversion(amount)
+
+    def inverse(self, utility: float) -> float:
+        """The amount of this utility; by bisection unless the curve knows it."""
+        return self._solved(utility, *self._bracket(utility))
+
+    def mean_utility(self, amounts: Floats, probabilities: Floats) -> float:
+        """Σ p U(x)."""
+        return math.fsum(
+            probability * utility_of(self, x) for x, probability in zip(amounts.tolist(), probabilities, strict=True)
+        )
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The amount whose utility is the expected one, U⁻¹(Σ p U(x)), which lies among the amounts."""
+        low, high = float(amounts.min()), float(amounts.max())
+        return self._solved(self.mean_utility(amounts, probabilities), low, high) if low < high else low
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """Mean minus sure amount; deviations of amounts from their mean may be known better than by subtraction."""
+        return math.fsum(amounts * probabilities) - self.sure_amount(amounts, probabilities)
+
+    @property
+    def bend(self) -> int | None:
+        """1 if the curve is convex, -1 if concave, 0 if straight everywhere; `None` if that is not known."""
+        return None
+
+    def bend_towards(self, premium: float, amounts: Floats) -> int:
+        """-1 if somebody is averse to the risk of these amounts, 1 if seeking it, 0 if neither or within rounding."""
+        if np.ptp(amounts) == 0:
+            return 0
+        if self.bend is not None:
+            return self.bend
+        levels = self.values(amounts)
+        lost = 8 * np.finfo(float).eps * float(np.abs(levels).max()) / float(np.ptp(levels)) * float(np.ptp(amounts))
+        return 0 if abs(premium) <= tie_room(amounts) + lost else -int(np.sign(premium))
+
+    def knots(self, low: float, high: float) -> Floats:
+        """Amounts from low to high between which the curve's shape is looked at."""
+        return np.linspace(low, high, 257)
+
+    @property
+    def is_known_between_knots(self) -> bool:
+        """Whether a bend at one knot alone is a kink; a table says nothing on the shape between its amounts."""
+        return True
+
+    def bends(self, knots: Floats, tolerance: float) -> Ints:
+        """At each inner knot 1 where the curve turns up (convex), -1 where down, 0 where it goes straight on.
+
+        By the slopes of the chords at its sides; changes within the tolerance, or within rounding, count as none.
+        """
+        if self.bend is not None:
+            return np.full(knots.size - 2, self.bend, dtype=np.int64)
+        levels, widths = self.values(knots), np.diff(knots)
+        slopes = np.diff(levels) / widths
+        rounding = 8 * np.finfo(float).eps * np.abs(levels).max() / np.minimum(widths[1:], widths[:-1])
+        room = tolerance * np.maximum(np.abs(slopes[1:]), np.abs(slopes[:-1])) + rounding
+        turns = np.diff(slopes)
+        return np.where(np.abs(turns) <= room, 0, np.sign(turns)).astype(np.int64)
+
+    def _inside(self, amount: float) -> float:
+        low, high = self.domain
+        try:
+            number = float(amount)
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"{shortened(amount)} is no amount: {self} is a function of numbers.") from None
+        if not low <= number <= high:
+            raise InvalidArgument(f"{self} has no utility for {number:.6g}: {self._limits_told(number)}.")
+        return number
+
+    def _limits_told(self, amount: float) -> str:
+        """Which amounts there are, and what to do for one that is not among them."""
+        low, high = self.domain
+        return f"its amounts go from {low:.6g} to {high:.6g}"
+
+    def _attempted(self, amounts: Floats) -> Floats:
+        """The utility of each amount, or NaN."""
+        return self.values(amounts)
+
+    def _place(self, amount: float) -> tuple[float, float]:
+        """Where differences are taken, and how much room there is."""
+        low, high = self.domain
+        place = self._inside(amount)
+        self(place)
+        room = min(place - low, high - place)
+        if room <= 0:
+            raise NotSupported(f"{amount!r} is an end of the amounts of {self}, where differences can't be taken.")
+        return place, room
+
+    def _limit(self, amount: float, found: float, name: str) -> float:
+        if math.isnan(found):
+            raise NotSupported(
+                f"{self} has no {name} at {amount:.6g}: differences over ever smaller steps have no limit, as at a "
+                f"kink; ask beside it."
+            )
+        return found
+
+    def _solved(self, utility: float, low: float, high: float) -> float:
+        """The amount of this utility between two, by bisection."""
+        while True:
+            middle = low / 2 + high / 2
+            if middle <= low or middle >= high:
+                return high if self.values(low) < utility else low
+            low, high = (middle, high) if self.values(middle) < utility else (low, middle)
+
+    def _bracket(self, utility: float) -> tuple[float, float]:
+        """Two amounts with the utility between theirs, found by doubling steps away from the domain's middle."""
+        low, high = self.domain
+        if not math.isfinite(low):
+            low = self._far(min(high, 0.0), -1.0, lambda value: value <= utility)
+        if not math.isfinite(high):
+            high = self._far(max(low, 0.0), 1.0, lambda value: value >= utility)
+        bottom, top = self.values([low, high])
+        if not bottom <= utility <= top:
+            raise InvalidArgument(
+                f"No amount has the utility {utility:.6g}: {self} reaches from {bottom:.6g} to {top:.6g}."
+            )
+        return low, high
+
+    def _far(self, start: float, step: float, is_beyond: Callable[[float], bool]) -> float:
+        """An amount beyond; else the last that has a utility."""
+        near, far = start, start + step
+        while math.isfinite(far) and near != far:
+            value = float(self._attempted(np.array(far)))
+            if is_beyond(value):
+                return far
+            # Beyond what the function can take, look between.
+            if math.isnan(value):
+                step = (far - near) / 4
+            else:
+                near, step = far, 2 * step
+            far = near + step
+        return near

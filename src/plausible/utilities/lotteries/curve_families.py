@@ -1,0 +1,243 @@
+"""Families of utility curves with one attitude to risk everywhere and a few parameters."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.base.arrays import Floats
+from plausible.utilities.lotteries.remainders import exponential_remainder, logarithm_remainder
+from plausible.utilities.lotteries.scaled_curve import ScaledCurve
+
+__all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve"]
+
+
+@final
+class LinearCurve(ScaledCurve):
+    """U(x) = shift + scale · x: nobody minds risk.
+
+    >>> LinearCurve(scale=2.0)(3.0)
+    6.0
+    """
+
+    __slots__ = ()
+
+    def __init__(self, scale: float = 1.0, shift: float = 0.0) -> None:
+        self._set_units(scale, shift)
+
+    def values(self, amounts: npt.ArrayLike) -> Floats:
+        """The utility of each amount."""
+        return np.asarray(self.shift + self.scale * np.asarray(amounts, dtype=float))
+
+    def slope(self, amount: float) -> float:
+        """The scale."""
+        return self.scale
+
+    def curvature(self, amount: float) -> float:
+        """Zero."""
+        return 0.0
+
+    def absolute_aversion(self, amount: float) -> float:
+        """Zero."""
+        return 0.0
+
+    @property
+    def bend(self) -> int:
+        """Straight everywhere."""
+        return 0
+
+    def inverse(self, utility: float) -> float:
+        """The amount of this utility."""
+        return self._unscaled(utility)
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The mean."""
+        return math.fsum(amounts * probabilities)
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """Zero."""
+        return 0.0
+
+    def __repr__(self) -> str:
+        return f"LinearCurve(scale={self.scale:.6g}, shift={self.shift:.6g})"
+
+
+@final
+class LogarithmicCurve(ScaledCurve):
+    """U(x) = shift + scale · ln(x + wealth): averse to risk, less so the richer.
+
+    Parameters
+    ----------
+    wealth
+        What is owned already; amounts must exceed its negative.
+    scale, shift
+        The units.
+
+    Examples
+    --------
+    >>> round(LogarithmicCurve(scale=1 / math.log(2))(8.0), 9)
+    3.0
+    """
+
+    __slots__ = ("wealth",)
+
+    wealth: float
+
+    def __init__(self, wealth: float = 0.0, scale: float = 1.0, shift: float = 0.0) -> None:
+        self.wealth = float(wealth)
+        self._set_units(scale, shift)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Above minus the wealth."""
+        return math.nextafter(-self.wealth, math.inf), math.inf
+
+    def _limits_told(self, amount: float) -> str:
+        limit = f"a logarithm takes amounts above {-self.wealth or 0.0:.6g}"
+        if not math.isfinite(amount):
+            return limit
+        more = math.floor(-amount) + 1
+        return f"{limit}; give a wealth above {-amount or 0.0:.6g}, as in LogarithmicCurve(wealth={more:.6g})"
+
+    def values(self, amounts: npt.ArrayLike) -> Floats:
+        """The utility of each amount."""
+        owned = np.asarray(amounts, dtype=float) + self.wealth
+        logs = np.log(owned, out=np.full(owned.shape, np.nan), where=owned > 0)
+        return np.asarray(self.shift + self.scale * logs)
+
+    def slope(self, amount: float) -> float:
+        """scale / (x + wealth)."""
+        return self.scale / (self._inside(amount) + self.wealth)
+
+    def curvature(self, amount: float) -> float:
+        """-scale / (x + wealth)²."""
+        return -self.scale / (self._inside(amount) + self.wealth) ** 2
+
+    def absolute_aversion(self, amount: float) -> float:
+        """1 / (x + wealth)."""
+        return 1.0 / (self._inside(amount) + self.wealth)
+
+    def relative_aversion(self, amount: float) -> float:
+        """x / (x + wealth)."""
+        return self._inside(amount) / (amount + self.wealth)
+
+    @property
+    def bend(self) -> int:
+        """Down everywhere."""
+        return -1
+
+    def inverse(self, utility: float) -> float:
+        """The amount of this utility."""
+        return math.exp(self._unscaled(utility)) - self.wealth
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The geometric mean of what is owned, less the wealth."""
+        mean = math.fsum(amounts * probabilities)
+        log_share = self._log_share(amounts, amounts - mean, probabilities)
+        # Near to the mean the wealth would cancel, far from it the mean.
+        if log_share > -1:
+            return mean + (mean + self.wealth) * math.expm1(log_share)
+        return (mean + self.wealth) * math.exp(log_share) - self.wealth
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """What the geometric mean of all that is owned falls short of its mean."""
+        owned = math.fsum(amounts * probabilities) + self.wealth
+        return -owned * math.expm1(self._log_share(amounts, deviations, probabilities))
+
+    def _log_share(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """Σ p ln(1 + z) for shares z of the mean, as Σ p (ln(1 + z) - z) with all digits: Σ p z = 0."""
+        owned = np.array([self._inside(x) for x in amounts]) + self.wealth
+        mean = math.fsum(owned * probabilities)
+        shares = deviations / mean
+        far = np.log(owned) - math.log(mean) - shares
+        return math.fsum(probabilities * np.where(shares > -0.5, logarithm_remainder(np.maximum(shares, -0.5)), far))
+
+    def __repr__(self) -> str:
+        return f"LogarithmicCurve(wealth={self.wealth:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
+
+
+@final
+class ExponentialCurve(ScaledCurve):
+    """U(x) = shift + scale · (1 - exp(-a x)) / a: constant absolute aversion a, whatever is owned.
+
+    Parameters
+    ----------
+    aversion
+        a = -U'' / U': positive for averse to risk, negative for seeking it, 0 for neither.
+    scale, shift
+        The units; the slope at 0 is the scale.
+
+    Examples
+    --------
+    >>> round(ExponentialCurve(0.5)(2.0), 6)
+    1.264241
+    """
+
+    __slots__ = ("aversion",)
+
+    aversion: float
+
+    def __init__(self, aversion: float, scale: float = 1.0, shift: float = 0.0) -> None:
+        self.aversion = float(aversion)
+        self._set_units(scale, shift)
+
+    def values(self, amounts: npt.ArrayLike) -> Floats:
+        """The utility of each amount; infinite where that is beyond floats."""
+        listed = np.asarray(amounts, dtype=float)
+        if self.aversion == 0:
+            return np.asarray(self.shift + self.scale * listed)
+        with np.errstate(over="ignore"):
+            return np.asarray(self.shift - self.scale * np.expm1(-self.aversion * listed) / self.aversion)
+
+    def slope(self, amount: float) -> float:
+        """scale · exp(-a x)."""
+        with np.errstate(over="ignore"):
+            return float(self.scale * np.exp(-self.aversion * amount))
+
+    def curvature(self, amount: float) -> float:
+        """-a · slope."""
+        return -self.aversion * self.slope(amount) if self.aversion else 0.0
+
+    def absolute_aversion(self, amount: float) -> float:
+        """a."""
+        return self.aversion
+
+    @property
+    def bend(self) -> int:
+        """Down everywhere for a positive aversion, up for a negative one."""
+        return -int(np.sign(self.aversion))
+
+    def inverse(self, utility: float) -> float:
+        """The amount of this utility."""
+        level = self._unscaled(utility)
+        if self.aversion == 0:
+            return level
+        if self.aversion * level >= 1:
+            raise self._unreachable(utility)
+        return -math.log1p(-self.aversion * level) / self.aversion
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """-ln(Σ p exp(-a x)) / a, which moves with the amounts: utilities far from 0 would lose all digits."""
+        mean = math.fsum(amounts * probabilities)
+        exponents = -self.aversion * (amounts - mean)
+        if float(np.abs(exponents).max()) < 1:
+            return mean - self.premium(amounts, amounts - mean, probabilities)
+        leading = float(amounts[exponents.argmax()])  # what counts most; the mean may be far beyond it
+        weights = np.exp(-self.aversion * (amounts - leading))
+        return leading - math.log(math.fsum(probabilities * weights)) / self.aversion
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """ln(Σ p exp(-a d)) / a for deviations d from the mean: to all digits for small ones, as Σ p d = 0."""
+        if self.aversion == 0:
+            return 0.0
+        exponents = -self.aversion * deviations
+        highest = float(exponents.max())
+        if max(highest, -float(exponents.min())) < 1:
+            return math.log1p(math.fsum(probabilities * exponential_remainder(exponents))) / self.aversion
+        return (highest + math.log(math.fsum(probabilities * np.exp(exponents - highest)))) / self.aversion
+
+    def __repr__(self) -> str:
+        return f"ExponentialCurve({self.aversion:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"

@@ -1,0 +1,201 @@
+"""Utilities from observed choices: the better option is the likelier one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.base.arrays import Floats
+from plausible.base.records import record
+from plausible.errors import InvalidArgument
+from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.fitting import Attributes
+from plausible.utilities.attributes.outcome_tables import Names
+from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text
+from plausible.utilities.populations.answers import read_background
+from plausible.utilities.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
+from plausible.utilities.populations.population import UtilityPopulation
+from plausible.utilities.populations.users import UserUtility
+
+__all__ = ["ChoiceModel", "fit_choices"]
+
+
+@record(eq=False)
+class ChoiceModel:
+    """A utility learned from choices, and how sure it is.
+
+    Attributes
+    ----------
+    basis
+        The decomposition.
+    mean
+        The most probable coordinates: a row for each, a column for each number of the background (a one first).
+    covariance
+        Of all these numbers, row by row: the inverse curvature at the mode (Laplace).
+    log_likelihood
+        Of the choices, at the mode.
+    log_evidence
+        The logarithm of their marginal likelihood, by Laplace's approximation.
+    iterations
+        Newton's steps.
+    converged
+        Whether the last one changed nothing worth mentioning.
+    """
+
+    basis: UtilityBasis
+    mean: Floats
+    covariance: Floats
+    log_likelihood: float
+    log_evidence: float
+    iterations: int
+    converged: bool
+
+    def user(self, background: npt.ArrayLike | None = None) -> UserUtility:
+        """What is known of the utility of a person with a background, in units of log odds."""
+        row = read_background(None if background is None else np.atleast_2d(background), 1)[0]
+        if len(row) != self.mean.shape[1]:
+            raise InvalidArgument(f"background= needs {self.mean.shape[1] - 1} numbers, as in the data.")
+        size = self.basis.size
+        blocks = self.covariance.reshape(size, len(row), size, len(row))
+        return UserUtility(self.basis, self.mean @ row, np.einsum("iajb,a,b->ij", blocks, row, row))
+
+    def utility(self, background: npt.ArrayLike | None = None) -> AdditiveUtility:
+        """The most probable utility of a person with a background."""
+        return self.user(background).utility
+
+    def probabilities(self, choices: ObservedChoices) -> Floats:
+        """P(option) of each option, situations and options in the order of their sorted labels."""
+        data = choice_features(choices, self.basis.scopes, self.basis.variables)
+        return _probabilities(data, _design(data) @ self.mean.reshape(-1))[0]
+
+    def __str__(self) -> str:
+        end = "" if self.converged else ", not converged"
+        return f"{sum_text(self.basis.scopes)} from choices: log-likelihood {self.log_likelihood:.6g}{end}"
+
+
+def fit_choices(
+    choices: ObservedChoices,
+    scopes: Iterable[Names],
+    attributes: Attributes,
+    *,
+    prior: UtilityPopulation | float = 3.0,
+    max_iterations: int = 100,
+) -> ChoiceModel:
+    """The most probable utility of who chose, P(option) ∝ exp(E[U | option]), and its curvature (McFadden 1974).
+
+    The logarithm of the posterior is concave; Newton's method with halved steps finds the mode. Utilities are in units
+    of log odds: a difference of one is chosen e times as often.
+
+    Parameters
+    ----------
+    choices
+        Situations, options and what was taken.
+    scopes
+        Z_i: names, or lists of names.
+    attributes
+        All attributes with their states.
+    prior
+        A standard deviation of every coordinate, around zero; or a population learned from others with the same scopes
+        and background, for the choices of one more person.
+    max_iterations
+        Newton's steps.
+
+    Examples
+    --------
+    >>> shown = {"meal": ["fish", "meat"] * 10}
+    >>> took = [True, False] * 8 + [False, True] * 2            # fish, eight times of ten
+    >>> seen = ObservedChoices(shown, situation=np.repeat(range(10), 2), chosen=took)
+    >>> model = fit_choices(seen, ["meal"], {"meal": ["fish", "meat"]}, prior=100.0)
+    >>> model.probabilities(seen)[:2].round(3)
+    array([0.8, 0.2])
+    """
+    data = choice_features(choices, scopes, attributes)
+    if not len(data.situations):
+        raise InvalidArgument("There is no choice to learn from: the choices have no rows.")
+    design = _design(data)
+    mean, precision = _prior(prior, data)
+    state = _State(mean, *_objective(data, design, mean, mean, precision))
+    iterations, converged = 0, False
+    while not converged and iterations < max_iterations:
+        new = _newton(data, design, state, mean, precision)
+        converged = new.value - state.value <= 1e-12 * (1.0 + abs(state.value))
+        state, iterations = new, iterations + 1
+    log_determinant = float(np.linalg.slogdet(state.curvature)[1])
+    prior_determinant = float(np.linalg.slogdet(precision)[1])
+    shape = data.basis.size, data.background.shape[1]
+    return ChoiceModel(
+        data.basis,
+        state.coordinates.reshape(shape),
+        np.asarray(np.linalg.inv(state.curvature), dtype=np.float64),
+        state.log_likelihood,
+        state.value + 0.5 * (prior_determinant - log_determinant),
+        iterations,
+        converged,
+    )
+
+
+class _State(NamedTuple):
+    coordinates: Floats
+    value: float
+    log_likelihood: float
+    gradient: Floats
+    curvature: Floats
+
+
+def _newton(data: ChoiceFeatures, design: Floats, state: _State, mean: Floats, precision: Floats) -> _State:
+    """One step uphill, halved until it gains; the same state where none does."""
+    direction = np.linalg.solve(state.curvature, state.gradient)
+    length = 1.0
+    while length > 1e-8:
+        tried = state.coordinates + length * direction
+        new = _State(tried, *_objective(data, design, tried, mean, precision))
+        if new.value > state.value:
+            return new
+        length *= 0.5
+    return state
+
+
+def _design(data: ChoiceFeatures) -> Floats:
+    """Each option's features times the background of who chose, row by row."""
+    products = np.einsum("np,nq->npq", data.features, data.background)
+    return np.asarray(products.reshape(len(data.features), -1))
+
+
+def _probabilities(data: ChoiceFeatures, scores: Floats) -> tuple[Floats, Floats]:
+    """The probability of each option in its situation, and its logarithm."""
+    group = data.situation_of
+    top = np.maximum.reduceat(scores, data.starts)[group]
+    weights = np.exp(scores - top)
+    totals = np.add.reduceat(weights, data.starts)[group]
+    return weights / totals, scores - top - np.log(totals)
+
+
+def _objective(
+    data: ChoiceFeatures, design: Floats, coordinates: Floats, mean: Floats, precision: Floats
+) -> tuple[float, float, Floats, Floats]:
+    """Log posterior up to a constant, log-likelihood, gradient and negative Hessian."""
+    probabilities, logs = _probabilities(data, design @ coordinates)
+    weighted = probabilities[:, None] * design
+    expected = np.add.reduceat(weighted, data.starts, axis=0)
+    centred = design - expected[data.situation_of]
+    pull = precision @ (coordinates - mean)
+    likelihood = math.fsum(logs[data.taken])
+    gradient = (design[data.taken] - expected).sum(axis=0) - pull
+    curvature = (probabilities[:, None] * centred).T @ centred + precision
+    return likelihood - 0.5 * float((coordinates - mean) @ pull), likelihood, gradient, curvature
+
+
+def _prior(prior: UtilityPopulation | float, data: ChoiceFeatures) -> tuple[Floats, Floats]:
+    """Mean and precision of all coefficients."""
+    size, width = data.basis.size, data.background.shape[1]
+    if not isinstance(prior, UtilityPopulation):
+        if not prior > 0:
+            raise InvalidArgument(f"prior={prior!r} is a standard deviation: it must be positive.")
+        return np.zeros(size * width), np.eye(size * width) / prior**2
+    if prior.basis.scopes != data.basis.scopes or prior.basis.variables != data.basis.variables or width != 1:
+        raise InvalidArgument("A population as prior= needs the same scopes and attributes, and no background.")
+    return prior.prior().mean, np.asarray(np.linalg.inv(prior.covariance), dtype=np.float64)

@@ -1,0 +1,124 @@
+"""Diagnosis utilities: the best diagnosis, inferential loss, cheaper assessment, two scales."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plausible as pb
+from plausible import errors
+from plausible.utilities.attributes.diagnosis import DiagnosisUtility, MixedScale
+from plausible.utilities.elicitation.micromorts import MicromortRate
+
+SEEDS = st.integers(0, 10**6)
+
+
+def _random(rng, size):
+    disease = pb.Variable("disease", [f"d{i}" for i in range(size)])
+    other = pb.Variable("diagnosis", disease.states)
+    return disease, DiagnosisUtility(pb.Factor([disease, other], rng.normal(size=(size, size))))
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, size=st.integers(1, 5))
+def test_the_best_diagnosis_and_inferential_loss_are_sums_over_diseases(seed, size):
+    """argmax Σ P(d) u[d, d'], one disease at a time; the loss is never negative, and zero for equal posteriors."""
+    rng = np.random.default_rng(seed)
+    disease, utility = _random(rng, size)
+    gold, system = (rng.dirichlet(np.ones(size)) for _ in range(2))
+    worth = [sum(gold[d] * utility.table.values[d, e] for d in range(size)) for e in range(size)]
+    choice = utility.best(pb.Factor([disease], gold))
+    assert choice.diagnosis == f"d{int(np.argmax(worth))}"
+    assert choice.expected_utility == pytest.approx(max(worth))
+    loss = utility.inferential_loss(pb.Factor([disease], gold), pb.Factor([disease], system))
+    chosen = int(np.argmax(system @ utility.table.values))
+    assert loss.loss == pytest.approx(max(worth) - worth[chosen])
+    assert loss.loss >= 0
+    assert utility.inferential_loss(pb.Factor([disease], gold), pb.Factor([disease], gold)).loss == 0
+
+
+def test_hindsight_blames_a_good_decision_that_inferential_loss_does_not():
+    """The system agrees with the gold standard, and the unlikely disease it was makes an outcome loss."""
+    states = ["common", "rare"]
+    utility = DiagnosisUtility(pb.Factor({"disease": states, "diagnosis": states}, [[0, -10], [-10, 0]]))
+    posterior = pb.Factor({"disease": states}, [0.95, 0.05])
+    assert utility.inferential_loss(posterior, posterior).loss == 0
+    assert utility.outcome_loss("rare", posterior) == 10
+    assert utility.outcome_loss("common", posterior) == 0
+
+
+def test_disutilities_decompose_into_treatment_delay_and_needless_treatment():
+    """3n assessments fill n² entries; for sixty diseases 180 instead of 3600, in 36 groups 1296."""
+    rng = np.random.default_rng(0)
+    disease = pb.Variable("disease", 60)
+    columns = [dict(enumerate(rng.uniform(0, 9, size=60))) for _ in range(3)]
+    utility = DiagnosisUtility.from_disutilities(disease, *columns)
+    assert utility.num_assessments == 3600
+    treated, delayed, unnecessary = columns
+    assert -utility.table[7, 7] == pytest.approx(treated[7])
+    assert -utility.table[7, 9] == pytest.approx(treated[7] + delayed[7] + unnecessary[9])
+    groups = {f"g{i}": [i] if i else [0, *range(36, 60)] for i in range(36)}
+    assert utility.grouped(groups).num_assessments == 1296
+
+
+def test_groups_of_diseases_with_the_same_utilities_lead_to_the_same_choice():
+    """Aggregation loses nothing where the treatment is the same."""
+    rng = np.random.default_rng(1)
+    small = rng.normal(size=(2, 2))
+    table = small[np.ix_([0, 0, 1], [0, 0, 1])]
+    disease = pb.Variable("disease", ["a", "b", "c"])
+    utility = DiagnosisUtility(pb.Factor([disease, pb.Variable("diagnosis", disease.states)], table))
+    grouped = utility.grouped({"ab": ["a", "b"], "c": ["c"]}, weights={"a": 3, "b": 1, "c": 1})
+    assert grouped.table.values == pytest.approx(small)
+    posterior = np.array([0.1, 0.3, 0.6])
+    best = grouped.best(pb.Factor({"disease": ["ab", "c"]}, [0.4, 0.6]))
+    whole = utility.best(pb.Factor([disease], posterior))
+    assert best.expected_utility == pytest.approx(whole.expected_utility)
+    assert str(whole.diagnosis) in str(best.diagnosis)
+
+
+def test_pathfinder_numbers_and_the_end_of_the_linear_range():
+    """(340 - 16) micromorts at 20 dollars are 6480 dollars; large sums are not exchanged."""
+    scale = MixedScale(MicromortRate(20.0))
+    assert scale == MixedScale(20.0) == MixedScale()
+    assert scale.dollars(340 - 16) == 6480.0
+    assert scale.disutilities({"a": 1e-4}, {"b": 100.0}) == pytest.approx({"a": 100.0, "b": 5.0})
+    with pytest.raises(errors.InvalidArgument, match="no price per micromort holds"):
+        scale.dollars(1e6)
+    with pytest.raises(errors.InvalidArgument, match="ask for the risk"):
+        scale.disutilities({}, {"loss of a limb": 1e6})
+    with pytest.raises(errors.InvalidArgument, match="positive and finite"):
+        MixedScale(np.inf)
+    with pytest.raises(errors.InvalidArgument, match="as a risk and as a payment"):
+        scale.disutilities({"a": 0.1}, {"a": 1.0})
+    with pytest.raises(errors.InvalidArgument, match="probability"):
+        scale.disutilities({"a": 1.1}, {})
+
+
+@pytest.mark.parametrize("rate", [MicromortRate(), MicromortRate(50.0, limit=300.0)])
+def test_a_mixed_scale_and_its_rate_have_one_price_and_one_linear_range(rate):
+    """What one exchanges the other does, for the same amount: up to the same limit, in risks and in money."""
+    scale = MixedScale(rate)
+    for risk in (0.0, 12.5, 0.999 * rate.limit, rate.limit):
+        assert scale.dollars(risk) == rate.to_dollars(risk) == pytest.approx(risk * rate.dollars)
+        assert scale.disutilities({}, {"x": risk * rate.dollars})["x"] == pytest.approx(risk)
+    for refused in (
+        lambda: scale.dollars(1.001 * rate.limit),
+        lambda: rate.to_dollars(1.001 * rate.limit),
+        lambda: scale.disutilities({}, {"x": 1.001 * rate.limit * rate.dollars}),
+    ):
+        with pytest.raises(errors.InvalidArgument):
+            refused()
+
+
+def test_tables_and_posteriors_that_do_not_fit_are_refused():
+    """Two variables with the same states, and a distribution over the first."""
+    with pytest.raises(errors.InvalidArgument, match="same states"):
+        DiagnosisUtility(pb.Factor({"a": 2, "b": 3}, np.zeros((2, 3))))
+    _, utility = _random(np.random.default_rng(0), 2)
+    with pytest.raises(errors.InvalidArgument, match="over"):
+        utility.best(pb.Factor({"other": 2}, [0.5, 0.5]))
+    with pytest.raises(errors.InvalidArgument, match="exactly one group"):
+        utility.grouped({"all": ["d0"]})

@@ -1,0 +1,195 @@
+"""Regret: minimax, and preferences that mind it."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plausible.errors import InvalidArgument
+from plausible.utilities.lotteries.lottery import Lottery
+from plausible.utilities.lotteries.regret import minimax_regret, minimax_utility_regret, regret_preferences
+from plausible.utilities.lotteries.situation import DecisionSituation
+
+
+def payoffs(table):
+    return {f"a{i}": {f"s{j}": value for j, value in enumerate(row)} for i, row in enumerate(table.tolist())}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_minimax_regret_equals_enumeration(seed):
+    """The action of least greatest shortfall; mixing never does worse, and no mixture of a grid does better."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-5, 6, (3, 4)).astype(float)
+    found = minimax_regret(payoffs(table), may_mix=True)
+    direct = [max(table[:, s].max() - table[a, s] for s in range(4)) for a in range(3)]
+    assert list(found.greatest_regret.values()) == direct
+    assert found.action == f"a{int(np.argmin(direct))}"
+    assert found.mixed_regret <= min(direct) + 1e-9
+    regrets = table.max(axis=0) - table
+    grid = [np.array(w) / 12 for w in np.ndindex(13, 13, 13) if sum(w) == 12]
+    assert found.mixed_regret <= min((w @ regrets).max() for w in grid) + 1e-9
+    weights = np.array(list(found.weights.values()))
+    assert weights.sum() == pytest.approx(1)
+    assert (weights @ regrets).max() == pytest.approx(found.mixed_regret)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ties_of_least_regret_are_all_told(seed):
+    """Every action whose greatest regret is least, whatever the order of the actions; none if it is one."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 3, (4, 3)) / 10
+    for order in permutations(range(4)):
+        found = minimax_regret({f"a{i}": payoffs(table)[f"a{i}"] for i in order})
+        greatest = (table.max(axis=0) - table).max(axis=1)
+        least = {f"a{i}" for i in range(4) if abs(greatest[i] - greatest.min()) < 1e-9}
+        assert set(found.best) == least
+        assert found.ties == (found.best if len(least) > 1 else ())
+        assert found.action == found.best[0]
+        assert ("as good as each other" in str(found)) == (len(least) > 1)
+
+
+def test_minimax_differs_from_expected_utility():
+    """Founding has the least regret for the entrepreneur; a dominated action never wins."""
+    stakes = {"found": {"poor": -7, "great": 20}, "skip": {"poor": 0, "great": 0}, "burn": {"poor": -9, "great": -9}}
+    assert minimax_regret(stakes).action == "found"
+    assert "greatest" in str(minimax_regret(stakes))
+
+
+def test_regret_over_utility_functions():
+    """The action that is never far from the best under any of the tastes."""
+    situation = DecisionSituation({"x": "a", "y": "b", "mix": Lottery({"a": 0.5, "b": 0.5})}, {})
+    found = minimax_utility_regret(situation, [{"a": 1, "b": 0}, {"a": 0, "b": 1}])
+    assert found.action == "mix"
+    assert dict(found.greatest_regret) == {"x": 1, "y": 1, "mix": 0.5}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_linear_weights_give_expected_utility(seed):
+    """Then advantages are differences of EU and nothing goes in a circle."""
+    rng = np.random.default_rng(seed)
+    table, chances = rng.normal(size=(4, 3)), rng.dirichlet(np.ones(3))
+    found = regret_preferences(payoffs(table), dict(zip(["s0", "s1", "s2"], chances, strict=True)), weight=abs)
+    values = table @ chances
+    assert found.advantages == pytest.approx(values[:, None] - values[None, :])
+    assert found.cycles == ()
+    assert found.undominated == (f"a{int(values.argmax())}",)
+
+
+def test_regret_explains_tickets_and_insurance():
+    """The same person buys an unfair ticket and an unfair insurance; expected utility refuses both."""
+    ticket = {"buy": {"rare": 999.0, "usual": -1.0}, "none": {"rare": 0.0, "usual": 0.0}}
+    insurance = {"insure": {"rare": -1.0, "usual": -1.0}, "none": {"rare": -999.0, "usual": 0.0}}
+    chances = {"rare": 0.0008, "usual": 0.9992}
+    for stakes, bought in ((ticket, "buy"), (insurance, "insure")):
+        assert regret_preferences(stakes, chances).undominated == (bought,)
+        assert regret_preferences(stakes, chances, weight=abs).undominated == ("none",)
+
+
+def test_regret_may_go_in_circles():
+    """Rotated payoffs: every action is beaten by the next, so none is undominated."""
+    table = np.array([[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0]])
+    found = regret_preferences(payoffs(table), {"s0": 1 / 3, "s1": 1 / 3, "s2": 1 / 3})
+    assert len(found.cycles) == 1
+    assert found.undominated == ()
+    assert any(found.cycles[0] == order for order in permutations(["a0", "a1", "a2"]))
+    assert "cycle" in str(found)
+    assert found.advantages == pytest.approx(-found.advantages.T)
+
+
+def test_incomplete_payoffs_are_refused():
+    """Each action needs each state, and the states their probabilities."""
+    with pytest.raises(InvalidArgument, match="'b'"):
+        minimax_regret({"a": {"s": 1}, "b": {"t": 1}})
+    with pytest.raises(InvalidArgument, match="actions and states"):
+        minimax_regret({})
+    with pytest.raises(InvalidArgument, match="sum to"):
+        regret_preferences({"a": {"s": 1, "t": 2}}, {"s": 0.5, "t": 0.1})
+
+
+@pytest.mark.parametrize("unit", [1e-13, 1.0, 1e10])
+def test_regret_preferences_do_not_depend_on_the_units(unit):
+    """The same circle, and the same undominated actions, in tiny and huge units."""
+    dice = {"red": {1: 3, 2: 1, 3: 2}, "green": {1: 2, 2: 3, 3: 1}, "blue": {1: 1, 2: 2, 3: 3}}
+    scaled = {action: {state: unit * value for state, value in row.items()} for action, row in dice.items()}
+    chances = {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}
+    found = regret_preferences(scaled, chances, weight=lambda difference: difference**0.5)
+    assert len(found.cycles) == 1
+    assert found.undominated == ()
+    assert regret_preferences(scaled, chances, weight=abs).undominated == ("red", "green", "blue")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frames_arrays_and_rows_are_payoffs(seed):
+    """The same answers as for dicts; actions and states without names are counted."""
+    rng = np.random.default_rng(seed)
+    table, chances = rng.integers(-5, 6, (3, 2)).astype(float), [0.25, 0.75]
+    named = payoffs(table)
+    frame = pd.DataFrame(table, index=list(named), columns=["s0", "s1"])
+    counted = {i: dict(enumerate(row)) for i, row in enumerate(table.tolist())}
+    for given, same in ((frame, named), (table, counted), (table.tolist(), counted)):
+        assert minimax_regret(given).greatest_regret == minimax_regret(same).greatest_regret
+        assert minimax_regret(given).best == minimax_regret(same).best
+        states = list(next(iter(same.values())))
+        told = regret_preferences(same, dict(zip(states, chances, strict=True)))
+        for likely in (chances, np.array(chances), pd.Series(chances, index=states)):
+            found = regret_preferences(given, likely)
+            assert found.actions == told.actions
+            assert (found.advantages == told.advantages).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ([[1, 2], [3]], "2 states in row 0 and 1 in row 1"),
+        ([1, 2], "write {action: {state: utility}}"),
+        (7, "write {action: {state: utility}}"),
+        ("text", "write {action: {state: utility}}"),
+        ([], "no actions and states"),
+        ({"a": [1, 2]}, "'a' has .1, 2. for its payoffs: write {action"),
+        ([[1, "two"], [3, 4]], "action 0 brings 'two' in the state 1"),
+        ({"a": {"s": np.nan}}, "'a' brings nan in the state 's'"),
+        (pd.DataFrame([[1, 2]], columns=[0, 0]), "state 0 stands twice"),
+    ],
+    ids=str,
+)
+def test_what_are_no_payoffs_is_refused_with_the_form_wanted(given, problem):
+    for ask in (minimax_regret, lambda table: regret_preferences(table, [0.5, 0.5])):
+        with pytest.raises(InvalidArgument, match=problem):
+            ask(given)
+
+
+@pytest.mark.parametrize("chances", [[0.5], 3, {"s": 1.0}, ["x", 0.5], "ab"], ids=str)
+def test_what_are_no_chances_of_the_states_is_refused(chances):
+    with pytest.raises(InvalidArgument, match="state"):
+        regret_preferences([[1, 2], [3, 4]], chances)
+
+
+def test_the_mixture_and_its_regret_are_printed():
+    """Matching pennies: half of each halves the regret; actions without a part are left out."""
+    stakes = {"heads": {"h": 1, "t": 0}, "tails": {"h": 0, "t": 1}, "burn": {"h": -3, "t": -3}}
+    assert "at random, greatest regret 0.5: [heads: 0.5; tails: 0.5]" in str(minimax_regret(stakes, may_mix=True))
+    assert "at random" not in str(minimax_regret(stakes))
+
+
+@pytest.mark.parametrize("level", [0.0, 1e3, -1e6, 1e8])
+@pytest.mark.parametrize("unit", [1e-2, 1.0, 1e3])
+def test_a_constant_added_to_utilities_changes_no_tie(unit, level):
+    """Utilities are unique up to a positive affine map; at 1e8 and units of 1e-2 floats still tell a tenth of these."""
+    table = np.array([[5.0, 0.0], [0.0, 5.1], [0.0, 5.0], [-0.1, 5.1]])
+    found = minimax_regret(level + unit * table)
+    assert found.best == (1, 2)
+    even = regret_preferences(level + unit * np.array([[1.0, 2, 3], [3.0, 1, 2]]), [1 / 3] * 3, weight=abs)
+    assert even.undominated == (0, 1)
+    better = regret_preferences(level + unit * np.array([[1.0, 2, 3], [3.0, 1, 2.1]]), [1 / 3] * 3, weight=abs)
+    assert better.undominated == (1,)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e12])
+def test_mixtures_do_not_hang_on_the_unit(unit):
+    """Regrets (0, 1) and (3, 0): the first with probability 3/4 makes both 3/4."""
+    found = minimax_regret({"a": {"s": 3 * unit, "t": 0}, "b": {"s": 0, "t": unit}}, may_mix=True)
+    assert found.mixed_regret == pytest.approx(0.75 * unit)
+    assert dict(found.weights) == pytest.approx({"a": 0.75, "b": 0.25})
