@@ -28,6 +28,7 @@ ROOMS = {
     "data": "Data",
     "learn": "Learning",
     "causal": "Causes",
+    "utilities": "Utilities",
     "decisions": "Decisions",
     "io": "Files",
     "examples": "Examples",
