@@ -16,7 +16,6 @@ __all__ = [
     "check_seconds",
     "read_blocks",
     "read_count",
-    "read_generator",
     "read_names",
 ]
 
@@ -37,13 +36,6 @@ def read_count(name: str, number: object, least: int = 0) -> int:
     """A whole number of at least `least`, as an `int`."""
     check_count(name, number, least)
     return int(number)  # type: ignore[call-overload, no-any-return]
-
-
-def read_generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """The generator given, or one from a seed."""
-    if isinstance(seed, np.random.Generator):
-        return seed
-    return np.random.default_rng(read_count("seed", seed))
 
 
 def check_number(

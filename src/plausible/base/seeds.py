@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TypeAlias
 
 import numpy as np
@@ -20,9 +21,9 @@ def generator_of(seed: Seed) -> np.random.Generator:
     >>> generator_of(1).integers(10, size=3).tolist() == generator_of(1).integers(10, size=3).tolist()
     True
     """
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"seed= takes a whole number that is not negative, or a numpy.random.Generator; not {seed!r}."
-        ) from None
+    if not isinstance(seed, bool):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(seed)
+    raise InvalidArgument(
+        f"seed= takes a whole number that is not negative, or a numpy.random.Generator; not {seed!r}."
+    )

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_seconds, read_generator
+from plausible.base.options import check_count, check_seconds
+from plausible.base.seeds import generator_of
 
 __all__ = [
     "Estimate",
@@ -117,7 +118,7 @@ def data_set_probabilities(counts: Ints, rows: Floats) -> Floats:
 
 def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, options: SampleOptions) -> Estimate:
     """The mean of gains that are drawn a block at a time, until there are enough or someone ends it."""
-    rng, deadline = read_generator(options.seed), monotonic() + options.time_limit
+    rng, deadline = generator_of(options.seed), monotonic() + options.time_limit
     gains = np.empty(0)
     while len(gains) < options.num_samples:
         gains = np.concatenate([gains, draw(rng, min(block, options.num_samples - len(gains)))])

@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from plausible.base.options import check_count, check_seconds, read_generator
+from plausible.base.options import check_count, check_seconds
+from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument, suggestion
 
 __all__ = ["Method", "Options", "Seed", "SolvingState", "Watch", "check_method"]
@@ -73,7 +74,7 @@ class Options:
 
     def generator(self) -> np.random.Generator:
         """The source of random strategies."""
-        return read_generator(self.seed)
+        return generator_of(self.seed)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from plausible.base.method_names import own_methods
-from plausible.base.options import read_count, read_generator
+from plausible.base.options import read_count
+from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
@@ -115,7 +116,7 @@ class MarkovChain(ChainLongRun):
         """
         from plausible.kernels.markov_chain import walk
 
-        levels = read_generator(seed).random(
+        levels = generator_of(seed).random(
             (read_count("num_chains", num_chains), read_count("num_steps", num_steps) + 1)
         )
         cumulative, matrix = np.cumsum(self._begin(start)), self._sparse
