@@ -139,6 +139,15 @@ def test_tiny_numbers_in_factors_leave_most_rows_together(seed, monkeypatch):
     assert len(alone) < 30
 
 
+def test_beliefs_in_a_target_keep_their_digits_where_products_vanish():
+    """P(a | b) = 1e-200, though P(a, b) = 1e-340 is less than any float."""
+    scopes, sizes = ((0,), (0, 1), (0, 1, 2)), (2, 2, 2)
+    tables = np.array([1.0, 1e-160]), np.array([[1.0, 1e-140], [1.0, 1e-180]]), np.full((2, 2, 2), 0.5)
+    rows = np.array([[-1, 1, -1], [-1, 1, 1]], dtype=np.int32)
+    answers = answer_rows(compile_program(scopes, sizes), flat(tables), rows, target=0)
+    np.testing.assert_allclose(answers.marginals, [[1.0, 1e-200]] * 2, rtol=1e-12)
+
+
 @pytest.mark.parametrize("size", [10.0, 1e100, 1e290])
 def test_rows_of_large_numbers_do_not_overflow(size):
     """A chain of potentials far from one: totals leave the range of floats, marginals are those of the scaled."""

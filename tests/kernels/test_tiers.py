@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -199,6 +200,27 @@ def test_a_steady_run_stays_in_its_tier(monkeypatch):
         assert vectors.largest_of._run == vectors.largest_of.dispatcher
 
 
+def test_a_thread_that_comes_while_another_interprets_does_so_too(monkeypatch):
+    """The tier of a run is settled before its first call is over, though machine code comes meanwhile."""
+    compiled, tiers = set(), []
+
+    def interpret(array):
+        tiers.append("interpreted")
+        if len(tiers) == 1:
+            compiled.add("vectors.largest_of")
+            later = Thread(target=vectors.largest_of, args=(array,))
+            later.start()
+            later.join(timeout=0.5)  # it waits for its turn
+        return 1.0
+
+    monkeypatch.setattr(background, "is_compiled", lambda kernel: kernel.name in compiled)
+    monkeypatch.setattr(vectors.largest_of, "_interpreted", interpret)
+    with use_tier("auto"), jit.steady():
+        vectors.largest_of(np.ones(2))
+        assert vectors.largest_of._run == vectors.largest_of._choose
+    assert tiers[0] == "interpreted"
+
+
 @pytest.mark.parametrize("tiers", [("compiled", "interpreted"), ("interpreted", "compiled")], ids="-".join)
 def test_what_one_tier_has_made_the_other_can_use(tiers):
     """A clique tree of either tier answers in the other: all questions, and rows of evidence."""
@@ -220,6 +242,38 @@ def test_an_unknown_tier_is_refused(monkeypatch):
     monkeypatch.setenv("PLAUSIBLE_KERNELS", "fast")
     with pytest.raises(InvalidArgument, match="auto, interpreted, compiled"):
         jit.tier()
+
+
+def test_who_switches_compiling_off_in_numba_gets_interpreted_kernels(monkeypatch):
+    """As debuggers and coverage want it; our own variable says more."""
+    monkeypatch.setattr(jit._Tiers, "forced", None)
+    monkeypatch.delenv("PLAUSIBLE_KERNELS", raising=False)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert jit.tier() == "interpreted"
+    monkeypatch.setenv("PLAUSIBLE_KERNELS", "auto")
+    assert jit.tier() == "auto"
+
+
+def test_a_folder_that_cannot_be_looked_into_has_no_machine_code(tmp_path, monkeypatch):
+    """Names that are too long, and files in place of folders: an answer all the same."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(
+        machine_code, "_folders", lambda: (tmp_path / ("x" * 300), tmp_path / "file", tmp_path / "none")
+    )
+    assert machine_code.compiled_names() == frozenset()
+
+
+def test_folders_do_not_move_with_the_process(monkeypatch):
+    """The background works elsewhere, and programs change their folder."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "cache")
+    monkeypatch.setattr(machine_code, "_folders", machine_code._folders.__wrapped__)
+    assert all(folder.is_absolute() for folder in machine_code._folders())
+
+
+def test_jobs_for_other_types_are_other_jobs():
+    """0 == 0.0 == False, but not to a compiler."""
+    jobs = {background.Job.of(vectors.largest_of, (number,)) for number in (0, 0.0, False, 1)}
+    assert len(jobs) == 3
 
 
 def test_machine_code_is_known_by_content(tmp_path, monkeypatch):

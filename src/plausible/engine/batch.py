@@ -151,7 +151,8 @@ class PreparedRows:
         program = self.program
         tables, lowest = self._products(sources)
         if lowest <= _LOWEST_LOG:
-            if sources.max() > 1.0:  # what has vanished may have been multiplied by more than one afterwards
+            # A target's beliefs keep all digits; and what vanished may have been multiplied by more than one.
+            if self.target is not None or sources.max() > 1.0:
                 return None
             is_possible = self._products((sources > 0.0).astype(float))[0] > 0.0
             tables[is_possible & (tables == 0.0)] = _VANISHED

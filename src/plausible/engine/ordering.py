@@ -15,7 +15,7 @@ __all__ = ["Elimination", "best_elimination", "given_elimination"]
 _WORK_PER_ENTRY = 0.1
 #: ... and in any case after so many (about a tenth of a second): where tables are hopelessly large, no search helps.
 _MAX_WORK = 20_000_000
-#: Cliques with more entries than this are out of reach: random ties gain a factor of ten or so, not thousands.
+#: Cliques with more entries than this are out of reach: random ties gain a factor of fifty or so, not thousands.
 _HOPELESS = 1e15
 #: With no more entries than this, another order could not save as much time as it takes to find.
 _CHEAP = 4_000

@@ -95,12 +95,12 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _kind(value: Any) -> Any:
-    """What stands for an argument; for a number, zero."""
-    return ArrayKind.of(value) if isinstance(value, np.ndarray) else type(value)()
+    """What stands for an argument; for a number, its type."""
+    return ArrayKind.of(value) if isinstance(value, np.ndarray) else type(value)
 
 
 def _example(kind: Any) -> Any:
-    return kind.example() if isinstance(kind, ArrayKind) else kind
+    return kind.example() if isinstance(kind, ArrayKind) else kind()
 
 
 # --- what is compiled, and what is to be ---

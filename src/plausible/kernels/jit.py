@@ -141,12 +141,13 @@ class Kernel:
 
     def _interpret(self, *arguments: Any) -> Any:
         background.record(self, arguments)
+        self._hold = _Hold.number
         with _ONE_AT_A_TIME, np.errstate(all="ignore"):
             began = thread_time()
             answer = self.interpreted(*arguments)
             seconds = thread_time() - began
         self.spent += seconds
-        self._hold, self._latest = _Hold.number, (_Hold.last_repeated, seconds)
+        self._latest = _Hold.last_repeated, seconds
         return _plain(answer)
 
     # --- machine code ---
@@ -187,9 +188,11 @@ class Kernel:
 
     def _choose(self, *arguments: Any) -> Any:
         """Run as machine code from now on if there is some, or if it pays to make it."""
-        if not self._is_held() and (background.is_compiled(self) or self._pays(arguments)):
-            return self._compile(*arguments)
-        return self._interpret(*arguments)
+        with _LOCK:  # threads of one run decide alike
+            is_compiled = not self._is_held() and (background.is_compiled(self) or self._pays(arguments))
+            if not is_compiled:
+                self._hold = _Hold.number
+        return self._compile(*arguments) if is_compiled else self._interpret(*arguments)
 
     def _is_held(self) -> bool:
         """Whether it was interpreted before, in a run that has one tier."""
@@ -316,8 +319,11 @@ class _Tiers:
 
 
 def tier() -> Tier:
-    """How kernels run: as `use_tier` or the environment variable PLAUSIBLE_KERNELS says, else "auto"."""
-    name = _Tiers.forced or os.environ.get(_VARIABLE) or "auto"
+    """How kernels run: as `use_tier` or the environment variable PLAUSIBLE_KERNELS says, else "auto".
+
+    Where NUMBA_DISABLE_JIT is set, as debuggers and coverage want it, "interpreted" unless one of the two says more."""
+    usual = "interpreted" if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" else "auto"
+    name = _Tiers.forced or os.environ.get(_VARIABLE) or usual
     if name not in get_args(Tier):
         raise InvalidArgument(f"{_VARIABLE} is {name!r}: it can be {', '.join(get_args(Tier))}, or not set.")
     return cast(Tier, name)

@@ -34,7 +34,14 @@ _HOME = Path(__file__).parent
 
 def compiled_names() -> frozenset[str]:
     """The kernels that there is machine code of, as "file.name"."""
-    return frozenset(file.name.partition("-")[0] for folder in _folders() for file in folder.glob("*.nbi"))
+    return frozenset(name.partition("-")[0] for folder in _folders() for name in _names_in(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The files of machine code in a folder; none where it is not there or can't be entered."""
+    with suppress(OSError):
+        return [name for name in os.listdir(folder) if name.endswith(".nbi")]
+    return []
 
 
 def first_writable() -> Path | None:
@@ -50,7 +57,7 @@ def _folders() -> tuple[Path, ...]:
         parents.append(_user_folder())
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         parents.insert(0, Path(chosen))
-    return tuple(parent / f"plausible-{_environment()}-{_content()}" for parent in parents)
+    return tuple(parent.absolute() / f"plausible-{_environment()}-{_content()}" for parent in parents)
 
 
 def _user_folder() -> Path:
@@ -130,7 +137,8 @@ def _loaded(cache: Any, signature: Any, context: Any) -> Any:
 def _has(cache: Any, types: tuple[Any, ...], context: Any) -> bool:
     """Whether one folder has machine code for arguments of these types."""
     try:
-        return cache._index_key(types, context.codegen()) in cache._cache_file._load_index()
+        file = cache._cache_file._load_index().get(cache._index_key(types, context.codegen()))
+        return file is not None and Path(cache._cache_path, file).exists()
     except _DAMAGE:
         return False
 
