@@ -69,8 +69,11 @@ def test_a_wrong_table_is_refused_by_name(values: object, message: str) -> None:
         (([[0.1, 0.9], [0.2, 0.8]], ["yes", "no"], ["A"]), r"Did you mean parents=['A'], states=['yes', 'no']?"),
         ((["yes", "no"], [0.5, 0.5]), r"write TableCPD('X', probabilities, states=['yes', 'no'])"),
         ((np.array(["yes", "no"]),), r"write TableCPD('X', probabilities, states="),
+        (
+            ([[0.5, 0.5], [0.5, 0.5]], {"A": ["yes", "no"]}),
+            "Give names, parents=['A'], or variables with their states, such as pb.Variable('A', ['yes', 'no']).",
+        ),
         (([0.5, 0.5], 2), "Its states, or their number, are states=."),
-        (({"yes": 0.1, "no": 0.9},), "keyed by states of parents, of which it has none. Name them: parents=[...]."),
         (({"a0": [0.1, 0.9], "a1": [0.2, 0.8]},), "of which it has none. Name them: parents=[...]."),
     ],
 )

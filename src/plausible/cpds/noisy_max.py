@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
+from plausible.base.labels import by_label
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header, state_label
@@ -224,7 +225,9 @@ class NoisyMax(CPD):
 def _copied(child: str, parent: str, effect: Any) -> Floats | dict[Any, Any]:
     """A copy of what the caller gave, as far as it can be checked without the parent's states."""
     what = f"The effect of {parent!r} on {child!r}"
+    effect = by_label(effect)
     if isinstance(effect, Mapping):
+        effect = {state: by_label(row) for state, row in effect.items()}
         if not effect or not all(hasattr(row, "__len__") for row in effect.values()):
             raise InvalidCPD(f"{what} needs a row of probabilities for each state of {parent!r}.")
         return {state: dict(row) if isinstance(row, Mapping) else tuple(row) for state, row in effect.items()}

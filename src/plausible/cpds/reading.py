@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.labels import by_label
+from plausible.base.plain_values import shown
 from plausible.errors import InvalidCPD, UnknownState, UnknownVariable
 from plausible.variables import State, Variable
 
@@ -59,6 +61,12 @@ def read_parents(
     child: str, parents: VariableLike | Iterable[VariableLike]
 ) -> tuple[tuple[str, ...], tuple[Variable | None, ...]]:
     """The names of the parents and, where they were given as variables, the variables."""
+    if isinstance(parents, Mapping) and parents:
+        name, states = next(iter(parents.items()))
+        raise InvalidCPD(
+            f"The parents of {child!r} are names or Variable objects, not a mapping. Give names, "
+            f"parents={list(parents)}, or variables with their states, such as pb.Variable({name!r}, {shown(states)})."
+        )
     given = (parents,) if isinstance(parents, (str, Variable)) or not isinstance(parents, Iterable) else parents
     listed: tuple[Any, ...] = tuple(given)
     for parent in listed:
@@ -82,7 +90,8 @@ def check_discrete(child: Variable, parents: Iterable[Variable | None], what: st
 
 
 def values_by_parent(child: str, what: str, parent_names: tuple[str, ...], values: Any) -> tuple[Any, ...]:
-    """One value for each parent, in their order: from a mapping by name, or from a list."""
+    """One value for each parent, in their order: from a mapping or a pandas series by name, or from a list."""
+    values = by_label(values)
     if isinstance(values, Mapping):
         for name in values:
             if name not in parent_names:

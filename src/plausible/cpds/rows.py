@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.labels import by_label
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidCPD, RoundedProbabilities, counted
 from plausible.variables import State, Variable
@@ -118,7 +119,8 @@ def place_text(parents: Sequence[Variable | None], row: tuple[int, ...]) -> str:
 
 def read_row(variable: Variable, key: Any, row: Any) -> Floats:
     """One row in state order; `key` says in errors which."""
-    listed = _in_state_order(variable, key, row) if isinstance(row, Mapping) else row
+    given = by_label(row)
+    listed = _in_state_order(variable, key, given) if isinstance(given, Mapping) else given
     try:
         array = np.array(listed, dtype=np.float64)
     except (TypeError, ValueError):

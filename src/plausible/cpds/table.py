@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable
+from plausible.base.labels import by_label
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import VariableLike, check_discrete, name_of, read_child, read_parents, record_field
@@ -46,10 +47,11 @@ class TableCPD(CPD):
     values
         An array of probabilities with axes `(*parents, child)`; or a mapping from the parents' states (a tuple if there
         are several parents) to rows. A row is a list in the order of the child's states, or a mapping from them.
+        Without parents it is one row. A pandas series or frame with labels is read as such a mapping, else by position.
     parents
         Names or `Variable` objects, in the order of the axes.
     states
-        The child's states; by default 0, 1, ...
+        The child's states; by default those that key the rows, else 0, 1, ...
 
     Rows whose sum differs from 1 by at most 0.001 are renormalised; if the difference is more than 1e-9, a
     `RoundedProbabilities` warning says where and how large it is. A larger difference is an error.
@@ -81,14 +83,18 @@ class TableCPD(CPD):
         states: Iterable[State] | int | None = None,
     ) -> None:
         name = name_of(variable)
-        if isinstance(values, Mapping):
-            self._values, self._keyed = None, _plain(name, values, parents)
-            num_states = _row_length(self._keyed)
+        given = _with_labels(values)
+        if isinstance(given, Mapping):
+            self._values, self._keyed = None, _plain(name, given, parents)
+            self.variable = _child(variable, states, next(iter(self._keyed.values())))
+        elif isinstance(given, list) and any(isinstance(row, Mapping) for row in given):
+            self.variable = _child(variable, states, given[0])
+            rows = [read_row(self.variable, position, row) for position, row in enumerate(given)]
+            self._values, self._keyed = _as_array(name, rows), None
         else:
-            self._values, self._keyed = _as_array(name, values), None
-            num_states = self._values.shape[-1]
+            self._values, self._keyed = _as_array(name, given), None
+            self.variable = read_child(variable, states, self._values.shape[-1])
         self.parent_names, self._known_parents = read_parents(name, parents)
-        self.variable = read_child(variable, states, num_states)
         self._settle()
 
     @classmethod
@@ -293,20 +299,33 @@ def _as_array(name: str, values: Any) -> Floats:
     return array
 
 
+def _with_labels(values: Any) -> Any:
+    """By their labels what came from pandas: a table, or the rows in a list."""
+    given = by_label(values)
+    return [by_label(row) for row in given] if isinstance(given, list) else given
+
+
+def _child(variable: VariableLike, states: Iterable[State] | int | None, row: Row) -> Variable:
+    """The child; its states are those that key a row unless they are known or numbers 0, 1, ..."""
+    is_known = states is not None or isinstance(variable, Variable) or not isinstance(row, Mapping)
+    if is_known or set(row) == set(range(len(row))):
+        return read_child(variable, states, len(row))
+    return read_child(variable, tuple(row))
+
+
 def _plain(name: str, rows: Mapping[Any, Any], parents: Any) -> dict[Any, Row]:
     """A copy of keyed rows that compares by content."""
     if not rows:
         raise InvalidCPD(f"The table of {name!r} has no rows.")
-    if isinstance(parents, tuple) and not parents and () not in rows:
-        raise InvalidCPD(
-            f"The rows of {name!r} are keyed by states of parents, of which it has none. Name them: parents=[...]. "
-            "Without parents it is a list: values=[0.3, 0.7], states=['no', 'yes']."
-        )
+    rows = {key: by_label(row) for key, row in rows.items()}
+    if isinstance(parents, (tuple, list)) and not parents and () not in rows:
+        if any(hasattr(row, "__len__") for row in rows.values()):
+            raise InvalidCPD(
+                f"The rows of {name!r} are keyed by states of parents, of which it has none. Name them: parents=[...]. "
+                "Without parents it is one row: values={'no': 0.3, 'yes': 0.7}."
+            )
+        return {(): rows}
     for key, row in rows.items():
         if not hasattr(row, "__len__") or isinstance(row, str):
             raise InvalidCPD(f"The row {key!r} of {name!r} is no list of numbers, one for each state: {row!r}.")
     return {key: dict(row) if isinstance(row, Mapping) else tuple(row) for key, row in rows.items()}
-
-
-def _row_length(rows: Mapping[Any, Row]) -> int:
-    return len(next(iter(rows.values())))

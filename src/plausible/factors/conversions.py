@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Ints
 from plausible.errors import InvalidFactor, MissingDependency, UnknownVariable
-from plausible.factors.alignment import Scope, Table, check_size, num_entries
+from plausible.factors.alignment import Scope, Table, check_size, num_entries, scope_text
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["from_dict", "from_frame", "from_xarray", "to_dict", "to_frame", "to_series", "to_xarray"]
+__all__ = ["from_dict", "from_frame", "from_labels", "from_xarray", "to_dict", "to_frame", "to_series", "to_xarray"]
 
 
 def _states(scope: Scope) -> Iterable[tuple[State, ...]]:
@@ -50,6 +50,20 @@ def from_dict(scope: Scope, values: Mapping[Any, float]) -> Table:
         except (TypeError, ValueError):
             raise InvalidFactor(f"The value at {key!r} is {value!r}: expected a number.") from None
     return _complete(scope, flat, "The mapping")
+
+
+def from_labels(scope: Scope, values: Mapping[Any, Any] | list[Any]) -> Table:
+    """Numbers in row-major order from the labels of a series, or of a frame whose columns are the last variable."""
+    if isinstance(values, list) or any(isinstance(row, list) for row in values.values()):
+        raise InvalidFactor(
+            f"The frame for the factor over {scope_text(scope)} has labels for its rows or for its columns only. Give "
+            "both, or neither: frame.to_numpy()."
+        )
+    entries: dict[Any, float] = {}
+    for key, row in values.items():
+        first = key if isinstance(key, tuple) and len(scope) > 2 else (key,)
+        entries |= {(*first, state): value for state, value in row.items()} if isinstance(row, dict) else {key: row}
+    return from_dict(scope, entries)
 
 
 def _complete(scope: Scope, flat: Table, what: str) -> Table:

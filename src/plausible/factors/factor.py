@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.labels import by_label
 from plausible.base.method_names import own_methods
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
@@ -54,7 +55,8 @@ class Factor(LabelledTable):
     scope
         The variables in the order of the axes: `Variable` objects, or a mapping from names to states.
     values
-        An array of shape `(states of scope[0], states of scope[1], ...)`, with finite numbers or ±inf.
+        An array of shape `(states of scope[0], states of scope[1], ...)`, with finite numbers or ±inf. A pandas
+        series or frame with labels is read by these, the states.
     info
         How the numbers were computed, if they answer a query.
 
@@ -84,7 +86,7 @@ class Factor(LabelledTable):
     ) -> None:
         ordered = read_scope(scope)
         shape = tuple(variable.num_states for variable in ordered)
-        array = _numbers(ordered, values)
+        array = _numbers(ordered, values, shape)
         if array.shape != shape:
             hint = "" if len(shape) <= MAX_AXES else f" For more than {MAX_AXES} axes use Factor.from_flat."
             raise InvalidFactor(
@@ -102,7 +104,7 @@ class Factor(LabelledTable):
         7.0
         """
         ordered = read_scope(scope)
-        flat = _numbers(ordered, values)
+        flat = _numbers(ordered, values, (num_entries(ordered),))
         if flat.shape != (num_entries(ordered),):
             raise InvalidFactor(
                 f"The factor over {scope_text(ordered)} needs {num_entries(ordered)} numbers in a row, "
@@ -384,7 +386,11 @@ def _checked(table: Table, scope: Scope) -> Table:
     return table
 
 
-def _numbers(scope: Scope, values: npt.ArrayLike) -> Table:
+def _numbers(scope: Scope, values: npt.ArrayLike, shape: tuple[int, ...]) -> Table:
+    """The values as an array, of this `shape` where they come with labels."""
+    given = by_label(values)
+    if given is not values:
+        return conversions.from_labels(scope, given).reshape(shape)
     try:
         return np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):

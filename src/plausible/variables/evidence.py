@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.labels import by_label
 from plausible.base.plain_values import plain, shown
 from plausible.errors import InvalidEvidence, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "findings_of", "jeffrey", "likelihood"]
 
-Weights: TypeAlias = Sequence[float] | Floats | Mapping[State, float]
+Weights: TypeAlias = "Sequence[float] | Floats | Mapping[State, float] | pd.Series[float]"
 #: What public functions accept: a name for each finding, and a state, states, a number, `likelihood` or `jeffrey`.
 #: A row of a pandas frame, which is a series indexed by names, will do as well; see `findings_of`.
 EvidenceLike: TypeAlias = "Mapping[str, Any] | pd.Series[Any]"
@@ -268,6 +269,7 @@ def _number(variable: Variable, finding: Any) -> float:
 
 def _split(kind: str, weights: Weights) -> tuple[tuple[State, ...] | None, tuple[float, ...]]:
     """States and numbers of weights keyed by state; None and numbers of weights in state order."""
+    weights = by_label(weights)
     keyed = isinstance(weights, Mapping)
     numbers = list(weights.values()) if isinstance(weights, Mapping) else weights
     try:
