@@ -203,7 +203,7 @@ def test_help_names_all_methods_and_scores(plausible):
         (("learn", "data.csv", "-o", "net.json", "--method", "hill-climb"), "Did you mean 'hill-climbing'?"),
         (("learn", "data.csv", "-o", "net.json", "--score", "bci"), "is no score"),
         (("learn", "data.csv", "-o", "net.json", "--prior", "beau:3"), "Did you mean 'bdeu'?"),
-        (("learn", "data.csv", "-o", "net.json", "--prior", "bdeu:0"), "positive number of cases"),
+        (("learn", "data.csv", "-o", "net.json", "--prior", "bdeu:0"), "equivalent_sample_size=0.0 must be"),
         (("learn", "data.csv", "-o", "net.json", "--graph", "A -> B", "--bootstrap", "3"), "--graph gives the graph"),
         (("learn", "data.csv", "-o", "net.json", "--graph", "A -> B", "--method", "tabu"), "--graph gives the graph"),
         (("learn", "data.csv", "-o", "net.json", "--method", "tan"), "--method tan needs --class"),

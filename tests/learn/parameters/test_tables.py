@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,7 +27,9 @@ from plausible.learn.estimation.likelihood import (
 )
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
+from plausible.learn.scores.dirichlet import BDeuScore, BDsScore
 from plausible.learn.scores.information import conditional_entropy
+from plausible.learn.scores.prior_network import BDeScore
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
@@ -36,6 +39,7 @@ from row_oracle import loop_counts, rows_of
 CASES = ["TFT", "TFT", "FTF", "FFT", "TFF", "TFT", "FFF", "TFT", "TFT", "FFT", "TFT", "TTT", "TFT", "TTT", "TFT", "TFT"]
 HEALTH = {name: [case[place] == "T" for case in CASES] for place, name in enumerate("HSE")}
 HEALTH_GRAPH = "H -> S; H -> E"
+COIN = BayesianNetwork(TableCPD("coin", [0.5, 0.5]))
 
 
 # --- worked numbers ---
@@ -197,9 +201,14 @@ def test_priors_have_the_pseudo_counts_of_their_formulas():
     assert found.sum() == pytest.approx(12)
 
 
+@pytest.mark.parametrize("size", [0, -1, math.inf, math.nan, "x", None, True])
+@pytest.mark.parametrize("kind", [BDeu, BDeuScore, BDsScore, partial(BDe, COIN), partial(BDeScore, COIN)])
+def test_a_prior_is_worth_a_positive_number_of_cases(kind, size):
+    with pytest.raises(InvalidArgument, match=f"^equivalent_sample_size={size!r} must be a number above 0"):
+        kind(size)
+
+
 def test_bad_priors_are_refused():
-    with pytest.raises(InvalidArgument, match="positive"):
-        BDeu(0)
     with pytest.raises(InvalidArgument, match="not negative"):
         Dirichlet(-1).pseudo_counts(Variable("X", 2), [])
     with pytest.raises(InvalidArgument, match="shape"):

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.labels import by_label
+from plausible.base.options import check_number
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.named_options import read_named_option
@@ -71,7 +73,8 @@ class Dirichlet:
     def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
         """α, an axis for each parent, then one for the child."""
         shape = tuple(variable.num_states for variable in (*parents, child))
-        given = _by_state(child, self.counts) if isinstance(self.counts, Mapping) else self.counts
+        given = by_label(self.counts)
+        given = _by_state(child, given) if isinstance(given, Mapping) else given
         try:
             counts = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
         except (TypeError, ValueError):
@@ -123,7 +126,7 @@ class BDeu:
     equivalent_sample_size: float = 10.0
 
     def __post_init__(self) -> None:
-        _check_size(self.equivalent_sample_size)
+        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
         """α, an axis for each parent, then one for the child."""
@@ -154,7 +157,7 @@ class BDe:
     equivalent_sample_size: float = 10.0
 
     def __post_init__(self) -> None:
-        _check_size(self.equivalent_sample_size)
+        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
         """α, an axis for each parent, then one for the child."""
@@ -167,11 +170,6 @@ class BDe:
                 )
         joint = self.network.query([variable.name for variable in family])
         return self.equivalent_sample_size * joint.values
-
-
-def _check_size(size: float) -> None:
-    if not 0 < size < math.inf:
-        raise InvalidArgument(f"The equivalent sample size is a positive number of cases, not {size!r}.")
 
 
 #: Those that go by name; True where a number may stand after a colon.

@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Ints
+from plausible.base.options import check_number
 from plausible.errors import InvalidArgument
 from plausible.learn.log_gamma import log_rising as rising
 from plausible.learn.scores.penalized import half_log
 from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
 
 __all__ = ["BDeuScore", "BDsScore", "DirichletScore", "K2Score", "StandardBayesian"]
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not 0 < value < float("inf"):
-        raise InvalidArgument(f"{name} is a positive number, not {value}.")
 
 
 @lru_cache(maxsize=4096)
@@ -51,7 +47,7 @@ class DirichletScore(TermScore):
     is_score_equivalent: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_positive("pseudo_count", self.pseudo_count)
+        check_number("pseudo_count", self.pseudo_count, above=0)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
         """Logarithms of gamma functions."""
@@ -110,7 +106,7 @@ class BDeuScore(TermScore):
     is_score_equivalent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_positive("equivalent_sample_size", self.equivalent_sample_size)
+        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
         """Logarithms of gamma functions."""
@@ -138,7 +134,7 @@ class BDsScore(TermScore):
     is_score_equivalent: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_positive("equivalent_sample_size", self.equivalent_sample_size)
+        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def num_rows(self, counts: NDArray[Any]) -> Ints:
         """How many joint states of the parents are in the data."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.options import check_number
 from plausible.data.statistics import Counts, Statistics
 from plausible.errors import InvalidArgument
 from plausible.learn.log_gamma import log_rising
@@ -77,8 +78,7 @@ class BDeScore(Score):
     is_score_equivalent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.equivalent_sample_size < float("inf"):
-            raise InvalidArgument(f"equivalent_sample_size is a positive number, not {self.equivalent_sample_size}.")
+        check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of the families of some data, whose variables have the states they have in the network."""
