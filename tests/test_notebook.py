@@ -18,6 +18,7 @@ import pytest
 
 import plausible as pb
 from plausible.base.display import TextTable, html_of
+from plausible.errors import UnknownVariable
 from plausible.inference import QueryInfo
 from plausible.models import FactorGraph
 
@@ -68,17 +69,40 @@ def test_every_public_class_that_prints_in_its_own_way_shows_itself_in_a_noteboo
 
 
 @cache
-def printing_classes() -> list[tuple[ast.ClassDef, set[str]]]:
-    """The classes in the source that have a `__str__`, with the names that they define."""
+def sources() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in Path(pb.__file__).parent.rglob("*.py")]
+
+
+def classes_in(texts: list[str]) -> list[tuple[ast.ClassDef, set[str]]]:
+    """The classes in some of the source, with the names that they define."""
     found = []
-    for path in Path(pb.__file__).parent.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if "def __str__" in text else ():
-            if isinstance(node, ast.ClassDef):
-                names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
-                names |= {ast.unparse(part.targets[0]) for part in node.body if isinstance(part, ast.Assign)}
-                found += [(node, names)] if "__str__" in names else []
+    for node in (node for text in texts for node in ast.walk(ast.parse(text))):
+        if isinstance(node, ast.ClassDef):
+            names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+            names |= {ast.unparse(part.targets[0]) for part in node.body if isinstance(part, ast.Assign)}
+            found.append((node, names))
     return found
+
+
+@cache
+def printing_classes() -> list[tuple[ast.ClassDef, set[str]]]:
+    """The classes that have a `__str__` of their own."""
+    own = classes_in([text for text in sources() if "def __str__" in text])
+    return [(node, names) for node, names in own if "__str__" in names]
+
+
+def heirs_of_printing_classes() -> list[tuple[ast.ClassDef, set[str]]]:
+    """The classes that print as one that they are made from, or as one that it is made from."""
+    bases = {
+        name: set(re.findall(r"\w+", listed))
+        for text in sources()
+        for name, listed in re.findall(r"^class (\w+)\((.*)\):$", text, re.MULTILINE)
+    }
+    own = printing = {node.name for node, _ in printing_classes()}
+    while more := {name for name, listed in bases.items() if listed & printing} - printing:
+        printing = printing | more
+    wanted = re.compile(rf"^class ({'|'.join(printing - own)})\(", re.MULTILINE)
+    return [part for part in classes_in(list(filter(wanted.search, sources()))) if part[0].name in printing - own]
 
 
 def test_so_does_every_class_of_the_package_that_calls_hand_out():
@@ -100,9 +124,12 @@ WRITTEN = {
 
 
 def test_a_shell_shows_what_print_shows():
-    """Records that print well don't show their fields instead, a page long: the source is looked through."""
+    """Records that print well don't show their fields instead, a page long: the source is looked through.
+
+    `dataclass` writes a `__repr__` into each class, one that is made from a record too.
+    """
     raw = set()
-    for node, names in printing_classes():
+    for node, names in printing_classes() + heirs_of_printing_classes():
         kinds = [ast.unparse(part) for part in (*node.decorator_list, *node.bases)]
         is_plain = any(k == "NamedTuple" or (k.startswith("dataclass") and "repr=False" not in k) for k in kinds)
         raw |= {node.name} if is_plain and "__repr__" not in names else set()
@@ -144,10 +171,13 @@ def test_records_of_everyday_calls_are_short_at_the_prompt(value, text):
 
 
 def test_records_with_several_lines_are_shown_as_they_print():
-    """Plans and comparisons of tables."""
+    """Plans, comparisons of tables, and graphs that were learned by tests."""
     plan = ASIA.explain("lung")
     assert repr(plan) == str(plan)
     assert str(plan).startswith("clique tree: 2 factors over 2 variables\n")
+    rows = {"A": [0, 1] * 50, "B": [0, 1] * 50}
+    assert repr(pb.learn.pc(rows)) == "2 variables, 0 directed and 1 undirected edges; 1 test\nA - B"
+    assert repr(pb.causal.fci(rows)).splitlines()[1:] == ["A o-o B"]
 
 
 @pytest.mark.parametrize("ask", [ASIA.marginals, ASIA.compile().marginals, ASIA.to_markov_network().marginals])
@@ -163,6 +193,9 @@ def test_marginals_are_a_dictionary_that_prints_as_a_table(ask):
     ]
     assert cells(beliefs._repr_html_())[1] == ["asia", "yes 0.0131555, no 0.986844"]
     assert repr(type(beliefs)()) == "{}"
+    assert beliefs.get("lungs") is None
+    with pytest.raises(UnknownVariable, match=r"'lungs' is not a variable of these answers. Did you mean 'lung'\?"):
+        beliefs["lungs"]
 
 
 @pytest.mark.parametrize(

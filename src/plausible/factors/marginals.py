@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from plausible.base.display import TextTable, format_number, num_shown
+from plausible.errors import UnknownVariable
 from plausible.factors.factor import Factor
 
 __all__ = ["Marginals"]
@@ -12,7 +15,7 @@ _MAX_STATES = 8
 
 
 class Marginals(dict[str, Factor]):
-    """Name -> marginal distribution: a dictionary in all but its looks.
+    """Name -> marginal distribution: a dictionary in all but its looks and its error for an unknown name.
 
     >>> Marginals({"coin": Factor({"coin": ["heads", "tails"]}, [0.25, 0.75])})
     variable | distribution
@@ -21,6 +24,9 @@ class Marginals(dict[str, Factor]):
     """
 
     __slots__ = ()
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise UnknownVariable.named(name, self, "these answers")
 
     def __repr__(self) -> str:
         return str(self._table()) if self else "{}"

@@ -10,6 +10,7 @@ from typing import Unpack, final
 import numpy as np
 
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.causal.discovery.collider_checks import check_colliders
 from plausible.causal.discovery.mark_conflicts import (
     End,
@@ -40,7 +41,7 @@ __all__ = ["PAGResult", "fci"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class PAGResult(ConstraintBasedResult[PAG]):
     """A partial ancestral graph and what it rests on.
 

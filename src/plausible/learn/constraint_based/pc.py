@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Unpack, final
 
+from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
@@ -25,7 +25,7 @@ __all__ = ["ConstraintResult", "Variant", "pc", "read_knowledge"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class ConstraintResult(ConstraintBasedResult[PDAG]):
     """A partially directed graph and what it rests on.
 
