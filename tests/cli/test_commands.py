@@ -264,7 +264,16 @@ MISTAKES = {
     "fewer than none given": (("independencies", "asia", "--kind", "all", "--max-given", "-1"), "--max-given"),
     "unknown example": (("info", "asai"), "Did you mean 'asia'?"),
     "missing file": (("info", "nowhere.bif"), "nowhere.bif"),
-    "unknown ending": (("convert", "asia", "asia.doc"), "names no format"),
+    "unknown ending to write": (
+        ("convert", "asia", "asia.doc"),
+        "Or name the format, as in --to bif.\n",
+    ),
+    "unknown ending to read": (("info", "a.doc"), "as in plausible convert a.doc model.json --from bif.\n"),
+    "unknown engine": (
+        ("query", "asia", "lung", "--engine", "nope"),
+        "'nope' is no engine. There are auto, ",
+    ),
+    "misspelt engine": (("query", "asia", "lung", "--engine", "gibs"), "Did you mean 'gibbs'? There are auto, "),
     "unknown variable": (("dsep", "asia", "smoke", "tubb"), "Did you mean 'tub'?"),
     "unknown variable to show": (("show", "asia", "Dysp"), "Did you mean 'dysp'?"),
     "read-only format": (("convert", "asia", "asia.dne"), "can be read but not written"),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.piped_models import save_model
+from plausible.cli.piped_models import check_ending, save_model
 from plausible.cli.source import ModelSource, read_model
 from plausible.cli.streams import is_standard
 from plausible.decisions import InfluenceDiagram
@@ -49,6 +49,8 @@ def run(
     """
     if is_standard(target) and format is None:
         raise InvalidArgument("- is standard output, which has no ending: name the format, as in --to bif.")
+    if not is_standard(target) and format is None:
+        check_ending(target, "--to bif")
     found = read_model(model, read_format)
     save_model(found, target, format)
     if is_standard(target):

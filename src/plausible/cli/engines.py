@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.output import print_assignment, print_line
-from plausible.errors import InvalidArgument, TooLarge, suggestion
+from plausible.errors import InvalidArgument, TooLarge, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
@@ -93,7 +93,7 @@ def read_engine(text: str) -> Any:
     known = _engines()
     if name not in known:
         raise InvalidArgument(
-            f"{name!r} is no engine.{suggestion(name, known)} There are auto, {', '.join(sorted(known))}."
+            f"{name!r} is no engine.{close_match(name, known)} There are auto, {', '.join(sorted(known))}."
         )
     return _made(name, known[name], options)
 

@@ -17,7 +17,7 @@ from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, pipe
 from plausible.errors import FormatError, InvalidArgument
 from plausible.io import FORMATS, Model, load, save
 
-__all__ = ["check_target", "ending_of", "format_of", "piped_model", "save_model"]
+__all__ = ["check_ending", "check_target", "ending_of", "format_of", "piped_model", "save_model"]
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -77,6 +77,19 @@ def ending_of(file: Path | str) -> str:
     """
     path = Path(file)
     return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+
+
+def check_ending(file: Path | str, option: str) -> None:
+    """Refuse a file whose ending names no format; `option` is how the shell names one.
+
+    >>> check_ending("asia.BIF.gz", "--to bif")
+    """
+    endings = [ending for known in FORMATS for ending in known.extensions]
+    if ending_of(file) not in endings:
+        raise InvalidArgument(
+            f"The ending of {str(file)!r} names no format; known are {' '.join(endings)} (and .gz after them). "
+            f"Or name the format, as in {option}."
+        )
 
 
 def check_target(target: Path | str, format: str | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from plausible import examples
-from plausible.cli.piped_models import format_of, piped_model
+from plausible.cli.piped_models import check_ending, format_of, piped_model
 from plausible.cli.streams import is_standard, piped_bytes
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import NotSupported, PlausibleError, suggestion
@@ -55,6 +55,8 @@ def read_model(source: str, format: str | None = None) -> Model:
         raise NoSuchModel(f"{source!r} is a folder, not the file of a model.")
     if not source or not (Path(source).exists() or Path(source).suffix or format):
         raise NoSuchModel(f"{source!r} is neither a file nor an example.{suggestion(source, examples.names())}")
+    if format is None:
+        check_ending(source, f"plausible convert {source} model.json --from bif")
     return load(source, format=format)
 
 
