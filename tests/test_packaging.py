@@ -50,6 +50,18 @@ def test_an_error_that_names_an_extra_names_one_that_exists():
     assert set(named) <= set(PROJECT["optional-dependencies"])
 
 
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_examples_in_the_docs_stand_in_fences(path):
+    """Elsewhere >>> is a quotation of a quotation of a quotation; an example ends before its fence."""
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^>>> .*", FENCED.sub("", text), re.MULTILINE) == []
+    assert all(block.endswith("\n\n") for block in FENCED.findall(text) if ">>> " in block)
+
+
 # --- the wheel ---
 
 
