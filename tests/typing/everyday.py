@@ -30,6 +30,9 @@ def build() -> pb.BayesianNetwork:
     assert_type(net.variables, Mapping[str, pb.Variable])
     assert_type(net.cpd("G"), pb.CPD)
     assert_type(net.graph.d_separated("D", "I", given=["L"]), bool)
+    pb.TableCPD("D", {"easy": 0.5, "hard": 0.5})
+    pb.TableCPD("G", pd.DataFrame([[0.5, 0.5]], index=["easy"], columns=["A", "B"]), parents=["D"])
+    pb.likelihood(pd.Series({"easy": 0.5, "hard": 0.25}))
     assert_type(net.with_cpd(pb.TableCPD("D", [0.5, 0.5], states=["easy", "hard"])), pb.BayesianNetwork)
     return net
 

@@ -78,7 +78,7 @@ class TableCPD(CPD):
     def __init__(
         self,
         variable: VariableLike,
-        values: npt.ArrayLike | Mapping[Any, Row],
+        values: npt.ArrayLike | Mapping[Any, Row | float],
         parents: VariableLike | Iterable[VariableLike] = (),
         states: Iterable[State] | int | None = None,
     ) -> None:
