@@ -216,11 +216,11 @@ def test_draws_of_large_parts_never_let_the_score_fall():
 
 def test_the_time_limit_reaches_the_search_within_a_step():
     """A search that would take long stops, and what it has found so far is kept."""
-    data = noisy_copies(2, num=6, num_rows=100)
-    fit = learn_structural_em(data, "annealing", rules=SEMRules(time_limit=0.3, em_steps=1), max_steps=10**9)
+    data = noisy_copies(2, num=12)
+    fit = learn_structural_em(data, "annealing", rules=SEMRules(time_limit=0.5, em_steps=1), max_steps=10**9)
     assert fit.stopped == "time limit"
     assert fit.seconds < 60.0
-    found = learn_structure(data, "annealing", time_limit=0.3, max_steps=10**9)
+    found = learn_structure(data, "annealing", time_limit=0.5, max_steps=10**9)
     assert found.stopped == "time limit"
 
 
