@@ -21,6 +21,8 @@ def record(*, eq: bool) -> Callable[[Class], Class]: ...
 def record(cls: Any = None, /, *, eq: bool = True) -> Any:
     """A frozen dataclass with slots which shows, at a prompt and in a notebook, what its `__str__` prints.
 
+    A class without one is refused: the prompt would have nothing to show.
+
     Parameters
     ----------
     eq
@@ -40,6 +42,8 @@ def record(cls: Any = None, /, *, eq: bool = True) -> Any:
 
 
 def _made(cls: Any, eq: bool) -> Any:
+    if cls.__str__ is object.__str__:
+        raise TypeError(f"A record shows what it prints: give {cls.__name__} a __str__, or make it a plain dataclass.")
     made: Any = dataclass(frozen=True, slots=True, eq=eq, repr=False)(cls)
     made.__repr__, made._repr_html_ = repr_of_print, html_of_print
     return made

@@ -1,14 +1,14 @@
-"""Tables for people: plain text for terminals, HTML for notebooks."""
+"""Factors as tables for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plausible.base.display import TextTable, format_number, num_shown, one_line
+from plausible.base.display import TextTable, format_number, num_shown
 from plausible.factors.alignment import Scope, Table
 from plausible.variables import Variable
 
-__all__ = ["TextTable", "factor_table", "format_number", "num_shown", "one_line"]
+__all__ = ["factor_table"]
 
 
 def factor_table(scope: Scope, flat: Table, max_rows: int | None) -> TextTable:
