@@ -11,6 +11,7 @@ from plausible import inference as inference
 from plausible import io as io
 from plausible import learn as learn
 from plausible import models as models
+from plausible import search as search
 from plausible import utilities as utilities
 from plausible import variables as variables
 from plausible.cpds import CPD as CPD
@@ -73,8 +74,6 @@ from plausible.inference import Pearl as Pearl
 from plausible.inference import RecursiveConditioning as RecursiveConditioning
 from plausible.inference import RegionBP as RegionBP
 from plausible.inference import RejectionSampling as RejectionSampling
-from plausible.inference import SimulatedAnnealing as SimulatedAnnealing
-from plausible.inference import TabuSearch as TabuSearch
 from plausible.inference import TreeReweightedBP as TreeReweightedBP
 from plausible.inference import VariableElimination as VariableElimination
 from plausible.inference import pagerank as pagerank
@@ -94,6 +93,8 @@ from plausible.models import FactorGraph as FactorGraph
 from plausible.models import MarkovNetwork as MarkovNetwork
 from plausible.models import Notes as Notes
 from plausible.models import VariableNotes as VariableNotes
+from plausible.search import SimulatedAnnealing as SimulatedAnnealing
+from plausible.search import TabuSearch as TabuSearch
 from plausible.utilities import Utility as Utility
 from plausible.variables import Assignment as Assignment
 from plausible.variables import Variable as Variable

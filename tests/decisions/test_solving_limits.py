@@ -21,7 +21,7 @@ from plausible.decisions.solving.rule_search import RuleSearch
 from plausible.decisions.solving.team import Team
 from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.inference.search.branch_and_bound import branch_and_bound
+from plausible.search.branch_and_bound import branch_and_bound
 from plausible.utilities import Utility
 from seeds import few_of
 

@@ -22,12 +22,12 @@ from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.pairwise_energy import PairwiseEnergy
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
-from plausible.inference.search.annealing import ExponentialCooling, SimulatedAnnealing
-from plausible.inference.search.beam_search import BeamSearch
-from plausible.inference.search.branch_and_bound import branch_and_bound
-from plausible.inference.search.local_search import FirstAscent, GreedyAscent
-from plausible.inference.search.restarts import PerturbationRestarts
-from plausible.inference.search.tabu_search import TabuSearch
+from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
+from plausible.search.beam_search import BeamSearch
+from plausible.search.branch_and_bound import branch_and_bound
+from plausible.search.local_search import FirstAscent, GreedyAscent
+from plausible.search.restarts import PerturbationRestarts
+from plausible.search.tabu_search import TabuSearch
 from plausible.variables import Evidence
 
 

@@ -19,11 +19,11 @@ from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.mini_bucket_heuristic import mini_bucket_heuristic
 from plausible.inference.problem import Problem
-from plausible.inference.search.annealing import ExponentialCooling, SimulatedAnnealing
-from plausible.inference.search.beam_search import BeamSearch
-from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent
-from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.inference.search.tabu_search import TabuSearch
+from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
+from plausible.search.beam_search import BeamSearch
+from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent
+from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.tabu_search import TabuSearch
 from plausible.variables import Evidence, Variable, jeffrey
 
 NOTHING = Evidence.read({}, {})

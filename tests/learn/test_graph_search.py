@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
-from plausible.inference.search.local_search import GreedyAscent
-from plausible.inference.search.tabu_search import TabuSearch
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.graph_search import GraphSearch, Move
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import SearchGraph
+from plausible.search.local_search import GreedyAscent
+from plausible.search.tabu_search import TabuSearch
 
 
 class RandomScores(FamilyScores):

@@ -10,7 +10,6 @@ from typing import Any, cast
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
-from plausible.inference.search.search_state import SearchState
 from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
@@ -20,6 +19,7 @@ from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.structure import learn_structure, usual_score
+from plausible.search.search_state import SearchState
 
 __all__ = ["Deadline", "LearnedGraph", "Search", "search_note"]
 

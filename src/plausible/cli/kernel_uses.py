@@ -83,11 +83,11 @@ def _approximate() -> None:
 
 
 def _best() -> None:
-    cooling = pb.inference.ExponentialCooling(every=1)
+    cooling = pb.search.ExponentialCooling(every=1)
     searches = (
-        pb.inference.GreedyAscent(),
-        pb.inference.TabuSearch(patience=3),
-        pb.inference.SimulatedAnnealing(cooling),
+        pb.search.GreedyAscent(),
+        pb.search.TabuSearch(patience=3),
+        pb.search.SimulatedAnnealing(cooling),
     )
     engines: tuple[Any, ...] = (
         *(pb.MaxProduct(), pb.DualDecomposition(), pb.BranchAndBound(), pb.MiniBucketMax()),

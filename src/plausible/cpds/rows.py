@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.labels import by_label
+from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidCPD, RoundedProbabilities, counted
 from plausible.variables import State, Variable
@@ -32,10 +33,6 @@ __all__ = [
 
 #: Rows that miss one by more than a thousandth are an error; binary fractions such as 1 - 0.999 may miss by a bit more.
 MAX_ROUNDING = 1e-3 * (1 + 1e-9)
-#: What the summation of binary fractions may miss; such rows are left as they are.
-_EXACT = 1e-12
-#: What is renormalised without a word: decimals written with nine places and more.
-_UNSAID = 1e-9
 
 #: Probabilities in state order, or keyed by state.
 Row: TypeAlias = Sequence[float] | Floats | Mapping[State, float]
@@ -79,13 +76,13 @@ def checked_rows(values: Floats) -> tuple[Floats, Rounding | None]:
     sums = values.sum(axis=-1)
     misses = np.abs(sums - 1.0)
     worst = float(misses.max())
-    if worst <= _EXACT:
+    if worst <= PROBABILITY_NOISE:
         return values, None
     row = tuple(int(i) for i in np.unravel_index(int(np.argmax(misses)), misses.shape))
     if worst > MAX_ROUNDING:
         raise BadRow(row, f"sums to {float(sums[row]):.10g}, not to one")
-    values = values / np.where(misses > _EXACT, sums, 1.0)[..., None]
-    return values, Rounding(int((misses > _UNSAID).sum()), worst, row) if worst > _UNSAID else None
+    values = values / np.where(misses > PROBABILITY_NOISE, sums, 1.0)[..., None]
+    return values, Rounding(int((misses > WRITTEN_ROUNDING).sum()), worst, row) if worst > WRITTEN_ROUNDING else None
 
 
 def normalized_rows(variable: Variable, values: Floats, place: Callable[[tuple[int, ...]], str]) -> Floats:

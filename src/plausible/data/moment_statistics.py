@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
@@ -17,8 +18,6 @@ from plausible.variables import Variable
 __all__ = ["MomentStatistics", "Moments"]
 
 
-#: Differences below this share of what they are taken of are rounding.
-_ROUNDING = 1e-9
 _LACKING = "These moments lack rows that are taken away from them. Take away only moments of rows that are in them."
 
 
@@ -70,7 +69,7 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         """The moments of the rows of both; of a difference, those that are left."""
         weight = self.weight + other.weight
-        if abs(weight) <= _ROUNDING * (abs(self.weight) + abs(other.weight)):
+        if abs(weight) <= WEIGHT_NOISE * (abs(self.weight) + abs(other.weight)):
             return Moments(0.0, 0, np.zeros_like(self.mean), np.zeros_like(self.scatter))
         apart = other.mean - self.mean
         between = np.outer(apart, apart) * (self.weight * other.weight / weight)
@@ -176,7 +175,7 @@ def _left(weight: float, parts: Sequence[Floats]) -> Floats:
     own = np.diag(scatter) * np.sign(weight)
     if own.min(initial=0.0) >= 0:
         return np.asarray(scatter)
-    if (own < -_ROUNDING * np.abs([np.diag(part) for part in parts]).sum(axis=0)).any():
+    if (own < -WEIGHT_NOISE * np.abs([np.diag(part) for part in parts]).sum(axis=0)).any():
         raise InvalidArgument(_LACKING)
     constant = own <= 0
     scatter[constant] = scatter[:, constant] = 0.0

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import InvalidArgument
 from plausible.variables import Variable
 
@@ -19,9 +20,6 @@ __all__ = ["CombinedStatistics", "Statistics"]
 
 Counts = NDArray[Any]
 Places = NDArray[np.int64]
-
-#: Of what weighs, differences below this share of it are rounding.
-_ROUNDING = 1e-9
 
 
 class Statistics(ABC):
@@ -128,7 +126,7 @@ def _counted(parts: Iterable[Counts]) -> Counts:
     counts = functools.reduce(operator.add, listed)
     if counts.min(initial=0) >= 0:
         return counts
-    if (counts < -_ROUNDING * sum(np.abs(part) for part in listed)).any():
+    if (counts < -WEIGHT_NOISE * sum(np.abs(part) for part in listed)).any():
         raise InvalidArgument("There are negative counts. Take away only statistics of rows that were counted.")
     return np.maximum(counts, 0)
 

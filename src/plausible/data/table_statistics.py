@@ -18,6 +18,7 @@ from plausible.data.statistics import Counts, Places, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors.alignment import MAX_ENTRIES
+from plausible.kernels.counting import count_by_sets, count_extensions, count_rows, weigh_extensions, weigh_rows
 from plausible.variables import Variable
 
 __all__ = ["TableStatistics"]
@@ -156,7 +157,6 @@ class TableStatistics(Statistics):
     # --- counting ---
 
     def _count(self, child: str, places: tuple[int, ...]) -> Counts:
-        from plausible.kernels.counting import count_by_sets, count_rows, weigh_rows
 
         sizes = self._sizes[list(places)]
         num_cells = math.prod(sizes.tolist())
@@ -178,7 +178,6 @@ class TableStatistics(Statistics):
 
     def _count_sets(self, child: str, family: Sequence[int], others: Sequence[int], counts: Counts) -> None:
         """Fill a line for each state of the other variables, by intersecting sets of rows."""
-        from plausible.kernels.counting import count_extensions
 
         if not others:
             return
@@ -193,7 +192,6 @@ class TableStatistics(Statistics):
 
     def _count_cells(self, child: str, family: Sequence[int], others: Places, counts: Counts) -> None:
         """Fill the cells of the family with each of the other variables, row by row."""
-        from plausible.kernels.counting import weigh_extensions
 
         if not others.size:
             return

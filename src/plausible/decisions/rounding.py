@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.factors.joint_factor import TIE
+from plausible.base.tolerances import PROOF, UTILITY_NOISE
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["proof_rounding", "rounding_of", "utility_rounding"]
-
-#: The part of the range of what decisions can change up to which searches and crossings of lines are exact.
-_PROOF = 1e-10
 
 
 def utility_rounding(diagram: InfluenceDiagram) -> float:
@@ -42,7 +39,7 @@ def rounding_of(utilities: Iterable[Floats]) -> float:
     >>> rounding_of([np.array([0.0, 2.0])])
     2e-13
     """
-    return TIE * sum(float(np.abs(table).max(initial=0.0)) for table in utilities)
+    return UTILITY_NOISE * sum(float(np.abs(table).max(initial=0.0)) for table in utilities)
 
 
 def proof_rounding(diagram: InfluenceDiagram) -> float:
@@ -58,4 +55,4 @@ def proof_rounding(diagram: InfluenceDiagram) -> float:
     """
     reached = {name for decision in diagram.decisions for name in diagram.graph.descendants(decision)}
     ranges = [table.max() - table.min() for name, table in diagram.utility_factors.items() if name in reached]
-    return _PROOF * sum(ranges) + utility_rounding(diagram)
+    return PROOF * sum(ranges) + utility_rounding(diagram)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from plausible.base.arrays import Codes, Floats, Ints, Positions
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
 from plausible.kernels.jit import steady
-
-if TYPE_CHECKING:
-    from plausible.kernels.row_plan import RowPlan
-    from plausible.kernels.rows import RowRun
+from plausible.kernels.row_groups import group_rows
+from plausible.kernels.row_plan import RowPlan, plan_rows
+from plausible.kernels.rows import RowRun, collect_rows, distribute_rows, read_rows
+from plausible.kernels.tables import load
 
 __all__ = ["PreparedRows", "RowAnswers", "answer_rows"]
 
@@ -120,7 +120,6 @@ class PreparedRows:
     @classmethod
     def of(cls, program: Program, rows: Codes, target: int | None = None) -> PreparedRows:
         """Plan how rows go through the program."""
-        from plausible.kernels.row_plan import plan_rows
 
         rows = np.ascontiguousarray(rows)
         if program.num_entries > _KEPT_ENTRIES:
@@ -162,7 +161,6 @@ class PreparedRows:
 
     def _products(self, sources: Floats) -> tuple[Floats, float]:
         """The factors' product in each clique's table, then a number one; and a lower bound on the logarithms."""
-        from plausible.kernels.tables import load
 
         tables, floors = np.ones(self.program.num_entries + 1), np.empty(self.program.num_cliques)
         load(self.program.layout, Workspace.of(self.program, sources).buffers, tables[:-1], floors)
@@ -170,7 +168,6 @@ class PreparedRows:
 
     def groups(self, part: slice) -> Groups:
         """The groups of the rows of a part; kept, where all together are not too many."""
-        from plausible.kernels.row_groups import group_rows
 
         assert self.plan is not None
         found = self._groups.get(part.start)
@@ -213,7 +210,6 @@ class _Job:
 
     def _by_groups(self, part: slice, kept: KeptTables) -> Floats:
         """Run some rows on slices of kept tables."""
-        from plausible.kernels.rows import distribute_rows, read_rows
 
         plan = self.prepared.plan
         assert plan is not None
@@ -229,7 +225,6 @@ class _Job:
 
     def _collected(self, plan: RowPlan, part: slice, kept: KeptTables) -> RowRun:
         """The messages of all groups of the rows of a part."""
-        from plausible.kernels.rows import RowRun, collect_rows
 
         groups, starts, firsts = self.prepared.groups(part)
         ends = np.cumsum(np.diff(starts) * plan.message_sizes)

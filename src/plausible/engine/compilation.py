@@ -14,6 +14,12 @@ from plausible.engine.ordering import Elimination, best_elimination, given_elimi
 from plausible.engine.pieces import LARGE, cut_into_pieces
 from plausible.engine.program import Program
 from plausible.errors import TooLarge
+from plausible.kernels.blocks import Layout
+from plausible.kernels.forest import join_cliques
+from plausible.kernels.jit import runs_as_machine_code
+from plausible.kernels.layout import BLOCK, CLIQUE, WIDE_BLOCK, lay_out
+from plausible.kernels.operands import OPERAND
+from plausible.kernels.upward import collect
 
 __all__ = ["MAX_TREE_ENTRIES", "TreeTooLarge", "compile_program"]
 
@@ -62,12 +68,6 @@ def compile_program(
     >>> print(compile_program(((0,), (0, 1), (1, 2)), (2, 2, 2)))
     2 cliques, width 1, 8 entries, 0.0 MiB, about 2e-06 s
     """
-    from plausible.kernels.blocks import Layout
-    from plausible.kernels.forest import join_cliques
-    from plausible.kernels.jit import runs_as_machine_code
-    from plausible.kernels.layout import BLOCK, CLIQUE, WIDE_BLOCK, lay_out
-    from plausible.kernels.operands import OPERAND
-    from plausible.kernels.upward import collect
 
     flat, starts = _flat(scopes)
     counts = np.array(sizes, dtype=np.int64)

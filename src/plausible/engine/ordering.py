@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Ints
+from plausible.kernels.elimination import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
 
 __all__ = ["Elimination", "best_elimination", "given_elimination"]
 
@@ -40,7 +41,6 @@ def best_elimination(scopes: Ints, scope_starts: Ints, sizes: Ints) -> Eliminati
     The random numbers are always the same, and the search is limited by its work, not by the clock: so the order is
     always the same.
     """
-    from plausible.kernels.elimination import MIN_FILL, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
 
     nothing = np.empty(0, dtype=np.int64)
     run = best = Elimination(*eliminate(scopes, scope_starts, sizes, WEIGHTED_MIN_FILL, nothing, 0, np.inf))
@@ -61,6 +61,5 @@ def best_elimination(scopes: Ints, scope_starts: Ints, sizes: Ints) -> Eliminati
 
 def given_elimination(scopes: Ints, scope_starts: Ints, sizes: Ints, order: Ints) -> Elimination:
     """The run that eliminates in a given order."""
-    from plausible.kernels.elimination import MIN_NEIGHBORS, eliminate
 
     return Elimination(*eliminate(scopes, scope_starts, sizes, MIN_NEIGHBORS, order, 0, np.inf))

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Ints
+from plausible.kernels.blocks import Buffers
 from plausible.kernels.jit import steady
 
 if TYPE_CHECKING:
     from plausible.engine.program import Program
-    from plausible.kernels.blocks import Buffers
 
 __all__ = ["LARGE", "Job", "Piece", "cut_into_pieces", "run_pieces", "split_blocks"]
 

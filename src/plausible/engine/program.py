@@ -11,11 +11,11 @@ import numpy as np
 from plausible.base.arrays import Ints
 from plausible.base.display import html_of_print
 from plausible.errors import counted
+from plausible.kernels.blocks import Layout
+from plausible.kernels.layout import Extent
 
 if TYPE_CHECKING:
     from plausible.engine.pieces import Piece
-    from plausible.kernels.blocks import Layout
-    from plausible.kernels.layout import Extent
 
 __all__ = ["SECONDS_PER_ENTRY", "Program"]
 
@@ -157,8 +157,6 @@ def _restored(
     extent: tuple[int, ...],
     pieces: tuple[Piece, ...],
 ) -> Program:
-    from plausible.kernels.blocks import Layout
-    from plausible.kernels.layout import Extent
 
     for array in (*arrays, weight_starts):
         array.setflags(write=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,28 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.engine.pieces import Job, Piece, run_pieces, split_blocks
 from plausible.engine.program import Program
-
-if TYPE_CHECKING:
-    from plausible.kernels.blocks import Buffers, Layout
+from plausible.kernels.blocks import Buffers, Layout
+from plausible.kernels.downward import (
+    all_marginals,
+    answer_blocks,
+    close_answers,
+    distribute,
+    flag_above,
+    open_answer,
+    read_joint,
+    read_marginals,
+)
+from plausible.kernels.expectations import expect
+from plausible.kernels.tables import best_states, draw
+from plausible.kernels.upward import (
+    bound_sources,
+    close_message,
+    collect,
+    log_total,
+    observe,
+    open_message,
+    send_blocks,
+)
 
 __all__ = ["Semiring", "Workspace"]
 
@@ -65,8 +84,6 @@ class Workspace:
 
         Large programs run on so many threads; one for each core where left out.
         """
-        from plausible.kernels.blocks import Buffers
-        from plausible.kernels.upward import bound_sources
 
         layout = program.layout
         store = np.zeros(program.extent.store)
@@ -114,7 +131,6 @@ class Workspace:
         float
             log Σ Π φ, or log max Π φ; -inf for zero.
         """
-        from plausible.kernels.upward import close_message, collect, log_total, observe
 
         layout, semiring = self.program.layout, int(self.semiring)
         observe(layout, self.buffers, self.program.weight_starts, *self._news(weights))
@@ -133,7 +149,6 @@ class Workspace:
 
     def _jobs_up(self, piece: Piece, opened: set[int]) -> list[Job]:
         """What sends the messages of a piece; a clique whose blocks are shared out joins those that are open."""
-        from plausible.kernels.upward import collect, open_message, send_blocks
 
         layout, semiring, clique = self.program.layout, int(self.semiring), int(piece.cliques[0])
         if not piece.is_split or self.semiring == Semiring.LOG_SUM:
@@ -152,7 +167,6 @@ class Workspace:
 
         The marginals, which can't be written to, mean nothing where the total is zero or risky.
         """
-        from plausible.kernels.downward import all_marginals
 
         program = self.program
         if self._scratches:
@@ -191,7 +205,6 @@ class Workspace:
         weight
             What beliefs are multiplied by when they are added.
         """
-        from plausible.kernels.downward import distribute, flag_above
 
         program = self.program
         wanted = np.ones(program.num_cliques, dtype=np.uint8)
@@ -209,7 +222,6 @@ class Workspace:
 
     def marginals(self, variables: Sequence[int] | None = None) -> list[Floats]:
         """After `distribute`: the normalised marginals of some variables, or of all."""
-        from plausible.kernels.downward import read_marginals
 
         program = self.program
         numbers = np.arange(len(program.sizes)) if variables is None else np.array(variables, dtype=np.int64)
@@ -222,7 +234,6 @@ class Workspace:
 
     def joint(self, clique: int, variables: Sequence[int]) -> Floats:
         """After `distribute` at least as far as to the clique: the joint of some of its variables, in their order."""
-        from plausible.kernels.downward import read_joint
 
         shape = [int(self.program.sizes[variable]) for variable in variables]
         joint = np.zeros(math.prod(shape))
@@ -232,7 +243,6 @@ class Workspace:
 
     def expectation(self, terms: Sequence[Floats], scopes: Sequence[Sequence[int]], homes: Sequence[int]) -> float:
         """After `collect` with SUM: the expected sum of terms, flat tables over variables of their home cliques."""
-        from plausible.kernels.expectations import expect
 
         program = self.program
         order = sorted(range(len(terms)), key=homes.__getitem__)
@@ -257,7 +267,6 @@ class Workspace:
 
     def best_states(self) -> Ints:
         """After `collect` with MAX: the position of each variable's state in a best assignment."""
-        from plausible.kernels.tables import best_states
 
         states = np.zeros(len(self.program.sizes), dtype=np.int64)
         best_states(self.program.layout, self.buffers, states)
@@ -268,7 +277,6 @@ class Workspace:
 
         `levels` has a column for each clique.
         """
-        from plausible.kernels.tables import draw
 
         program = self.program
         tables = np.zeros(program.num_entries)
@@ -292,7 +300,6 @@ class _Answering:
         self.asides: dict[int, list[Floats]] = {}
 
     def jobs_down(self, piece: Piece) -> list[Job]:
-        from plausible.kernels.downward import answer_blocks, distribute, open_answer
 
         layout, clique = self.program.layout, int(piece.cliques[0])
         if not piece.is_split:
@@ -320,7 +327,6 @@ class _Answering:
 
     def finish(self, piece: Piece) -> None:
         """Add up, part by part, what the parts of a split clique have put aside."""
-        from plausible.kernels.downward import close_answers
 
         clique = int(piece.cliques[0])
         for aside in self.asides.pop(clique, ()) if piece.is_split else ():

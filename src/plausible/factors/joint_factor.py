@@ -8,15 +8,13 @@ from functools import reduce
 import numpy as np
 
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidFactor
 from plausible.factors.alignment import align, table_shape, union_scope, wide
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
 
 __all__ = ["JointFactor", "combined"]
-
-#: Expected utilities that differ by less than this part of the sizes behind them differ by what floats lose.
-TIE = 1e-13
 
 
 class JointFactor(Frozen):
@@ -153,7 +151,7 @@ def first_best(values: np.ndarray) -> np.ndarray:
     """
     peaks = values.max(axis=-1, keepdims=True)
     sizes = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=-1, keepdims=True)
-    return np.asarray(np.argmax(values >= peaks - TIE * sizes, axis=-1))
+    return np.asarray(np.argmax(values >= peaks - UTILITY_NOISE * sizes, axis=-1))
 
 
 def _joint(probability: Factor, utility: Factor) -> JointFactor:

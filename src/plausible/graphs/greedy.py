@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from plausible.graphs.separation import KERNEL_SIZE, Rows
+from plausible.kernels import elimination as kernels
 
 __all__ = ["Heuristic", "greedy_order"]
 
@@ -60,7 +61,6 @@ def greedy_order(
 def _order_by_kernel(
     neighbors: Rows, weights: Sequence[int], heuristic: Heuristic, candidates: Sequence[int], rank: Sequence[int]
 ) -> list[int]:
-    from plausible.kernels import elimination as kernels
 
     known = {
         "min-fill": kernels.MIN_FILL,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes
+from plausible.kernels.reachability import bayes_ball
 
 __all__ = ["KERNEL_SIZE", "BayesBall", "Rows"]
 
@@ -68,7 +69,6 @@ class BayesBall:
         self, starts: Sequence[int], targets: Sequence[int], observed: Sequence[int]
     ) -> tuple[bool, NDArray[np.uint8]]:
         """Whether the ball met a target, and where it came."""
-        from plausible.kernels.reachability import bayes_ball
 
         if self._compressed is None:
             self._compressed = compress(self._parents), compress(self._children)

@@ -21,8 +21,8 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.marginal_map import MarginalMap
 from plausible.inference.optimization.flips import Flip, States
 from plausible.inference.optimizer import Optimizer
-from plausible.inference.search.local_search import SearchMethod, SearchProblem
-from plausible.inference.search.restarts import PerturbationRestarts
+from plausible.search.local_search import SearchMethod, SearchProblem
+from plausible.search.restarts import PerturbationRestarts
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["MapEngine", "approximate_map", "check_map_engine"]

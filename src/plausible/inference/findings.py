@@ -17,12 +17,12 @@ from plausible.base.display import html_of_print
 from plausible.base.plain_values import shown
 from plausible.base.ranking import ranked
 from plausible.base.records import record
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
 from plausible.factors.logarithms import log_unit
 from plausible.inference.contradiction import impossible_evidence
-from plausible.kernels.rounding import ROUNDING
 from plausible.variables import State
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def evidence_impact(
         rest = {other: seen for other, seen in examined.items() if other != name}
         without = ask({**always, **rest})
         impacts.append(FindingImpact(name, finding, posterior, without, ask({**always, name: finding}), prior))
-    ordered = ranked(impacts, lambda impact: impact.divergence, ROUNDING)
+    ordered = ranked(impacts, lambda impact: impact.divergence, SCORE_NOISE)
     return EvidenceImpact(posterior.names[0], posterior, prior, tuple(ordered))
 
 

@@ -12,13 +12,12 @@ from time import monotonic
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.inference.map_bounds import BoundTree
 from plausible.inference.map_plan import TimeUpError
 
 __all__ = ["SearchProgress", "SearchResult", "branch_and_bound"]
 
-#: A branch must promise more than this, relative to the best value, to be followed: values closer are rounding.
-_ROUNDING = 1e-12
 
 #: The seconds between two reports.
 _PAUSE = 0.1
@@ -139,7 +138,7 @@ class _Search:
         if len(self.best) < self.num_best:
             return -math.inf
         worst = self.best[-1][0]
-        return worst + _ROUNDING * max(1.0, abs(worst))
+        return worst + SCORE_NOISE * max(1.0, abs(worst))
 
     @property
     def limit(self) -> float:
@@ -239,7 +238,7 @@ class _Search:
                         return
                     neighbor = _with(states, variable, state)
                     value = self.tree.bound(neighbor, self.limit) if neighbor != states else -math.inf
-                    if value > log_value + _ROUNDING * max(1.0, abs(log_value)):
+                    if value > log_value + SCORE_NOISE * max(1.0, abs(log_value)):
                         states, log_value, is_improved = neighbor, value, True
                         self.keep(states, log_value)
 

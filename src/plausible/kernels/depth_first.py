@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import kernel
-from plausible.kernels.rounding import ROUNDING
 
 __all__ = ["BoundingTables", "Path", "depth_first"]
 
@@ -75,7 +75,7 @@ def depth_first(tables: BoundingTables, path: Path, depth: int, value: float, nu
     """
     bounds = path.bounds
     for node in range(num_nodes):
-        cutoff = value + ROUNDING * max(1.0, abs(value)) if value > -np.inf else -np.inf
+        cutoff = value + SCORE_NOISE * max(1.0, abs(value)) if value > -np.inf else -np.inf
         state = -1
         while depth >= 0 and state < 0:
             for s in range(bounds.shape[1]):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import kernel
-from plausible.kernels.rounding import ROUNDING
 
 __all__ = [
     "IDLE",
@@ -133,7 +133,7 @@ def _copy(source: Ints, target: Ints) -> None:
 
 @kernel
 def _improves(gain: float, score: float) -> bool:
-    return gain > ROUNDING * max(1.0, abs(score))
+    return gain > SCORE_NOISE * max(1.0, abs(score))
 
 
 @kernel

@@ -12,8 +12,8 @@ import numpy as np
 
 from plausible.base.ranking import ranked
 from plausible.base.seeds import Seed, generator_of
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
-from plausible.learn.structures.exact.result import tolerance
 
 __all__ = ["EMState", "EMStep", "EMStops", "best_first", "best_run", "run", "sources_of_chance"]
 
@@ -104,7 +104,7 @@ def best_first(runs: Iterable[Run], objective: Callable[[Run], float]) -> list[R
     [0.7, 0.3, 0.30000000000000004]
     """
     made = list(runs)
-    return ranked(made, objective, tolerance(max(map(objective, made), default=0.0)))
+    return ranked(made, objective, score_noise(max(map(objective, made), default=0.0)))
 
 
 def sources_of_chance(seed: Seed, restarts: int) -> list[np.random.Generator]:

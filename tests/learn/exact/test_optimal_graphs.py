@@ -10,7 +10,6 @@ import pytest
 from family_oracle import PricedLikelihood, RandomScores, UniformDirichlet, best_score, random_frame
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.inference.search.local_search import GreedyAscent
 from plausible.kernels.parent_sets import best_of_subsets, find_fitting
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.score import FamilyScores
@@ -20,6 +19,7 @@ from plausible.learn.structures.exact.orders import OrderSearch, search_orders
 from plausible.learn.structures.exact.parent_sets import find_parent_sets
 from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.search.local_search import GreedyAscent
 
 EXACT = [optimal_by_subsets, optimal_by_orders]
 KNOWN = [

@@ -10,12 +10,12 @@ import plausible as pb
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.equivalence import is_i_equivalent
-from plausible.inference.search.annealing import ExponentialCooling
-from plausible.inference.search.tabu_search import TabuSearch
 from plausible.learn.structures.class_walks import ClassWalks, covered_reversals
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS, learn_structure
+from plausible.search.annealing import ExponentialCooling
+from plausible.search.tabu_search import TabuSearch
 
 NAMES = ["p", "q", "r", "s", "t"]
 SMALL = ExponentialCooling(start=5.0, stop=0.5, factor=0.5, every=50)

@@ -9,13 +9,11 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, html_of_print, num_shown
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.variables import State, Variable
 
 __all__ = ["SimpsonReport", "StratifiedComparison"]
 
-
-#: Differences in probability up to this are none.
-_ROUNDING = 1e-12
 
 #: At most so many places without cases are named.
 _SHOWN = 5
@@ -152,7 +150,7 @@ class SimpsonReport:
 
 
 def _rounded(difference: Floats) -> Floats:
-    return np.where(np.abs(difference) <= _ROUNDING, 0.0, difference)
+    return np.where(np.abs(difference) <= PROBABILITY_NOISE, 0.0, difference)
 
 
 def _names(strata: Sequence[Variable]) -> str:

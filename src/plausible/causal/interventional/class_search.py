@@ -26,13 +26,13 @@ from plausible.graphs.interventional_classes import (
     target_masks,
 )
 from plausible.graphs.mark_masks import bits
-from plausible.inference.search.search_state import improves
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.exact.equivalence import ClassSearch, TimeIsUp, class_constraints
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import usual_score
 from plausible.learn.structures.task import check_progress
+from plausible.search.search_state import improves
 
 __all__ = ["InterventionalClass", "InterventionalStep", "gies", "search_interventional_classes"]
 

@@ -7,12 +7,13 @@ from itertools import combinations, cycle
 
 import numpy as np
 
+from plausible.base.tolerances import PROOF
 from plausible.decisions.solving.climbing import put
 from plausible.decisions.solving.rule_search import RuleSearch, can_list_rules
 from plausible.decisions.solving.team import read_team
 from plausible.decisions.solving.team_work import Together
 from plausible.decisions.solving.updating import Rules, ascend, random_rules
-from plausible.inference.search.branch_and_bound import branch_and_bound
+from plausible.search.branch_and_bound import branch_and_bound
 
 __all__ = ["search_neighborhoods"]
 
@@ -22,8 +23,6 @@ _PATIENCE = 20
 _MAX_APART = 4
 #: What two decisions see and do may have so many assignments.
 _MAX_PAIR = 2**14
-#: A part of the range of the utilities that is no gain.
-_NO_GAIN = 1e-10
 
 
 def search_neighborhoods(work: Together) -> None:
@@ -53,7 +52,7 @@ def search_neighborhoods(work: Together) -> None:
 
 def _by_pairs(work: Together) -> float:
     """Replace the rules of two decisions at a time by the best ones, until that makes nothing better; the value."""
-    least = _NO_GAIN * sum(float(np.ptp(table)) for _, table in work.problem.utilities)
+    least = PROOF * sum(float(np.ptp(table)) for _, table in work.problem.utilities)
     value = work.tree.total().expected_utility
     pairs = _pairs(work.members)
     quiet = 0

@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.decisions.solving.team import Team
 from plausible.decisions.solving.updating import Rules, first_best_rule
-from plausible.inference.search.branch_and_bound import Branches
+from plausible.search.branch_and_bound import Branches
 
 __all__ = ["RuleNumbers", "RuleSearch", "can_list_rules"]
 
@@ -51,7 +51,7 @@ class RuleSearch(Branches[RuleNumbers]):
 
     Examples
     --------
-    >>> from plausible.inference.search.branch_and_bound import branch_and_bound
+    >>> from plausible.search.branch_and_bound import branch_and_bound
     >>> pair = Team(["D", "E"], [(0,), (1,)], np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> search = RuleSearch(pair)
     >>> found = branch_and_bound(search, ())

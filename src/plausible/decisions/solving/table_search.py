@@ -9,7 +9,7 @@ from typing import Any
 from plausible.decisions.solving.rule_search import RuleSearch, can_list_rules
 from plausible.decisions.solving.team import Team, read_team
 from plausible.decisions.solving.team_work import Together
-from plausible.inference.search.branch_and_bound import BranchingState, branch_and_bound
+from plausible.search.branch_and_bound import BranchingState, branch_and_bound
 
 __all__ = ["TableSearch"]
 

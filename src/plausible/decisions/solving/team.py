@@ -10,12 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Problem
 from plausible.decisions.solving.updating import Rules, best_rule
 from plausible.errors import TooLarge
-from plausible.factors.joint_factor import TIE
-from plausible.inference.search.branch_and_bound import Branches
+from plausible.search.branch_and_bound import Branches
 
 __all__ = ["Chosen", "Team", "read_team"]
 
@@ -53,7 +53,7 @@ class Team(Branches[Chosen]):
         num_rules = [math.prod(self._shape(i)[:-1]) * math.log(self._shape(i)[-1] + 1e-9) for i in range(len(families))]
         self._last = max(range(len(families)), key=num_rules.__getitem__)
         self._rows = self._branching_order()
-        self._slack = TIE * float(np.abs(table).sum())
+        self._slack = UTILITY_NOISE * float(np.abs(table).sum())
 
     def _shape(self, member: int) -> tuple[int, ...]:
         return tuple(self._table.shape[axis] for axis in self._families[member])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.problem import Problem
-from plausible.factors.joint_factor import TIE
 
 __all__ = ["Rules", "ascend", "best_rule", "decided", "first_best_rule", "improve", "random_rules"]
 
@@ -47,7 +47,7 @@ def first_best_rule(weighted: Floats) -> Floats:
            [1., 0.]])
     """
     peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
-    rounding = TIE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
+    rounding = UTILITY_NOISE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
     choice = (weighted >= peaks - rounding).argmax(axis=-1)
     rule: Floats = (choice[..., None] == np.arange(weighted.shape[-1])).astype(np.float64)
     return rule

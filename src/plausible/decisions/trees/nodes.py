@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeAlias
 
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.cpds.rows import MAX_ROUNDING
 from plausible.errors import InvalidModel, RoundedProbabilities, warn_caller
 from plausible.variables import State
 
 __all__ = ["Chance", "Choice", "Outcome", "TreeNode", "read_distribution"]
-
-#: What the summation of binary fractions may miss; such probabilities are left as they are.
-_EXACT = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ def read_distribution(name: str, probabilities: Iterable[Any]) -> tuple[float, .
     missed = abs(total - 1.0)
     if missed > MAX_ROUNDING:
         raise InvalidModel(f"The probabilities of {name!r} sum to {total:.6g}, not to one.")
-    if missed <= _EXACT:
+    if missed <= PROBABILITY_NOISE:
         return tuple(float(p) for p in listed)
     warn_caller(f"The probabilities of {name!r} missed one by {missed:.3g}; renormalised.", RoundedProbabilities)
     return tuple(float(p / total) for p in listed)

@@ -8,9 +8,9 @@ from dataclasses import field
 from typing import TypeAlias
 
 from plausible.base.records import record
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
-from plausible.factors.joint_factor import TIE
 from plausible.variables import State
 
 __all__ = ["DecisionTree", "Path", "TreeSolution"]
@@ -164,7 +164,7 @@ class DecisionTree:
         """
         strategy: dict[Path, State] = {}
         ties: dict[Path, tuple[State, ...]] = {}
-        rounding = TIE * max(abs(node.utility) for _, node in self.nodes() if isinstance(node, Outcome))
+        rounding = UTILITY_NOISE * max(abs(node.utility) for _, node in self.nodes() if isinstance(node, Outcome))
 
         def best(path: Path, node: Choice, values: list[float]) -> float:
             top = max(values)

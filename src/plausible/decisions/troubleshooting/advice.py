@@ -9,7 +9,8 @@ import numpy as np
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
-from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Knowledge
+from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.decisions.troubleshooting.beliefs import Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order, costs_without_each
@@ -178,14 +179,14 @@ def possible_steps(beliefs: Beliefs, costs: Costs) -> Iterator[Step]:
 
 def _is_open(beliefs: Beliefs, name: str) -> bool:
     """Whether a look at a part or test tells anything: its state is not certain."""
-    return bool(beliefs.states[name].values.max() < 1 - SURE)
+    return bool(beliefs.states[name].values.max() < 1 - PROBABILITY_NOISE)
 
 
 def _trials_of(beliefs: Beliefs, costs: Costs) -> Trials:
     """The components as trials: none is looked at where that is dearer than a repair, or where it surely is faulty."""
     repairs = np.array([costs.repair[name] for name in beliefs.components], dtype=float)
     looks = np.array([costs.observe.get(name, np.inf) for name in beliefs.components], dtype=float)
-    is_blind = (repairs <= looks) | (beliefs.faulty >= 1 - SURE)
+    is_blind = (repairs <= looks) | (beliefs.faulty >= 1 - PROBABILITY_NOISE)
     return Trials(beliefs.shares, np.where(is_blind, repairs, looks), np.where(is_blind, 0.0, repairs), repairs)
 
 
@@ -203,8 +204,8 @@ def _trials(knowledge: Knowledge, beliefs: Beliefs, trials: Trials, costs: Costs
 def _has_several_faults(beliefs: Beliefs, name: str) -> bool:
     """Whether a component may be faulty in several ways, so that a look tells more than whether it is."""
     faulty = beliefs.faulty[beliefs.components.index(name)]
-    num_possible = int((beliefs.states[name].values > SURE).sum())
-    return num_possible - int(faulty < 1 - SURE) > 1
+    num_possible = int((beliefs.states[name].values > PROBABILITY_NOISE).sum())
+    return num_possible - int(faulty < 1 - PROBABILITY_NOISE) > 1
 
 
 def _tests(knowledge: Knowledge, beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
@@ -218,6 +219,6 @@ def _cost_once_seen(step: Step, knowledge: Knowledge, beliefs: Beliefs, costs: C
     told = beliefs.states[step.name]
     expected = step.cost
     for state, chance in zip(told.scope[0].states, told.values.tolist(), strict=True):
-        if chance > SURE:
+        if chance > PROBABILITY_NOISE:
             expected += chance * repair_sequence(knowledge.beliefs({step.name: state}), costs).cost
     return expected

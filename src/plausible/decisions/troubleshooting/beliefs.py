@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.repair_choices import ChoiceView, RepairQuestion
@@ -19,11 +20,9 @@ from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.variables import State
 
-__all__ = ["SURE", "Beliefs", "Device", "Knowledge", "Situation"]
+__all__ = ["PROBABILITY_NOISE", "Beliefs", "Device", "Knowledge", "Situation"]
 
 
-#: Probabilities nearer than this to zero or one are certainties.
-SURE = 1e-12
 #: What a run of a network for several repairs may cost.
 _AT_ONCE = Budget(seconds=0.5)
 
@@ -97,7 +96,7 @@ class Beliefs:
     @property
     def is_fixable(self) -> bool:
         """Whether a repair can help: of all components, or of one alone where others would undo it."""
-        return bool(max(self.fixable, self.fixes.max(initial=0.0)) > SURE)
+        return bool(max(self.fixable, self.fixes.max(initial=0.0)) > PROBABILITY_NOISE)
 
     @property
     def shares(self) -> Floats:
@@ -108,7 +107,7 @@ class Beliefs:
         `fixes` for parts of which any will do.
         """
         weights = self.fixes + self.needed
-        if not weights.sum() > SURE:
+        if not weights.sum() > PROBABILITY_NOISE:
             weights = self.faulty
         total = weights.sum()
         return weights * (self.fixable / total) if total > 0 else weights
@@ -125,7 +124,7 @@ class Beliefs:
         else:
             told = self.states[step.name]
             chances = dict(zip(told.scope[0].states, told.values.tolist(), strict=True))
-        return {outcome: chance for outcome, chance in chances.items() if chance > SURE}
+        return {outcome: chance for outcome, chance in chances.items() if chance > PROBABILITY_NOISE}
 
 
 class Knowledge(Protocol):
@@ -183,7 +182,7 @@ class Situation:
         answers = [view.marginals(tested) for view in self._views]
         states, works = answers[0][0], np.concatenate([fixed for _, fixed in answers])
         faulty = {name: float(states[name].values[~self._device.is_ok(name)].sum()) for name in self._open}
-        left = tuple(name for name in self._open if faulty[name] > SURE)
+        left = tuple(name for name in self._open if faulty[name] > PROBABILITY_NOISE)
         everything = frozenset(self._open)
         alone = [self._places[frozenset([name])] for name in left]
         others = [self._places[everything - {name}] for name in left]

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Flags, Floats
-from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Device
+from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.decisions.troubleshooting.beliefs import Beliefs, Device
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.steps import Outcome, Step
@@ -228,7 +229,7 @@ class WorldState:
         faulty = level.faults.over(self._classes, self._weights)
         fixable, *fixes = level.fixes.over(self._classes, self._weights).tolist()
         alone, without = np.array(fixes).reshape(2, -1)
-        is_left = faulty > SURE
+        is_left = faulty > PROBABILITY_NOISE
         return Beliefs(
             _Distributions(level, self._classes, self._weights),
             tuple(name for name, left in zip(level.open, is_left.tolist(), strict=True) if left),

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number
+from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.buckets.bucket_decoding import decoded
 from plausible.inference.buckets.bucket_problem import free_order, log_tables, tree_of
@@ -24,9 +25,6 @@ __all__ = ["MiniBucketMax", "MiniBucketMaxState"]
 
 #: The weight that a maximum has where copies are compared: next to none.
 _SOFTNESS = 0.01
-
-#: A value and a bound that are nearer to each other than this are the same.
-_PROOF = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +128,7 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         if state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
         entries = state.tree.entries
-        is_proved = state.upper - state.value <= _PROOF
+        is_proved = state.upper - state.value <= PROOF
         info = QueryInfo(
             "mini-buckets",
             exact=is_proved,
@@ -148,5 +146,5 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         value = float(problem.log_product(states[None, :])[0])
         if value > state.value:
             state = replace(state, states=states, value=value)
-        is_over = state.upper - state.value <= _PROOF if state.upper > -math.inf else True
+        is_over = state.upper - state.value <= PROOF if state.upper > -math.inf else True
         return replace(state, converged=is_over or state.side.change <= self.tolerance)

@@ -9,6 +9,8 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
+from plausible.kernels.censoring import censor, passed_back, solve_censored
+from plausible.kernels.elimination import MIN_NEIGHBORS, eliminate
 
 __all__ = ["Censored", "censored", "eliminated_pattern"]
 
@@ -47,7 +49,6 @@ class Censored:
 
     def stationary(self) -> Floats:
         """The π with π = π A and sum one of an irreducible chain without leaks."""
-        from plausible.kernels.censoring import passed_back
 
         weights = np.empty(self.order.size)
         # The last state has no way out, nor has one whose way out underflows: those after it have next to no weight.
@@ -59,7 +60,6 @@ class Censored:
 
     def expected(self, rewards: Floats) -> Floats:
         """N · rewards, N = (I - Q)^-1: for each state what is expected in all; a column for each kind of reward."""
-        from plausible.kernels.censoring import solve_censored
 
         if not self.totals.all():
             raise NotSupported("Some states are left so rarely that the probability is not a positive float.")
@@ -93,7 +93,6 @@ def censored(matrix: Any, leaks: Floats) -> Censored | None:
     leaks
         For each state the probability to leave for good: zeros, or enough to be left from everywhere.
     """
-    from plausible.kernels.censoring import censor
 
     pattern = eliminated_pattern(matrix)
     if pattern is None:
@@ -146,8 +145,6 @@ def _nothing_yet(order: Ints, upper: Any) -> Censored:
 def eliminated_pattern(matrix: Any) -> tuple[Ints, Any] | None:
     """The order in which states go, and ones where a place in it has a later neighbour; `None` if it is too much."""
     from scipy.sparse import csr_array
-
-    from plausible.kernels.elimination import MIN_NEIGHBORS, eliminate
 
     size = matrix.shape[0]
     entries = matrix.tocoo()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, suggestion
 from plausible.variables import State, Variable
 
@@ -29,9 +30,8 @@ Start: TypeAlias = npt.ArrayLike | Mapping[State, float] | State
 #: Estimates for more states are sparse where they can be.
 _SMALL = 1000
 
-#: Sums may miss one by so much, which is put right from `_EXACT` on; others stay as they are, to the last bit.
+#: Sums may miss one by so much; those nearer than `PROBABILITY_NOISE` stay as they are, to the last bit.
 _ROUNDING = 1e-8
-_EXACT = 1e-12
 
 
 def read_states(states: Sequence[State] | None, count: int) -> list[State]:
@@ -89,7 +89,7 @@ def _normalized(matrix: Any, states: Sequence[State] | None) -> Any:
         columns = np.asarray(matrix.sum(axis=0)).ravel()
         hint = " Its columns do: give the transpose." if np.allclose(columns, 1) else ""
         raise InvalidModel(f"The transitions from {name!r} sum to {sums[place]:.6g}; each row is to sum to one.{hint}")
-    sums = np.where(np.abs(sums - 1) > _EXACT, sums, 1.0)
+    sums = np.where(np.abs(sums - 1) > PROBABILITY_NOISE, sums, 1.0)
     if isinstance(matrix, np.ndarray):
         matrix = matrix / sums[:, None]
         matrix.setflags(write=False)
@@ -115,7 +115,7 @@ def read_start(start: Start, variable: Variable) -> Floats:
         raise InvalidModel(
             f"The start is a distribution: numbers of zero or more with sum one, not {vector.sum():.6g}."
         )
-    if abs(vector.sum() - 1) > _EXACT:
+    if abs(vector.sum() - 1) > PROBABILITY_NOISE:
         vector /= vector.sum()
     vector.setflags(write=False)
     return vector

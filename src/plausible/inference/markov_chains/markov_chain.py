@@ -24,6 +24,7 @@ from plausible.inference.markov_chains.chain_input import (
 )
 from plausible.inference.markov_chains.chain_limits import SMALL, power_of
 from plausible.inference.markov_chains.chain_long_run import ChainLongRun
+from plausible.kernels.markov_chain import walk
 from plausible.variables import State
 
 __all__ = ["MarkovChain"]
@@ -114,7 +115,6 @@ class MarkovChain(ChainLongRun):
         >>> MarkovChain([[0, 1, 0], [0, 0, 1], [0, 0, 1]], states="abc", start="a").simulate(3)
         array([['a', 'b', 'c', 'c']], dtype='<U1')
         """
-        from plausible.kernels.markov_chain import walk
 
         levels = generator_of(seed).random(
             (read_count("num_chains", num_chains), read_count("num_steps", num_steps) + 1)

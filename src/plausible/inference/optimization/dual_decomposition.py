@@ -9,17 +9,15 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
+from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.max_sum import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
+from plausible.kernels.max_sum import shift_all
 
 __all__ = ["DualDecomposition", "DualState"]
-
-
-#: A value and a bound that are nearer to each other than this are the same.
-_PROOF = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,11 +141,11 @@ class DualDecomposition(Optimizer):
         upper = min(state.upper, layout.bound(messages, digits))
         residual = state.upper - upper
         pace = self.tolerance * min(layout.largest_range, 1.0)
-        is_over = upper - value <= _PROOF or residual < pace or layout.is_impossible(upper)
+        is_over = upper - value <= PROOF or residual < pace or layout.is_impossible(upper)
         return DualState(messages, states, value, upper, state.iterations + 1, residual, is_over)
 
     def _advice(self, state: DualState) -> str:
-        if state.upper - state.value <= _PROOF:
+        if state.upper - state.value <= PROOF:
             return ""
         if not state.converged:
             return f"Raise max_iterations above {self.max_iterations}: the bound was still going down."
@@ -161,12 +159,11 @@ def _start(layout: MaxSum) -> DualState:
     states, value = layout.ascend(np.zeros(len(layout.problem.variables), dtype=np.int64))
     value = value if value >= layout.least - 1.0 else -np.inf
     # Factors are scaled so that each has one as its largest entry.
-    return DualState(np.zeros(int(layout.message_starts[-1])), states, value, 0.0, converged=value >= -_PROOF)
+    return DualState(np.zeros(int(layout.message_starts[-1])), states, value, 0.0, converged=value >= -PROOF)
 
 
 def _shifted(layout: MaxSum, messages: Floats) -> tuple[Floats, Floats]:
     """The messages after a sweep and one back, and their sums for each variable."""
-    from plausible.kernels.max_sum import shift_all
 
     arrays, beliefs, shifted = layout.arrays, layout.beliefs(messages), messages.copy()
     for backward in (False, True):

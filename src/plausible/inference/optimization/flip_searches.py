@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Ints
 from plausible.inference.optimization.flips import FlipProblem, States
-from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
-from plausible.inference.search.local_search import FirstAscent, GreedyAscent, SearchMethod
-from plausible.inference.search.restarts import Restarts
-from plausible.inference.search.search_state import SearchState, StopReason, improves
-from plausible.inference.search.tabu_search import TabuSearch
-
-if TYPE_CHECKING:
-    from plausible.kernels.local_moves import FlipFields, Moves, Tally
+from plausible.kernels.local_moves import Attempts, FlipFields, Moves, Tabu, Tally, climb, wander
+from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
+from plausible.search.local_search import FirstAscent, GreedyAscent, SearchMethod
+from plausible.search.restarts import Restarts
+from plausible.search.search_state import SearchState, StopReason, improves
+from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["compiled"]
 
@@ -69,7 +67,6 @@ class _BestFlips(_FlipSearch):
     patience: int = 1
 
     def _flipped(self, problem: FlipProblem, state: SearchState[States], num: int) -> SearchState[States]:
-        from plausible.kernels.local_moves import Tabu, climb
 
         fields, best = problem.fields(state.current), np.array(state.best, dtype=np.int64)
         memory: _Barred = state.memory or _Barred.nothing(problem, 0 if self.length is None else self.length + 1)
@@ -99,7 +96,6 @@ class _AnnealedFlips(_FlipSearch):
     schedule: CoolingSchedule = field(default_factory=ExponentialCooling)
 
     def _flipped(self, problem: FlipProblem, state: SearchState[States], num: int) -> SearchState[States]:
-        from plausible.kernels.local_moves import Attempts, wander
 
         num = min(num, self.schedule.num_attempts - state.steps)
         if num <= 0:
@@ -116,7 +112,6 @@ class _FirstFlips(_FlipSearch):
     """First ascent: annealing at temperature zero, where only the attempts that succeed are steps."""
 
     def _flipped(self, problem: FlipProblem, state: SearchState[States], num: int) -> SearchState[States]:
-        from plausible.kernels.local_moves import Attempts, wander
 
         fields, best = problem.fields(state.current), np.array(state.best, dtype=np.int64)
         if _is_maximum(problem, fields, state.score):
@@ -132,7 +127,6 @@ class _FirstFlips(_FlipSearch):
 
 def _moves(num_variables: int, num_rows: int) -> Moves:
     """Room for the best flip of each variable and a tournament with as many places as the next power of two."""
-    from plausible.kernels.local_moves import Moves
 
     targets = np.zeros((num_rows, num_variables), dtype=np.int64)
     nodes = np.empty((num_rows, 2 << (num_variables - 1).bit_length()), dtype=np.int64)
@@ -140,7 +134,6 @@ def _moves(num_variables: int, num_rows: int) -> Moves:
 
 
 def _tally(state: SearchState[States]) -> Tally:
-    from plausible.kernels.local_moves import Tally
 
     return Tally(state.score, state.best_score, state.steps, state.idle)
 

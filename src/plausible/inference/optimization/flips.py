@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.inference.problem import Problem
-from plausible.inference.search.search_problem import SearchProblem
-
-if TYPE_CHECKING:
-    from plausible.kernels.local_moves import FlipFields, FlipLayout
+from plausible.kernels.local_moves import FlipFields, FlipLayout, fill
+from plausible.search.search_problem import SearchProblem
 
 __all__ = ["Flip", "FlipProblem"]
 
@@ -152,7 +150,6 @@ class FlipProblem(SearchProblem[States, Flip]):
     @property
     def layout(self) -> FlipLayout:
         """What kernels are given."""
-        from plausible.kernels.local_moves import FlipLayout
 
         return FlipLayout(
             self.starts,
@@ -169,7 +166,6 @@ class FlipProblem(SearchProblem[States, Flip]):
 
     def fields(self, states: States) -> FlipFields:
         """The arrays of a search at some states: for each state of each variable the logarithms and zeros it adds."""
-        from plausible.kernels.local_moves import FlipFields, fill
 
         num = int(self.starts[-1])
         cells, counts = self.table_starts[:-1].copy(), np.empty(num, dtype=np.int64)

@@ -21,7 +21,8 @@ from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mini_bucket_heuristic
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
-from plausible.inference.search.local_search import GreedyAscent
+from plausible.kernels.depth_first import BoundingTables, Path, depth_first
+from plausible.search.local_search import GreedyAscent
 
 __all__ = ["BranchAndBound", "BranchAndBoundState"]
 
@@ -50,7 +51,6 @@ class _Part:
 
     def advanced(self, num_nodes: int) -> _Part:
         """After so many nodes more."""
-        from plausible.kernels.depth_first import BoundingTables, Path, depth_first
 
         h = self.heuristic
         tables = BoundingTables(

@@ -15,10 +15,10 @@ from plausible.inference.optimization.flip_searches import compiled
 from plausible.inference.optimization.flips import FlipProblem, States
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
-from plausible.inference.search.local_search import SearchMethod
-from plausible.inference.search.restarts import PerturbationRestarts
-from plausible.inference.search.search_state import SearchState
-from plausible.inference.search.tabu_search import TabuSearch
+from plausible.search.local_search import SearchMethod
+from plausible.search.restarts import PerturbationRestarts
+from plausible.search.search_state import SearchState
+from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["LocalSearch"]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.inference.problem import Problem
-
-if TYPE_CHECKING:
-    from plausible.kernels.max_sum import SumLayout
+from plausible.kernels.max_sum import SumLayout, ascend
 
 __all__ = ["MaxSum"]
 
@@ -109,7 +106,6 @@ class MaxSum:
 
     def ascend(self, states: Ints) -> tuple[Ints, float]:
         """States that no change of a single one improves, reached from some, and their sum: below `least` for zero."""
-        from plausible.kernels.max_sum import ascend
 
         improved = states.astype(np.int64, copy=True)
         return improved, ascend(self.arrays, improved)
@@ -117,7 +113,6 @@ class MaxSum:
     @property
     def arrays(self) -> SumLayout:
         """What kernels take."""
-        from plausible.kernels.max_sum import SumLayout
 
         return SumLayout(
             self.logs,

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.inference.propagation.belief_messages import MessageState, workspace
+from plausible.kernels.messages import CONTRADICTION, Messages, Rule, pull_all
 
 __all__ = ["Reparametrisation", "reparametrise", "variable_beliefs"]
 
@@ -138,7 +139,6 @@ def _answers(state: MessageState, outgoing: Floats, *, is_max: bool) -> tuple[Fl
 
     All is -inf where some factor has no answer.
     """
-    from plausible.kernels.messages import CONTRADICTION, Messages, Rule, pull_all
 
     space = workspace(state.graph)
     messages = Messages(np.zeros_like(outgoing), outgoing, outgoing if is_max else np.exp(outgoing))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.inference.problem import Problem
-
-if TYPE_CHECKING:
-    from plausible.kernels.messages import MessageGraph
+from plausible.kernels.message_graphs import acyclic, find_hosts, merge_tables, walk
+from plausible.kernels.messages import EDGE, FACTOR, VARIABLE, MessageGraph
 
 __all__ = ["Clusters", "is_forest", "message_graph", "read_clusters", "tree_weights", "walking_order"]
 
@@ -86,7 +84,6 @@ def read_clusters(problem: Problem) -> Clusters:
 
 def _merged(clusters: Clusters) -> Clusters:
     """The same product without factors within others."""
-    from plausible.kernels.message_graphs import find_hosts, merge_tables
 
     numbers = np.arange(clusters.num_factors)
     hosts = numbers.copy()
@@ -112,7 +109,6 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
 
     `weights` says how often each factor counts: once in ordinary belief propagation.
     """
-    from plausible.kernels.messages import EDGE, FACTOR, VARIABLE, MessageGraph
 
     scopes, owners, sizes = clusters.scopes, clusters.owners, clusters.sizes
     around = np.argsort(scopes, kind="stable")
@@ -140,7 +136,6 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
 
 def walking_order(clusters: Clusters) -> Ints:
     """The variables of each component of the factor graph, nearest to its first first."""
-    from plausible.kernels.message_graphs import walk
 
     order = np.empty(clusters.sizes.size, dtype=np.int64)
     seen = np.zeros(order.size + clusters.num_factors, dtype=np.int64)
@@ -175,7 +170,6 @@ def tree_weights(scopes: Clusters | Problem, num_trees: int, seed: int) -> Float
 
 def _counts_without_cycle(scopes: Clusters | Problem, sequence: Ints) -> Ints:
     """One for each factor that closes no cycle with those before it in the sequence, zero for the others."""
-    from plausible.kernels.message_graphs import acyclic
 
     counts = np.zeros(len(scopes.scope_starts) - 1, dtype=np.int64)
     roots, stamps = np.arange(scopes.sizes.size), np.full(scopes.sizes.size, -1)

@@ -16,6 +16,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_energy import reparametrise
 from plausible.inference.propagation.belief_graph import Clusters
 from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, ReweightedEngine, workspace
+from plausible.kernels.message_decoding import decode, improve
 
 __all__ = ["MaxProduct", "MaxProductState"]
 
@@ -160,7 +161,6 @@ class MaxProduct(ReweightedEngine, Optimizer):
 
 def _decoded(state: MessageState) -> Ints:
     """A state for each variable in the order of the graph, given those before it, then improved one by one."""
-    from plausible.kernels.message_decoding import decode, improve
 
     states, space = np.zeros(state.order.size, dtype=np.int64), workspace(state.graph)
     messages = state.messages._replace(outgoing=state.messages.outgoing.copy())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,8 @@ from plausible.inference.propagation.belief_graph import (
     tree_weights,
     walking_order,
 )
-
-if TYPE_CHECKING:
-    from plausible.kernels.messages import MessageGraph, Messages, Rule, Workspace
+from plausible.kernels.messages import CONTRADICTION, MessageGraph, Messages, Rule, Workspace, pull_all, push_all, sweep
+from plausible.kernels.residual_messages import chase
 
 __all__ = ["MessageEngine", "MessageState", "ReweightedEngine", "workspace"]
 
@@ -108,7 +106,6 @@ class MessageEngine(IterativeEngine[MessageState]):
 
     def init(self, problem: Problem) -> MessageState:
         """Messages from factors that say nothing, and from variables that tell their fields."""
-        from plausible.kernels.messages import Messages, push_all
 
         clusters = read_clusters(problem)
         graph, order = message_graph(clusters, self._weights(clusters)), walking_order(clusters)
@@ -143,8 +140,6 @@ class MessageEngine(IterativeEngine[MessageState]):
 
     def _play(self, state: MessageState, messages: Messages, urgencies: Floats, target: float) -> float:
         """Renew the messages in place; the largest change, or the largest urgency left; negative if contradictory."""
-        from plausible.kernels.messages import CONTRADICTION, pull_all, push_all, sweep
-        from plausible.kernels.residual_messages import chase
 
         graph, rule, space = state.graph, self._rule(state), workspace(state.graph)
         if self.schedule == "sequential":
@@ -155,7 +150,6 @@ class MessageEngine(IterativeEngine[MessageState]):
         return change if push_all(graph, messages, rule, space) else CONTRADICTION
 
     def _rule(self, state: MessageState) -> Rule:
-        from plausible.kernels.messages import Rule
 
         # A small change of a small number may be the whole truth on a forest: there logarithms have to settle.
         return Rule(float(self.damping), self._is_max, self._in_logs or state.is_forest)
@@ -206,7 +200,6 @@ class ReweightedEngine(MessageEngine):
 
 def workspace(graph: MessageGraph) -> Workspace:
     """Room for a sweep to work in."""
-    from plausible.kernels.messages import Workspace
 
     largest = np.diff(graph.factors["table"], append=graph.logs.size).max(initial=1)
     per_state = np.empty((3, graph.variables["num_states"].max(initial=1)))

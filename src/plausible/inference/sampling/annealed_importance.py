@@ -23,6 +23,7 @@ from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_widt
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_starts import possible_states
 from plausible.kernels.chain_arrays import ChainArrays
+from plausible.kernels.gibbs import gibbs_sweeps
 
 __all__ = ["AnnealedImportance", "AnnealingState"]
 
@@ -197,7 +198,6 @@ class AnnealedImportance(ApproximateEngine):
         self, tables: Floats, layout: ChainLayout, codes: Ints, places: Ints, generators: NDArray[np.uint64]
     ) -> None:
         """A Gibbs sweep of every particle, in place."""
-        from plausible.kernels.gibbs import gibbs_sweeps
 
         particles = ChainArrays.unwatched(codes, places, generators)
 

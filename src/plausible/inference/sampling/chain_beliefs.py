@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import TooLarge
 from plausible.inference.sampling.chain_diagnostics import (
-    ROUNDING,
     UNSEEN,
     interval_width,
     monte_carlo_error,
@@ -141,7 +141,11 @@ def beliefs_of(
     errors, degrees = _standard_errors(values)
     place = int(errors.argmax())
     mean, error = float(values[:, :, place].mean()), float(errors[place])
-    size = draws.num_independent if error <= ROUNDING else min(draws.num_independent, mean * (1 - mean) / error**2)
+    size = (
+        draws.num_independent
+        if error <= PROBABILITY_NOISE
+        else min(draws.num_independent, mean * (1 - mean) / error**2)
+    )
     width = min(1.0, max(least, interval_width(degrees) * error))
     return ChainBeliefs(tuple(tables), width, size, worst, values.shape[0] * values.shape[1])
 
@@ -152,8 +156,8 @@ def _least_error(numbers: Floats, layout: ChainLayout, places: Sequence[int], dr
     if not blocks:
         return 0.0
     is_exact = len(blocks) == 1 and not draws.are_counted and not layout.has_neighbours[blocks.pop()]
-    if is_exact or np.ptp(numbers, axis=(0, 1)).min() > ROUNDING:
-        return ROUNDING
+    if is_exact or np.ptp(numbers, axis=(0, 1)).min() > PROBABILITY_NOISE:
+        return PROBABILITY_NOISE
     return min(1.0, UNSEEN / draws.num_independent)
 
 

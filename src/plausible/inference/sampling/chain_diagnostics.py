@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, MissingDependency
 
 __all__ = [
     "MAX_R_HAT",
-    "ROUNDING",
+    "PROBABILITY_NOISE",
     "UNSEEN",
     "ChainDiagnostics",
     "bulk_effective_sample_size",
@@ -38,9 +39,6 @@ MAX_R_HAT = 1.01
 
 #: What n draws never showed has, with 95 % confidence, a probability below this over n (rule of three).
 UNSEEN = 3.0
-
-#: Numbers between zero and one that differ by less are equal up to rounding.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from plausible.inference.max_elimination import max_product
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.kernels.chain_arrays import ChainArrays
+from plausible.kernels.gibbs import gibbs_sweeps
 
 __all__ = ["blocking_factor", "num_islands", "possible_states", "starting_codes"]
 
@@ -168,7 +169,6 @@ def _is_positive(problem: Problem, places: Ints) -> bool:
 
 def _repair(problem: Problem, layout: ChainLayout, codes: Ints, places: Ints, generators: Words) -> bool:
     """Move one chain in place until its product is positive; whether it came to be."""
-    from plausible.kernels.gibbs import gibbs_sweeps
 
     chain, scratch = ChainArrays.unwatched(codes, places, generators), np.empty(layout.largest_block)
     for _ in range(_REPAIR_ROUNDS):

@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import read_count, read_names
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import Engine
@@ -21,7 +22,6 @@ from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chain_advice import ONE_CHAIN, cut_text
 from plausible.inference.sampling.chain_diagnostics import (
     MAX_R_HAT,
-    ROUNDING,
     UNSEEN,
     effective_sample_size,
     interval_width,
@@ -288,8 +288,8 @@ class _Particles:
         """
         if not self.has_choice or not values.shape[2]:
             return 0.0
-        is_still = np.ptp(values, axis=(0, 1)).min() <= ROUNDING
-        return UNSEEN / (values.shape[0] * values.shape[1]) if is_still else ROUNDING
+        is_still = np.ptp(values, axis=(0, 1)).min() <= PROBABILITY_NOISE
+        return UNSEEN / (values.shape[0] * values.shape[1]) if is_still else PROBABILITY_NOISE
 
     def conditional(self, row: Ints, place: int) -> Floats:
         """P(x_place | the other entries of a row), from the totals with each of its states."""

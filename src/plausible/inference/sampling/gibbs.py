@@ -11,6 +11,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chains import ChainEngine, Sweeps
 from plausible.kernels.chain_arrays import ChainArrays
+from plausible.kernels.gibbs import gibbs_sweeps
 
 __all__ = ["Gibbs"]
 
@@ -73,7 +74,6 @@ class Gibbs(ChainEngine):
         self._check()
 
     def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
-        from plausible.kernels.gibbs import gibbs_sweeps
 
         def work(chains: ChainArrays) -> None:
             gibbs_sweeps(sweeps.number, problem.tables, layout.links, chains, np.empty(layout.largest_block))

@@ -8,6 +8,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_starts import possible_states
+from plausible.kernels.gibbs import accept_in_turn
 
 __all__ = ["accepted_places", "drawn_independently", "independent_guide", "log_density"]
 
@@ -64,7 +65,6 @@ def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
     >>> accepted_places(np.log([[1.0, 0.1, 2.0, 1.5]]), np.log([[0.5, 0.9, 0.6]]))
     array([[0, 2, 3]])
     """
-    from plausible.kernels.gibbs import accept_in_turn
 
     places = np.zeros(levels.shape, dtype=np.int64)
     accept_in_turn(log_weights, levels, places)

@@ -23,6 +23,7 @@ from plausible.inference.sampling.independent_proposal import (
     log_density,
 )
 from plausible.kernels.chain_arrays import ChainArrays
+from plausible.kernels.gibbs import metropolis_sweeps
 
 __all__ = ["Metropolis", "Proposal"]
 
@@ -127,7 +128,6 @@ class Metropolis(ChainEngine):
         if isinstance(self.proposal, ApproximateEngine):
             self._propose_from(problem, layout, sweeps)
             return
-        from plausible.kernels.gibbs import metropolis_sweeps
 
         def work(chains: ChainArrays) -> None:
             metropolis_sweeps(sweeps.number, problem.logs, layout.links, chains)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,8 @@ from plausible.factors import Factor
 from plausible.inference.sampling.families import log_constant
 from plausible.inference.sampling.sample_sums import SampleSums
 from plausible.kernels.jit import steady
+from plausible.kernels.sampling import BLOCK, Lookups, draw_block, sum_samples
 from plausible.variables import Variable
-
-if TYPE_CHECKING:
-    from plausible.kernels.sampling import Lookups
 
 __all__ = ["SamplingPlan", "stream_key"]
 
@@ -106,7 +103,6 @@ class SamplingPlan:
             return SampleSums.merged(parts)
 
     def _span(self, groups: Sequence[Sequence[Variable]], key: np.uint64, start: int, end: int) -> SampleSums:
-        from plausible.kernels.sampling import sum_samples
 
         numbers = {variable.name: number for number, variable in enumerate(self.variables)}
         shapes = [tuple(variable.num_states for variable in group) for group in groups]
@@ -129,7 +125,6 @@ class SamplingPlan:
 
     def draw(self, num_rows: int, key: np.uint64) -> tuple[Codes, Floats]:
         """The samples themselves, a row each and a column for each variable, and the logarithms of their weights."""
-        from plausible.kernels.sampling import BLOCK, draw_block
 
         states = np.empty((len(self.variables), num_rows), dtype=np.int32)
         log_weights = np.empty(num_rows)
@@ -155,7 +150,6 @@ def _lookups(
     numbers: dict[str, int], scopes: Sequence[tuple[Sequence[Variable], int]], tables: Sequence[Floats]
 ) -> Lookups:
     """Tables by the variables in each scope; the last one's states are so many entries apart as the number says."""
-    from plausible.kernels.sampling import Lookups
 
     strides = [list(_strides(scope, unit)) for scope, unit in scopes]
     return Lookups(

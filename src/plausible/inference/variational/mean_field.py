@@ -23,6 +23,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
 from plausible.inference.variational.mean_field_start import first_beliefs
 from plausible.inference.variational.mean_field_zeros import tied_by_zeros
+from plausible.kernels.mean_field import expected_log, gather, update_singles
 from plausible.variables import Evidence, Variable
 
 __all__ = ["MeanField", "MeanFieldState"]
@@ -148,7 +149,6 @@ class MeanField(ResumableEngine):
 
     def step(self, problem: Problem, state: MeanFieldState) -> MeanFieldState:
         """Update every block once: the energy never falls."""
-        from plausible.kernels.mean_field import expected_log, update_singles
 
         plan = state.plan
         beliefs, potentials, gains = state.beliefs.copy(), state.potentials.copy(), state.gains.copy()
@@ -293,7 +293,6 @@ class _Update(NamedTuple):
 
 def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials: Floats) -> _Update:
     """Write a group's new potentials and beliefs."""
-    from plausible.kernels.mean_field import gather
 
     ties = (plan.starts, plan.use_starts, plan.uses, plan.links, plan.places, plan.logs)
     gather(group.first, group.last, *ties, beliefs, potentials)

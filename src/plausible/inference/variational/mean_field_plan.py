@@ -14,6 +14,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.inference.compiled import compile_factors
 from plausible.inference.problem import Problem
+from plausible.kernels.mean_field import lay_out_places
 
 __all__ = ["Group", "MeanFieldPlan", "plan_mean_field"]
 
@@ -92,7 +93,6 @@ class MeanFieldPlan:
 
 def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> MeanFieldPlan:
     """The plan of a problem; variables that no block names stand alone."""
-    from plausible.kernels.mean_field import lay_out_places
 
     owners, members = _read_blocks(problem, blocks)
     singles = tuple(place for place, owner in enumerate(owners) if owner < 0)

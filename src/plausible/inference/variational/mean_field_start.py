@@ -14,6 +14,7 @@ from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import MeanFieldPlan
+from plausible.kernels.backtracking import FOUND, NONE, find_possible
 from plausible.variables import Evidence, Variable
 
 __all__ = ["first_beliefs"]
@@ -79,7 +80,6 @@ def _states_by_search(
     factors: Sequence[Factor], variables: Sequence[Variable], generator: np.random.Generator
 ) -> list[int]:
     """By backtracking from random states; where that takes too long, by a clique tree after all."""
-    from plausible.kernels.backtracking import FOUND, NONE, find_possible
 
     part = Problem.of(factors, _NOTHING)
     owners = np.repeat(np.arange(len(part.factors)), np.diff(part.scope_starts))

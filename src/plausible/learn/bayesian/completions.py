@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
+from plausible.kernels.completion import gibbs_cells
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 
 __all__ = [
@@ -46,7 +47,6 @@ def draw_cells(problem: CompletionProblem, codes: Codes, tables: Floats | None, 
     are summed out: P(x | rest) ∝ Π (N₋[x_j, u_j] + α) / (N₋[u_j] + α_u), where N₋ counts all other rows (Koller &
     Friedman 2009, exercise 19.22). Costs O(cells · states · families of the variable).
     """
-    from plausible.kernels.completion import gibbs_cells
 
     drawn = codes.copy()
     if not len(problem.cells):

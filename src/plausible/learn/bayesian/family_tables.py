@@ -6,16 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.kernels.completion import FamilyArrays
 from plausible.learn.log_gamma import log_rising, stirling_rest
 from plausible.variables import Variable
-
-if TYPE_CHECKING:
-    from plausible.kernels.completion import FamilyArrays
 
 __all__ = ["FamilyTables"]
 
@@ -195,7 +192,6 @@ class FamilyTables:
     @cached_property
     def arrays(self) -> FamilyArrays:
         """The same for kernels."""
-        from plausible.kernels.completion import FamilyArrays
 
         names = list(self.variables)
         strides = {n: tuple(int(np.prod(s[axis + 1 :])) for axis in range(len(s))) for n, s in self.shapes.items()}

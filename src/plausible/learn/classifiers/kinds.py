@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from plausible.base.method_names import own_methods
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
@@ -23,9 +24,6 @@ from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.trees import edge_weights
 
 __all__ = ["BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"]
-
-#: Mutual informations that differ by less, relative to the score, are equal: the first name is taken.
-_ROUNDING = 1e-12
 
 
 @own_methods
@@ -141,7 +139,7 @@ def _k_dependences(scores: FamilyScores, features: list[str], target: str, k: in
     """Sahami's algorithm; ties go to the first name."""
     information = {name: scores.family(name, (target,)) - scores.family(name, ()) for name in features}
     sizes = [abs(scores.family(name, ())) for name in features]
-    unit = _ROUNDING * max((size for size in sizes if 0 < size < math.inf), default=1.0)
+    unit = SCORE_NOISE * max((size for size in sizes if 0 < size < math.inf), default=1.0)
     order = sorted(range(len(features)), key=lambda place: (-_rounded(information[features[place]], unit), place))
     weights = edge_weights(scores, features, (target,)) if k else None
     edges = [(target, name) for name in features]

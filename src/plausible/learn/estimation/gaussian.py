@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Positions
+from plausible.base.tolerances import DETERMINED
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import FamilyRows
@@ -18,8 +19,6 @@ from plausible.variables import Variable
 __all__ = ["GaussianLearner", "gaussian_cpd", "regress_covariances"]
 
 
-#: Parents whose part that the others don't explain has less than this share of their variance are taken as explained.
-_COLLINEAR = 1e-10
 #: Residuals below this, relative to the numbers themselves, are rounding.
 _ROUNDING = 1e-13
 
@@ -109,8 +108,8 @@ def regress_covariances(moments: Floats) -> tuple[Floats, Positions]:
     scale = np.sqrt(np.diagonal(inner, axis1=1, axis2=2))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     correlations = inner * inverse[:, :, None] * inverse[:, None, :]
-    solved = np.linalg.pinv(correlations, rcond=_COLLINEAR, hermitian=True) @ (cross * inverse)[:, :, None]
-    rank = np.linalg.matrix_rank(correlations, tol=_COLLINEAR * inner.shape[1], hermitian=True)
+    solved = np.linalg.pinv(correlations, rcond=DETERMINED, hermitian=True) @ (cross * inverse)[:, :, None]
+    rank = np.linalg.matrix_rank(correlations, tol=DETERMINED * inner.shape[1], hermitian=True)
     return solved[:, :, 0] * inverse, np.asarray(rank)
 
 

@@ -15,7 +15,6 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.consistent_extension import consistent_extension
-from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
@@ -24,6 +23,7 @@ from plausible.learn.estimation.priors import BDeu
 from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.models.alignment import with_states_of
+from plausible.search.local_search import SearchMethod
 
 __all__ = [
     "NetworkLearner",

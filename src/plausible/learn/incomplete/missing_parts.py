@@ -14,6 +14,7 @@ import numpy as np
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.cpds import TableCPD
 from plausible.inference.compiled import CompiledFactors, compile_factors
+from plausible.kernels.expected_cells import sum_pairs, weigh_parts
 from plausible.learn.incomplete.cases import Cases, distinct_rows
 from plausible.learn.incomplete.expectations import impossible_case
 from plausible.models import BayesianNetwork
@@ -151,7 +152,6 @@ class MissingParts:
 
     def counts(self, columns: Sequence[int], weights: Floats) -> Floats:
         """The expected counts of the joint states of some columns, in their order, of the cases by other weights."""
-        from plausible.kernels.expected_cells import weigh_parts
 
         sizes = _sizes(self.cases, columns)
         counts = np.zeros(math.prod(sizes))
@@ -297,7 +297,6 @@ def _packed(
 
 def _with_pairs(cases: Cases, arrays: PartArrays, is_listed: Flags) -> PartArrays:
     """The same completions, with the probabilities of each two cells of a part that is listed."""
-    from plausible.kernels.expected_cells import sum_pairs
 
     num_parts = len(arrays.widths)
     rows, columns = np.nonzero(arrays.part_of >= 0)

@@ -16,7 +16,6 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import SearchState
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import (
@@ -45,6 +44,7 @@ from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.overall import OVERALL_METHODS
 from plausible.learn.structures.task import Found, StructureTask
 from plausible.learn.structures.trees import learn_tree
+from plausible.search.local_search import SearchState
 
 __all__ = ["Missing", "Treated", "treat_missing"]
 

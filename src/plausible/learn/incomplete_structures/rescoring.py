@@ -13,6 +13,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import check_count, check_number, check_seconds
 from plausible.base.ranking import ranked
 from plausible.base.seeds import Seed, generator_of
+from plausible.base.tolerances import score_noise
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG
@@ -23,7 +24,6 @@ from plausible.learn.incomplete_structures.runs import IncompleteFit, judge_of, 
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
-from plausible.learn.structures.exact.result import tolerance
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -191,7 +191,7 @@ def rescoring_step(
         gains[move] = fitted[move].score - before.score, now
     num_fits, least = state.num_fits + len(fitted), 1e-9 * (1.0 + abs(before.score))
     while gains:
-        move = ranked(sorted(gains), lambda move: gains[move][0], tolerance(before.score))[0]
+        move = ranked(sorted(gains), lambda move: gains[move][0], score_noise(before.score))[0]
         if gains[move][0] <= least:
             break
         if move not in fitted:
@@ -269,7 +269,7 @@ def _shortlisted(
         return list(starts)
     step = ExactExpectations(judge.cases)
     estimates = {move: judge.of(graphs[move], network, step.at(network)) for move, network in starts.items()}
-    return ranked(starts, lambda move: estimates[move], tolerance(max(estimates.values())))[:length]
+    return ranked(starts, lambda move: estimates[move], score_noise(max(estimates.values())))[:length]
 
 
 def _overlap(one: EdgeMove, other: EdgeMove) -> bool:

@@ -17,7 +17,6 @@ from plausible.data.table import TableLike
 from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
-from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
@@ -30,6 +29,7 @@ from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.task import check_progress
 from plausible.models import BayesianNetwork
+from plausible.search.local_search import SearchMethod
 from plausible.variables import Variable
 
 __all__ = [

@@ -15,6 +15,7 @@ from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
+from plausible.kernels.contingency import measure_dependence
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
 __all__ = ["ChiSquareTest", "CountTest", "GTest", "observed_table"]
@@ -123,7 +124,6 @@ class CountTest(IndependenceTest):
             yield _Batch(asked, places)
 
     def _measure(self, batch: _Batch, shapes: Ints) -> tuple[Floats, Ints]:
-        from plausible.kernels.contingency import measure_dependence
 
         counts = np.concatenate([table.ravel() for table in self._count(batch)], dtype=np.float64)
         measured, used = np.zeros(len(shapes)), np.zeros(len(shapes), dtype=np.int64)

@@ -8,16 +8,13 @@ from typing import final
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.tolerances import DETERMINED
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.count_tests import observed_table
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
 __all__ = ["FisherZ", "refuse_missing"]
-
-
-#: A variable is a linear function of those given if less than this share of its variance is left.
-_NOTHING_LEFT = 1e-10
 
 
 @final
@@ -94,7 +91,7 @@ class FisherZ(IndependenceTest):
             among = self._correlations[given[:, :, None], given[:, None, :]]
             left = left - across.swapaxes(1, 2) @ np.linalg.pinv(among, hermitian=True) @ across
         variances = np.maximum(left[:, 0, 0], 0) * np.maximum(left[:, 1, 1], 0)
-        is_left = (left[:, [0, 1], [0, 1]] > _NOTHING_LEFT).all(axis=1)
+        is_left = (left[:, [0, 1], [0, 1]] > DETERMINED).all(axis=1)
         partial: Floats = np.where(is_left, left[:, 0, 1], 0.0) / np.sqrt(np.where(is_left, variances, 1.0))
         return partial, np.asarray(is_left)
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument, counted
+from plausible.kernels.partition_moves import gibbs_rows, merge_split
 from plausible.learn.partitions.partition_priors import (
     ChineseRestaurant,
     FiniteDirichlet,
@@ -221,7 +222,6 @@ def partition_step(
 
 
 def _sweep(space: Workspace, prior: tuple[float, float], labelled: bool) -> Workspace:
-    from plausible.kernels.partition_moves import gibbs_rows
 
     row = 0
     while True:
@@ -236,7 +236,6 @@ def _sweep(space: Workspace, prior: tuple[float, float], labelled: bool) -> Work
 
 
 def _merge_split(space: Workspace, prior: tuple[float, float], sequential: bool) -> tuple[Workspace, bool]:
-    from plausible.kernels.partition_moves import merge_split
 
     if space.num_active + 3 > len(space.clusters.sizes):
         space = _with_room(space)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.data.table import Table
+from plausible.kernels.clusters import log_predictives
 from plausible.learn.partitions.partition_priors import PartitionPrior
 from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace
 from plausible.learn.partitions.product_base import BaseMeasure
@@ -30,7 +31,6 @@ def cluster_weights(labels: Ints, prior: PartitionPrior) -> Floats:
 
 def log_joint(problem: PartitionProblem, labels: Ints, prior: PartitionPrior, table: Table) -> Floats:
     """log P(cluster, x) of new rows for each cluster and, last, a new one: (rows, L + 1); O(rows L) densities."""
-    from plausible.kernels.clusters import log_predictives
 
     space = Workspace(problem, labels, int(labels.max(initial=-1)) + 2, 0)
     logs = np.empty((table.num_rows, len(space.clusters.sizes)))

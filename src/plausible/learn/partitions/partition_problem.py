@@ -13,6 +13,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, MoveArrays, RowArrays
+from plausible.kernels.clusters import fill_slots
 from plausible.learn.partitions.product_base import BaseMeasure, default_base, part_rows
 
 __all__ = ["PartitionProblem", "Workspace"]
@@ -95,7 +96,6 @@ class Workspace:
     """
 
     def __init__(self, problem: PartitionProblem, labels: Ints, capacity: int, word: int) -> None:
-        from plausible.kernels.clusters import fill_slots
 
         self.problem, base, num_rows = problem, problem.arrays, len(labels)
         self.clusters = ClusterArrays(

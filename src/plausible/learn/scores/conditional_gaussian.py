@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import DETERMINED
 from plausible.data.moment_statistics import MomentStatistics
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
@@ -17,7 +18,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import PenalizedLikelihood, half_log
-from plausible.learn.scores.regression import MIN_SHARE, unexplained_shares
+from plausible.learn.scores.regression import unexplained_shares
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 
 __all__ = ["ConditionalGaussian"]
@@ -143,7 +144,7 @@ def _log_density(numbers: Floats, groups: Ints, weights: Floats) -> float:
     weight = weight[seen]
     cases = np.maximum(weight, np.bincount(groups, weights > 0)[seen])
     residuals = unexplained_shares(scatters) * scatters[:, -1, -1]
-    variances = np.maximum(residuals / weight, MIN_SHARE * overall)
+    variances = np.maximum(residuals / weight, DETERMINED * overall)
     is_told = cases >= len(numbers) + 1
     variances = np.where(is_told, variances, overall)
     return float((-weight / 2 * (np.log(2 * math.pi * variances) + is_told)).sum())

@@ -11,12 +11,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import DETERMINED
 from plausible.data.moment_statistics import Moments, MomentStatistics
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.penalized import half_log
-from plausible.learn.scores.regression import MIN_SHARE, Residuals
+from plausible.learn.scores.regression import Residuals
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 
 __all__ = ["GaussianFit", "GaussianLikelihood", "GaussianScore"]
@@ -163,5 +164,5 @@ class GaussianLikelihood(GaussianScore):
             return np.full(len(fit.residuals), -np.inf)
         if weight <= 0 or fit.own <= 0:
             return np.full(len(fit.residuals), -price)
-        variances = np.maximum(fit.residuals, MIN_SHARE * fit.own) / weight
+        variances = np.maximum(fit.residuals, DETERMINED * fit.own) / weight
         return np.asarray(-weight / 2 * (np.log(2 * math.pi * variances) + 1) - price, dtype=np.float64)

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import DETERMINED
 
-__all__ = ["MIN_SHARE", "Residuals", "unexplained_shares"]
-
-
-#: A residual below this share of a variable's own scatter is rounding.
-MIN_SHARE = 1e-10
+__all__ = ["DETERMINED", "Residuals", "unexplained_shares"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,11 +46,11 @@ class Residuals:
         scaled = matrix / np.outer(units, units)
         across = scaled[places]  # axes: set, parent, variable
         sizes, axes = np.linalg.eigh(scaled[places[:, :, None], places[:, None, :]])
-        inverses = np.where(sizes > MIN_SHARE, 1 / np.maximum(sizes, MIN_SHARE), 0.0)
+        inverses = np.where(sizes > DETERMINED, 1 / np.maximum(sizes, DETERMINED), 0.0)
         slopes = (axes * inverses[:, None, :]) @ (axes.transpose(0, 2, 1) @ across)
         shares = np.maximum((scales > 0) - (across * slopes).sum(axis=1), 0.0)
         shared = scaled[child] - (across[:, None, :, child] @ slopes)[:, 0]
-        log_sizes, log_units = np.log(np.maximum(sizes, MIN_SHARE)), np.log(units[places])
+        log_sizes, log_units = np.log(np.maximum(sizes, DETERMINED)), np.log(units[places])
         return cls(child, scales, shares, shared, log_sizes.sum(axis=1) + 2 * log_units.sum(axis=1))
 
     @property
@@ -70,10 +67,10 @@ class Residuals:
         """The same for each of some sets with a candidate as another parent; one that is determined adds nothing."""
         rows, places = np.array(sets, dtype=np.intp), np.array(candidates, dtype=np.intp)
         left, common = self.shares[rows, places], self.shared[rows, places]
-        is_new = left > MIN_SHARE
+        is_new = left > DETERMINED
         gains = np.where(is_new, common**2 / np.where(is_new, left, 1.0), 0.0)
         residuals = np.maximum(self.shares[rows, self.child] - gains, 0.0) * self.own
-        squares = np.maximum(left, MIN_SHARE) * self.scales[places] ** 2
+        squares = np.maximum(left, DETERMINED) * self.scales[places] ** 2
         return residuals, self.log_determinants[rows] + np.log(np.maximum(squares, np.finfo(np.float64).tiny))
 
 
@@ -89,6 +86,6 @@ def unexplained_shares(scatters: Floats) -> Floats:
     units = np.where(scales > 0, scales, 1.0)
     scaled = scatters / (units[:, :, None] * units[:, None, :])
     across = scaled[:, :-1, -1]
-    inverses = np.linalg.pinv(scaled[:, :-1, :-1], rcond=MIN_SHARE, hermitian=True)
+    inverses = np.linalg.pinv(scaled[:, :-1, :-1], rcond=DETERMINED, hermitian=True)
     explained = np.einsum("gi,gij,gj->g", across, inverses, across)
     return np.asarray(np.maximum((scales[:, -1] > 0) - explained, 0.0), dtype=np.float64)

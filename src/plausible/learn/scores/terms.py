@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
+from plausible.kernels.family_terms import sum_family_terms
 from plausible.learn.scores.score import CountScore
 
 __all__ = ["TermScore", "Terms", "n_log_n"]
@@ -110,7 +111,6 @@ class _Tables:
         """The sums of terms of families, by table once that is worth it."""
         if counts.dtype.kind not in "iu" or not self._has(terms, total, counts.size):
             return _direct(counts, terms)
-        from plausible.kernels.family_terms import sum_family_terms
 
         sums = np.empty(len(counts))
         whole = np.ascontiguousarray(counts, dtype=np.int64)

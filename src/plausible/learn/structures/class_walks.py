@@ -8,10 +8,10 @@ import numpy as np
 
 from plausible.base.options import check_count
 from plausible.errors import NotSupported
-from plausible.inference.search.restarts import Restarts
-from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
 from plausible.learn.structures.graph_search import GraphSearch, Move
 from plausible.learn.structures.search_graph import Families
+from plausible.search.restarts import Restarts
+from plausible.search.search_problem import OperatorT, SearchProblem, StateT
 
 __all__ = ["ClassWalks", "covered_reversals"]
 

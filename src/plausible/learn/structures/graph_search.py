@@ -8,19 +8,19 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import SearchProblem
+from plausible.kernels.graph_moves import best_additions, edge_gains
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import Families, SearchGraph
+from plausible.search.local_search import SearchProblem
 
 __all__ = ["Families", "GraphSearch", "Move"]
 
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
 
-#: Gains that differ by less, relative to the score, are equal: the first move by names is taken, not the luckier one.
-_ROUNDING = 1e-12
 #: Lines of gains of at most so many numbers are kept, all together.
 _MAX_KEPT = 2**24
 #: Up to so many moves are scored one by one, without looking at all others of their families.
@@ -162,7 +162,7 @@ class GraphSearch(SearchProblem[Families, Move]):
         """The move with the largest gain that undoes no recent one."""
         self._renew(state)
         if self._slack < 0:
-            self._slack = _ROUNDING * max(1.0, abs(self.score(state)))
+            self._slack = SCORE_NOISE * max(1.0, abs(self.score(state)))
         blocked = [place for move in recent for place in self._undoing(state, move)]
         before = [matrix[place] for matrix, place in blocked]
         for matrix, place in blocked:
@@ -222,7 +222,6 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def _best(self, state: Families) -> tuple[Move, float] | None:
         """The first of the best moves."""
-        from plausible.kernels.graph_moves import best_additions, edge_gains
 
         graph, added = self._graph, np.empty(len(self.names))
         best_additions(self._additions, graph.reaches, graph.num_parents, self._knowledge.max_parents, added)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import GreedyAscent
-from plausible.inference.search.search_state import improves
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.task import Found, StructureTask
+from plausible.search.local_search import GreedyAscent
+from plausible.search.search_state import improves
 
 __all__ = ["learn_buntine", "learn_k2"]
-
-#: Gains that differ by less, relative to the score, are equal: the first name is taken.
-_ROUNDING = 1e-12
 
 
 def learn_k2(task: StructureTask, *, order: Sequence[str]) -> Found:
@@ -88,7 +86,7 @@ def _greedy_parents(
         top = float(scores.max())
         if not improves(top - score, score):
             break
-        first = int((scores >= top - _ROUNDING * max(1.0, abs(top))).argmax())
+        first = int((scores >= top - SCORE_NOISE * max(1.0, abs(top))).argmax())
         parents.append(left[first])
         score = float(scores[first])
     return parents

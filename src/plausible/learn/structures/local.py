@@ -1,4 +1,4 @@
-"""Local searches over graphs: the searches of `plausible.inference.search`, with defaults that suit graphs."""
+"""Local searches over graphs: the searches of `plausible.search`, with defaults that suit graphs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
-from plausible.inference.search.beam_search import BeamSearch
-from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState
-from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.inference.search.tabu_search import TabuSearch
 from plausible.learn.structures.class_walks import ClassWalks
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.search_graph import Families
 from plausible.learn.structures.task import Found, StructureTask
 from plausible.learn.structures.trees import learn_tree
+from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
+from plausible.search.beam_search import BeamSearch
+from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState
+from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["LOCAL_METHODS", "Stage", "search_in_stages"]
 

@@ -12,7 +12,6 @@ from typing import Any
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.constraint_based.hybrid import learn_max_min
 from plausible.learn.scores.penalized import BIC
@@ -25,6 +24,7 @@ from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_sta
 from plausible.learn.structures.overall import OVERALL_METHODS
 from plausible.learn.structures.task import Found, Progress, StructureTask
 from plausible.learn.structures.trees import learn_tan, learn_tree
+from plausible.search.local_search import SearchMethod
 
 __all__ = ["METHODS", "StructureSearch"]
 

@@ -11,7 +11,6 @@ from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import GreedyAscent
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
@@ -25,6 +24,7 @@ from plausible.learn.structures.exact.result import BoundedResult
 from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound, SupersetBound
 from plausible.learn.structures.local import Stage, search_in_stages
 from plausible.learn.structures.task import Found, StructureTask
+from plausible.search.local_search import GreedyAscent
 
 __all__ = ["OVERALL_METHODS", "bound_for"]
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags, Ints
+from plausible.kernels.graph_moves import find_descendants
 
 __all__ = ["Families", "SearchGraph"]
 
@@ -50,7 +51,6 @@ class SearchGraph:
         """Follow the search to a state; the children whose parents differ from before."""
         if state is self._families:
             return set()
-        from plausible.kernels.graph_moves import find_descendants
 
         changed = {child for child, (old, new) in enumerate(zip(self._families, state, strict=True)) if old != new}
         width = max((len(state[child]) for child in changed), default=0)

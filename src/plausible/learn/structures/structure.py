@@ -14,7 +14,6 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
 from plausible.learn.named_options import read_named_option
 from plausible.learn.scores.reading import fitting_score, read_score
@@ -23,6 +22,7 @@ from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import METHODS, StructureSearch
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.task import Progress, check_progress
+from plausible.search.local_search import SearchMethod
 
 __all__ = ["METHODS", "learn_structure", "usual_score"]
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import SearchState
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import Families
+from plausible.search.local_search import SearchState
 
 __all__ = ["Found", "Progress", "StructureTask", "check_progress"]
 

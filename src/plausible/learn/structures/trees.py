@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores
@@ -16,9 +17,6 @@ from plausible.learn.structures.task import Found, StructureTask
 __all__ = ["edge_weights", "learn_tan", "learn_tree"]
 
 Edge = tuple[int, int]
-
-#: Weights that differ by less, relative to the scores, are equal.
-_ROUNDING = 1e-12
 
 
 def learn_tree(task: StructureTask, *, root: str | None = None, is_forest: bool = False) -> Found:
@@ -140,7 +138,7 @@ def _best_edges(
             weights[:, child:][constraints.required[:, child:]] = 0.0
             return _branching(weights, constraints, place, True), stopped
         weights[:, child] = _weights_into(scores, names, given, child)
-    slack = _ROUNDING * max(1.0, sum(abs(scores.family(name, given)) for name in names))
+    slack = SCORE_NOISE * max(1.0, sum(abs(scores.family(name, given)) for name in names))
     if _is_free(constraints) and _is_symmetric(weights, slack):
         tree = _spanning_tree(weights, place or 0, slack)
         return [edge for edge in tree if not is_forest or weights[edge] > slack], ""

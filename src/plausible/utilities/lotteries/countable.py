@@ -11,8 +11,9 @@ from itertools import islice
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
 from plausible.base.records import record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, counted
-from plausible.utilities.lotteries.lottery import ROUNDING, Lottery
+from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.utilities.lotteries.series import judged_tail
 
@@ -126,7 +127,7 @@ class CountableLottery(Frozen):
         """
         value, taken = read_utility(utility), _Sum(tolerance)
         for outcome, probability in islice(self.terms(), max_terms):
-            if not 0 <= probability <= taken.left + ROUNDING:
+            if not 0 <= probability <= taken.left + WRITTEN_ROUNDING:
                 raise InvalidArgument(
                     f"The outcome {outcome!r} has probability {probability}; {taken.left:.6g} is left."
                 )
@@ -176,7 +177,7 @@ class _Sum:
     def is_complete(self) -> bool:
         """Whether the outcomes are all there are: next to nothing is left beside the last of them."""
         last = self._last_probability
-        return last > sys.float_info.epsilon and self.left <= min(ROUNDING, 1e-6 * last)
+        return last > sys.float_info.epsilon and self.left <= min(WRITTEN_ROUNDING, 1e-6 * last)
 
     def converged_to(self, value: float) -> SeriesValue:
         """The record of a sum that is known."""

@@ -11,14 +11,13 @@ from plausible.base.display import format_number, html_of_print
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.options import check_number
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = ["ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
+__all__ = ["WRITTEN_ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
 
-#: By how much probabilities may miss one, or each other, and still count as equal.
-ROUNDING = 1e-9
 #: What stands for a lottery: one, a dict from outcomes to probabilities, or an outcome for sure.
 LotteryLike: TypeAlias = Hashable | Mapping[Any, float]
 #: How many stages of a nested lottery are printed.
@@ -168,10 +167,12 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         """
         check_number("level", level, least=0, most=1)
         chances = sorted((_as_number(outcome), p) for outcome, p in self.final_probabilities().items() if p > 0)
-        place = next(i for i, sure in enumerate(accumulate(p for _, p in chances)) if sure >= level - 2 * ROUNDING)
+        place = next(
+            i for i, sure in enumerate(accumulate(p for _, p in chances)) if sure >= level - 2 * WRITTEN_ROUNDING
+        )
         return chances[place][0]
 
-    def is_close(self, other: LotteryLike, tolerance: float = ROUNDING) -> bool:
+    def is_close(self, other: LotteryLike, tolerance: float = WRITTEN_ROUNDING) -> bool:
         """Whether both give each final outcome the same probability, to within the tolerance."""
         first, second = self.final_probabilities(), as_lottery(other).final_probabilities()
         return all(
@@ -274,7 +275,7 @@ def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:
         )
     read = {outcome: _probability(outcome, number) for outcome, number in probabilities.items()}
     total = math.fsum(read.values())
-    if abs(total - 1.0) > ROUNDING:
+    if abs(total - 1.0) > WRITTEN_ROUNDING:
         raise InvalidArgument(
             f"The probabilities of {shortened(list(read))} sum to {total:.9g}, not to 1: add what is missing, "
             f"or divide each by the sum."
@@ -287,7 +288,7 @@ def _probability(outcome: Hashable, number: object) -> float:
         probability = float(number)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         probability = math.nan
-    if not -ROUNDING <= probability <= 1.0 + ROUNDING:
+    if not -WRITTEN_ROUNDING <= probability <= 1.0 + WRITTEN_ROUNDING:
         raise InvalidArgument(
             f"The outcome {shortened(outcome)} has {shortened(number)} for a probability; it must lie in [0, 1]."
         )

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened
-from plausible.utilities.lotteries.lottery import ROUNDING
 
 __all__ = ["Payoffs", "PayoffsLike", "read_chances", "read_payoffs"]
 
@@ -127,7 +127,7 @@ def read_chances(given: Mapping[Hashable, float] | Sequence[float] | Floats, sta
             f"write {{state: probability}}, or a list in their order."
         )
     chances = np.array([_chance(state, chance) for state, chance in zip(states, listed, strict=True)])
-    if abs(chances.sum() - 1) > ROUNDING:
+    if abs(chances.sum() - 1) > WRITTEN_ROUNDING:
         raise InvalidArgument(f"The probabilities of the states sum to {chances.sum():.9g}, not to 1.")
     return chances
 

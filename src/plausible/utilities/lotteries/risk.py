@@ -10,11 +10,12 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.utilities.lotteries.countable import CountableLottery, SeriesValue
 from plausible.utilities.lotteries.curve_base import UtilityCurve
-from plausible.utilities.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
+from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 
 __all__ = [
     "RiskAssessment",
@@ -247,7 +248,7 @@ def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) 
     mean, sure = _mean(lottery), certainty_equivalent(curve, lottery, wealth)
     premium = risk_premium(curve, lottery, wealth)
     if isinstance(lottery, CountableLottery):
-        bend = 0 if abs(premium) <= ROUNDING * (abs(sure) + abs(wealth)) else -int(np.sign(premium))
+        bend = 0 if abs(premium) <= WRITTEN_ROUNDING * (abs(sure) + abs(wealth)) else -int(np.sign(premium))
     else:
         bend = curve.bend_towards(premium, wealth + _gains(lottery)[0])
     return RiskAssessment(mean, _expected_utility(curve, lottery, wealth), sure, premium, ATTITUDES[bend + 1])

@@ -10,10 +10,12 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_seconds
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, TooLarge
+from plausible.kernels.parent_sets import best_of_subsets
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
 
@@ -106,7 +108,6 @@ def optimal_by_subsets(
 
 def _values(sets: ParentSets, deadline: float, progress: Callable[[float], object] | None) -> tuple[Floats, str]:
     """The score of the best graph on each set of variables, and what stopped the work; NaN where it did not come."""
-    from plausible.kernels.parent_sets import best_of_subsets
 
     values = np.full(1 << len(sets.names), np.nan)
     values[0] = 0.0
@@ -141,7 +142,7 @@ def _order(sets: ParentSets, values: np.ndarray[tuple[int], np.dtype[np.float64]
         inside = [v for v in reversed(range(len(sets.names))) if chosen >> v & 1]
         rests = [chosen ^ (1 << v) for v in inside]
         totals = values[rests] + sets.best(inside, sets.words(rests))[1]
-        place = int(np.argmax(totals >= totals.max() - tolerance(float(totals.max()))))
+        place = int(np.argmax(totals >= totals.max() - score_noise(float(totals.max()))))
         order.append(inside[place])
         chosen = rests[place]
     return order[::-1]

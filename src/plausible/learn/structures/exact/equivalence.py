@@ -14,11 +14,11 @@ from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.mark_masks import bits
-from plausible.inference.search.search_state import improves
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.search.search_state import improves
 
 __all__ = ["ClassSearch", "TimeIsUp", "class_constraints", "search_classes"]
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
@@ -89,7 +90,7 @@ class _SubsetSearch:
     def look_at(self, parents: tuple[str, ...], score: float) -> None:
         """Remember a set, as the best one if it is."""
         self.seen[frozenset(parents)] = score
-        if len(self.seen) == 1 or score > self.score + tolerance(self.score):
+        if len(self.seen) == 1 or score > self.score + score_noise(self.score):
             self.best, self.score = parents, score
 
     def climb(self, parents: tuple[str, ...], free: Sequence[str], room: int) -> None:

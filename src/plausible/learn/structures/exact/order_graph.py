@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from plausible.base.options import check_count, check_seconds
+from plausible.base.tolerances import score_noise
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.orders import OrderSearch, usual_method
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
 from plausible.learn.structures.exact.pattern_bounds import PatternBounds
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
 
@@ -122,7 +123,7 @@ class _OrderGraph:
 
     def run(self, deadline: float, max_nodes: int, progress: Progress | None) -> str:
         """Open nodes until none can be better than the best order; why it stopped."""
-        while self._waiting and self.upper > self.score + tolerance(self.score):
+        while self._waiting and self.upper > self.score + score_noise(self.score):
             if self.num_opened % _NODES_PER_LOOK == 0:
                 if time.monotonic() >= deadline:
                     return "time limit"
@@ -136,7 +137,7 @@ class _OrderGraph:
     def _open(self, entry: tuple[float, int]) -> None:
         """Put each variable that is left behind those of a node."""
         chosen, earned = entry[1], self._earned[entry[1]]
-        if -entry[0] < earned + self._bounds.upper(chosen) - tolerance(earned):
+        if -entry[0] < earned + self._bounds.upper(chosen) - score_noise(earned):
             return  # a better way to this node was found later, and is in the heap too
         self.num_opened += 1
         left = [v for v in range(len(self.sets.names)) if not chosen >> v & 1]

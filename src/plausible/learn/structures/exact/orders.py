@@ -10,14 +10,14 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_seconds
-from plausible.inference.search.local_search import SearchMethod, SearchProblem
-from plausible.inference.search.restarts import RandomRestarts
-from plausible.inference.search.tabu_search import TabuSearch
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.search.local_search import SearchMethod, SearchProblem
+from plausible.search.restarts import RandomRestarts
+from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["FEW_FAMILIES", "OrderSearch", "Shift", "search_orders", "usual_method"]
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, TooLarge
+from plausible.kernels.parent_sets import find_fitting
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.result import tolerance
 from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
@@ -82,7 +83,6 @@ class ParentSets:
 
     def best(self, children: Sequence[int] | Ints, allowed: Words) -> tuple[Ints, Floats]:
         """For each child its best set within the row of allowed variables, -1 if there is none, and its score."""
-        from plausible.kernels.parent_sets import find_fitting
 
         asked = np.array(children, dtype=np.int64)
         found = np.empty(len(asked), dtype=np.int64)
@@ -96,7 +96,7 @@ class ParentSets:
         scores = self.scores[self.firsts[child] : self.firsts[child + 1]]
         fits = np.flatnonzero(((masks & ~row) == 0).all(axis=1))
         top = float(scores[fits[0]])
-        equal = [place for place in fits.tolist() if scores[place] >= top - tolerance(top)]
+        equal = [place for place in fits.tolist() if scores[place] >= top - score_noise(top)]
         return min((_places(masks[place]) for place in equal), key=lambda places: (len(places), places))
 
     def words(self, masks: Iterable[int]) -> Words:
@@ -257,7 +257,7 @@ class _Lattice:
         if math.isnan(score) or score == math.inf:
             parents = ", ".join(self._named((*self._required, *added))) or "no parents"
             raise InvalidArgument(f"The score of {self._child!r} with {parents} is {score}. Give a number or -inf.")
-        if score > -math.inf and (below == -math.inf or score > below + tolerance(below)):
+        if score > -math.inf and (below == -math.inf or score > below + score_noise(below)):
             self.kept.append((score, tuple(sorted((*self._required, *added)))))
         best = max(below, score)
         if self._room > 0 and self._upper(added) > best:

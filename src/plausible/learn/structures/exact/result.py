@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.equivalence import essential_graph
-from plausible.kernels.rounding import ROUNDING
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Constraints
 
-__all__ = ["BoundedResult", "Families", "Outcome", "bounded_result", "tolerance"]
+__all__ = ["BoundedResult", "Families", "Outcome", "bounded_result"]
 
 #: The parents of each variable, by their places.
 Families = Sequence[Sequence[int]]
@@ -55,7 +55,7 @@ class BoundedResult:
     @property
     def is_optimal(self) -> bool:
         """Whether no graph is better, up to rounding."""
-        return self.gap <= tolerance(self.score)
+        return self.gap <= score_noise(self.score)
 
     @property
     def equivalence_class(self) -> PDAG:
@@ -74,11 +74,6 @@ class Outcome:
     seconds: float
 
 
-def tolerance(score: float) -> float:
-    """What may be rounding in a score."""
-    return ROUNDING * max(1.0, abs(score)) if math.isfinite(score) else 0.0
-
-
 def bounded_result(
     scores: FamilyScores, names: Sequence[str], constraints: Constraints, outcome: Outcome
 ) -> BoundedResult:
@@ -89,10 +84,10 @@ def bounded_result(
         raise InvalidArgument("No acyclic graph that agrees with what is known has a finite score.")
     # Rounding decides which of several equivalent graphs a search meets first: names decide instead.
     other = consistent_extension(essential_graph(graph))
-    if _agrees(other, names, constraints) and abs(scores.graph(other) - score) <= tolerance(score):
+    if _agrees(other, names, constraints) and abs(scores.graph(other) - score) <= score_noise(score):
         graph, score = other, scores.graph(other)
     bound = max(outcome.bound, score)
-    if bound - score <= tolerance(score):
+    if bound - score <= score_noise(score):
         bound = score
     graph = DAG(sorted(graph.edges), nodes=scores.names)
     return BoundedResult(graph, score, bound, outcome.stopped, outcome.steps, outcome.seconds)

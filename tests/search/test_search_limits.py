@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.inference.search.annealing import ExponentialCooling, SimulatedAnnealing
-from plausible.inference.search.beam_search import BeamSearch
-from plausible.inference.search.grown import Grown
-from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchProblem
-from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.inference.search.tabu_search import TabuSearch
+from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
+from plausible.search.beam_search import BeamSearch
+from plausible.search.grown import Grown
+from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchProblem
+from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.tabu_search import TabuSearch
 
 METHODS = [
     GreedyAscent(),

@@ -11,9 +11,9 @@ import numpy as np
 
 from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
-from plausible.inference.search.local_search import GreedyAscent, SearchMethod
-from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
-from plausible.inference.search.search_state import SearchState
+from plausible.search.local_search import GreedyAscent, SearchMethod
+from plausible.search.search_problem import OperatorT, SearchProblem, StateT
+from plausible.search.search_state import SearchState
 
 __all__ = ["PerturbationRestarts", "RandomRestarts", "Restarts"]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plausible.base.options import check_count
-from plausible.inference.search.local_search import SearchMethod
-from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, best_gain, score_after
-from plausible.inference.search.search_state import SearchState, improves
+from plausible.search.local_search import SearchMethod
+from plausible.search.search_problem import OperatorT, SearchProblem, StateT, best_gain, score_after
+from plausible.search.search_state import SearchState, improves
 
 __all__ = ["TabuSearch"]
 
@@ -33,7 +33,7 @@ class TabuSearch(SearchMethod):
 
     Examples
     --------
-    >>> from plausible.inference.search.local_search import SearchProblem
+    >>> from plausible.search.local_search import SearchProblem
     >>> class Hills(SearchProblem[int, int]):
     ...     heights = (3, 1, 2, 0, 4)
     ...     def score(self, state): return self.heights[state]

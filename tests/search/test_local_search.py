@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
-from plausible.inference.search.beam_search import BeamSearch
-from plausible.inference.search.branch_and_bound import Branches, branch_and_bound
-from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchProblem
-from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.inference.search.tabu_search import TabuSearch
+from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
+from plausible.search.beam_search import BeamSearch
+from plausible.search.branch_and_bound import Branches, branch_and_bound
+from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchProblem
+from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.tabu_search import TabuSearch
 
 METHODS = [
     GreedyAscent(),

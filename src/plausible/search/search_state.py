@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.inference.search.grown import Grown
-from plausible.kernels.rounding import ROUNDING
+from plausible.base.tolerances import score_noise
+from plausible.search.grown import Grown
 
 __all__ = ["LIMITS", "SearchState", "StopReason", "improves"]
 
@@ -41,7 +40,7 @@ def improves(gain: float, score: float) -> bool:
     >>> improves(0.1, -5.0), improves(0.0, -5.0), improves(1e-9, -1e6), improves(math.inf, -math.inf)
     (True, False, False, True)
     """
-    return gain > (ROUNDING * max(1.0, abs(score)) if math.isfinite(score) else 0.0)
+    return gain > score_noise(score)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.options import check_count, check_seconds
-from plausible.inference.search.grown import Grown
-from plausible.inference.search.search_problem import (
+from plausible.search.grown import Grown
+from plausible.search.search_problem import (
     OperatorT,
     SearchProblem,
     StateT,
@@ -22,7 +22,7 @@ from plausible.inference.search.search_problem import (
     score_after,
     score_of,
 )
-from plausible.inference.search.search_state import LIMITS, SearchState, StopReason, improves
+from plausible.search.search_state import LIMITS, SearchState, StopReason, improves
 
 __all__ = [
     "BasinFlooding",

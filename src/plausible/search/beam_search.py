@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plausible.base.options import check_count, check_number
-from plausible.inference.search.grown import Grown
-from plausible.inference.search.local_search import SearchMethod
-from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after
-from plausible.inference.search.search_state import SearchState
+from plausible.search.grown import Grown
+from plausible.search.local_search import SearchMethod
+from plausible.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after
+from plausible.search.search_state import SearchState
 
 __all__ = ["BeamSearch"]
 

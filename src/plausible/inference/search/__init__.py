@@ -1,1 +1,0 @@
-"""Searches among states that operators lead to, whatever the states are."""

@@ -1,0 +1,181 @@
+"""The run: steps from a state until a rule, a limit or the caller ends them, and the record of how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.ranking import ranked
+from plausible.base.tolerances import score_noise
+from plausible.errors import InvalidArgument
+from plausible.search.clock import Clock
+
+__all__ = ["CONVERGED", "LIMITS", "Rule", "Run", "Stops", "best_first", "best_run", "iterate"]
+
+StateT = TypeVar("StateT")
+ItemT = TypeVar("ItemT")
+
+#: `Run.stopped_by` of a method that has come to its end. A method may have other reasons of its own.
+CONVERGED = "converged"
+#: Those of a run that could go on: a run that is given again looks at its limits anew.
+LIMITS = ("step limit", "time limit", "progress")
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """When a run ends: the options that every iterative method takes, under the same names.
+
+    Parameters
+    ----------
+    tolerance
+        The change that counts as none; a change of what, the method says.
+    max_steps
+        At most so many steps; `None` for no limit.
+    time_limit
+        No step begins after so many seconds; `None` for no limit.
+    progress
+        Told the state after each step; a true answer ends the run, which can be resumed.
+
+    Examples
+    --------
+    >>> Stops(max_steps=-1)
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: max_steps=-1 must be a whole number of at least 0.
+    """
+
+    tolerance: float = 1e-6
+    max_steps: int | None = 1000
+    time_limit: float | None = None
+    progress: Callable[[Any], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_number("tolerance", self.tolerance, least=0)
+        if self.max_steps is not None:
+            check_count("max_steps", self.max_steps)
+        check_seconds("time_limit", self.time_limit)
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidArgument(f"progress={self.progress!r} must be a function of the state, or None.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run(Generic[StateT]):
+    """How a run went.
+
+    Attributes
+    ----------
+    state
+        The last state.
+    num_steps
+        The steps made, those before it was resumed included.
+    stopped_by
+        "converged", "step limit", "time limit", "progress", or a reason of the method's own; "" while it goes on.
+    trace
+        The objective at the start and after each step, where the method has one.
+    seconds
+        The time that it took.
+    """
+
+    state: StateT
+    num_steps: int = 0
+    stopped_by: str = ""
+    trace: Sequence[float] = ()
+    seconds: float = 0.0
+
+    @property
+    def converged(self) -> bool:
+        """Whether the method came to its own end, and no limit cut it short."""
+        return self.stopped_by == CONVERGED
+
+
+#: Looks at a run after a step and says why it ends here; "" to go on.
+Rule: TypeAlias = Callable[[Run[Any]], str]
+
+
+def iterate(
+    step: Callable[[StateT], StateT],
+    start: StateT | Run[StateT],
+    stops: Stops,
+    rules: Iterable[Rule] = (),
+    *,
+    objective: Callable[[StateT], float] | None = None,
+    clock: Clock | None = None,
+) -> Run[StateT]:
+    """Make steps until a rule, a limit or the caller ends them.
+
+    Parameters
+    ----------
+    step
+        From a state to the next; exceptions pass through, and whoever keeps the last state that `progress` was told
+        loses nothing by them.
+    start
+        The first state, or a run to go on with: its steps and its trace count, its time is added to.
+    stops
+        The limits, and whom to tell.
+    rules
+        Asked in order after each step, before `progress` is told.
+    objective
+        What the trace has of each state.
+    clock
+        Of several runs that share a time limit; by default a new one with that of `stops`.
+
+    Examples
+    --------
+    Heron's method for the square root of 2; a rule sees the whole run, so that it may compare states or objectives:
+
+    >>> settled = lambda run: "converged" if run.trace[-2] - run.trace[-1] <= 1e-12 else ""
+    >>> run = iterate(lambda x: (x + 2 / x) / 2, 2.0, Stops(), [settled], objective=float)
+    >>> round(run.state, 6), run.num_steps, run.stopped_by, run.converged
+    (1.414214, 6, 'converged', True)
+    """
+    clock = Clock.of(stops.time_limit) if clock is None else clock
+    run = start if isinstance(start, Run) else Run(start)
+    first_seconds, opened = run.seconds, clock.seconds
+    trace = list(run.trace) if run.trace or objective is None else [objective(run.state)]
+    run = replace(run, stopped_by="" if run.stopped_by in LIMITS else run.stopped_by, trace=trace)
+    while not run.stopped_by:
+        if stops.max_steps is not None and run.num_steps >= stops.max_steps:
+            run = replace(run, stopped_by="step limit")
+            break
+        if clock.is_over:
+            run = replace(run, stopped_by="time limit")
+            break
+        state = step(run.state)
+        if objective is not None:
+            trace.append(objective(state))
+        run = Run(state, run.num_steps + 1, "", trace)
+        stopped_by = next(filter(None, (rule(run) for rule in rules)), "")
+        is_told_to_stop = stops.progress is not None and stops.progress(state)
+        run = replace(run, stopped_by=stopped_by or ("progress" if is_told_to_stop else ""))
+    return replace(run, trace=tuple(trace), seconds=first_seconds + clock.seconds - opened)
+
+
+def best_run(
+    run_from: Callable[[StateT, Clock], Run[StateT]], starts: Iterable[StateT], time_limit: float | None = None
+) -> tuple[Run[StateT], ...]:
+    """Runs from several starts under one clock, the greatest last objective first; of equal ones the first made.
+
+    Starts are made one at a time, so that those that the caller or the clock leaves no time for cost nothing.
+
+    >>> climb = lambda start, clock: iterate(lambda x: min(x + 1, 3), start, Stops(max_steps=2), objective=float)
+    >>> [run.state for run in best_run(climb, [0, 5, 2])]
+    [3, 3, 2]
+    """
+    clock, runs = Clock.of(time_limit), list[Run[StateT]]()
+    for start in starts:
+        runs.append(run_from(start, clock))
+        if runs[-1].stopped_by in ("time limit", "progress"):
+            break
+    return tuple(best_first(runs, lambda run: run.trace[-1]))
+
+
+def best_first(items: Iterable[ItemT], objective: Callable[[ItemT], float]) -> list[ItemT]:
+    """What reached the greatest objective first; what reached the same, but for rounding, in the order given.
+
+    >>> best_first([0.3, 0.1 + 0.2, 0.7], abs)
+    [0.7, 0.3, 0.30000000000000004]
+    """
+    made = list(items)
+    return ranked(made, objective, score_noise(max(map(objective, made), default=0.0)))
