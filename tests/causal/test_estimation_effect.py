@@ -46,7 +46,7 @@ def _simpson():
 def test_simpsons_paradox_is_resolved(method):
     """Expected 0.45 and 0.60 under intervention, whatever the method; 0.575 and 0.5 are what is seen."""
     estimate = estimate_effect(
-        _simpson(), "gender -> drug -> cure; gender -> cure", "cure", "drug", method=method, bootstrap=NO_RESAMPLES
+        "gender -> drug -> cure; gender -> cure", _simpson(), "cure", "drug", method=method, bootstrap=NO_RESAMPLES
     )
     assert estimate.means == pytest.approx((0.60, 0.45), abs=1e-9)
     assert estimate.difference == pytest.approx(-0.15, abs=1e-9)
@@ -62,7 +62,7 @@ def test_front_door_vector():
         1e4 * 0.5 * (tar[s] if t else 1 - tar[s]) * (cancer[t, s] if c else 1 - cancer[t, s]) for s, t, c in cells
     ]
     columns = dict(zip("STC", zip(*cells, strict=True), strict=True))
-    estimate = estimate_effect(_expanded(columns, weights), FRONT_DOOR, "C", "S", bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(FRONT_DOOR, _expanded(columns, weights), "C", "S", bootstrap=NO_RESAMPLES)
     assert estimate.method == "front-door"
     assert estimate.variables == ("T",)
     assert estimate.means == pytest.approx((0.4975, 0.4525), abs=1e-9)
@@ -78,7 +78,7 @@ def test_every_identified_effect_is_estimated():
     cells = np.argwhere(np.ones(joint.shape))
     columns = {node: cells[:, place] for place, node in enumerate(graph.nodes)}
     data = Table.read(columns, weights=1000 * joint.reshape(-1))
-    estimate = estimate_effect(data, graph, "Y", "X", bootstrap=Bootstrap(resamples=20))
+    estimate = estimate_effect(graph, data, "Y", "X", bootstrap=Bootstrap(resamples=20))
     assert estimate.method == "identified"
     np.testing.assert_allclose(estimate.means, truth, atol=1e-10)
     assert estimate.interval[0] < estimate.difference < estimate.interval[1]
@@ -107,7 +107,7 @@ def test_free_strata_make_all_methods_standardisation(method):
     """With a number for each stratum, weighting and doubly robust estimates are the stratified mean."""
     rows = _discrete_rows(np.random.default_rng(0), 800)
     graph = "C -> T -> Y; C -> Y; D -> T; D -> Y"
-    estimate = estimate_effect(rows, graph, "Y", "T", method=method, bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(graph, rows, "Y", "T", method=method, bootstrap=NO_RESAMPLES)
     assert sorted(estimate.variables) == ["C", "D"]
     np.testing.assert_allclose(estimate.means, _standardized(rows), rtol=1e-9)
 
@@ -118,8 +118,8 @@ def test_weights_are_repeated_rows():
     rows = pd.DataFrame(_discrete_rows(rng, 300))
     times = rng.integers(1, 4, 300)
     graph = "C -> T -> Y; C -> Y; D -> T; D -> Y"
-    weighted = estimate_effect(Table.read(rows, weights=times), graph, "Y", "T", bootstrap=NO_RESAMPLES)
-    repeated = estimate_effect(rows.loc[rows.index.repeat(times)], graph, "Y", "T", bootstrap=NO_RESAMPLES)
+    weighted = estimate_effect(graph, Table.read(rows, weights=times), "Y", "T", bootstrap=NO_RESAMPLES)
+    repeated = estimate_effect(graph, rows.loc[rows.index.repeat(times)], "Y", "T", bootstrap=NO_RESAMPLES)
     assert weighted.means == pytest.approx(repeated.means)
     assert weighted.standard_error == pytest.approx(repeated.standard_error)
     assert weighted.num_cases == repeated.num_cases == times.sum()
@@ -137,7 +137,7 @@ def _continuous_rows(rng, num_rows, curve=lambda c: c):
 def test_continuous_covariates_are_adjusted_for(method):
     """The truth is 2; without adjustment it would be 3.2."""
     rows = _continuous_rows(np.random.default_rng(2), 20_000)
-    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", method=method, bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(CONFOUNDED, rows, "Y", "T", method=method, bootstrap=NO_RESAMPLES)
     assert estimate.difference == pytest.approx(2.0, abs=0.08)
     seen = rows["Y"][rows["T"] == 1].mean() - rows["Y"][rows["T"] == 0].mean()
     assert seen > 2.8
@@ -156,8 +156,8 @@ def test_one_right_model_is_enough_for_the_doubly_robust(odds, added, truth, wro
     c = rng.uniform(-1.5, 1.5, size=20_000)
     t = (rng.random(20_000) < 1 / (1 + np.exp(-odds(c)))).astype(int)
     rows = {"C": c, "T": t, "Y": t * added(c) + 3.0 * c + rng.normal(size=20_000)}
-    robust = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES)
-    naive = estimate_effect(rows, CONFOUNDED, "Y", "T", method=wrong, bootstrap=NO_RESAMPLES)
+    robust = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=NO_RESAMPLES)
+    naive = estimate_effect(CONFOUNDED, rows, "Y", "T", method=wrong, bootstrap=NO_RESAMPLES)
     assert abs(robust.difference - truth) < 4 * robust.standard_error
     assert abs(naive.difference - truth) > 5 * robust.standard_error
 
@@ -172,7 +172,7 @@ def test_binary_outcomes_have_logistic_models():
     density = np.exp(-(grid**2) / 2)
     truth = [np.average(1 / (1 + np.exp(-(level + 2 * grid - 1))), weights=density) for level in (0, 1)]
     estimate = estimate_effect(
-        {"C": c, "T": t, "Y": y}, CONFOUNDED, "Y", "T", method="standardization", bootstrap=NO_RESAMPLES
+        CONFOUNDED, {"C": c, "T": t, "Y": y}, "Y", "T", method="standardization", bootstrap=NO_RESAMPLES
     )
     assert estimate.means == pytest.approx(truth, abs=0.01)
 
@@ -186,7 +186,7 @@ def test_intervals_cover_the_effect_as_often_as_they_say():
     for _ in range(80):
         rows = _continuous_rows(rng, 250)
         for place, plan in enumerate(plans):
-            low, high = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=plan).interval
+            low, high = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=plan).interval
             covered[place] += low <= 2.0 <= high
     assert (covered > 64).all()
     assert (covered < 79).all()
@@ -198,7 +198,7 @@ def test_the_same_seed_gives_the_same_interval():
     rows["Y"] = (rows["Y"] > 1).astype(int)
     graph = "C -> T -> Y; C -> Y; D -> T; D -> Y"
     first, again, other = (
-        estimate_effect(data, graph, "Y", "T", bootstrap=Bootstrap(resamples=50, seed=seed))
+        estimate_effect(graph, data, "Y", "T", bootstrap=Bootstrap(resamples=50, seed=seed))
         for data, seed in ((rows, 1), (rows.iloc[::-1], 1), (rows, 2))
     )
     assert first.interval == again.interval
@@ -216,9 +216,9 @@ def test_linear_treatments_have_slopes():
     rows = {"C": c, "U": u, "T": t, "M": m, "Y": y}
     graph = "C -> T -> M -> Y; C -> Y; U -> T; U -> Y"
     hidden = "T -> M -> Y; T <-> Y"
-    by_adjustment = estimate_effect(rows, graph, "Y", "T", levels=(0, 3), bootstrap=Bootstrap(resamples=20))
-    by_network = estimate_effect(rows, graph, "Y", "T", levels=(0, 3), method="plug-in", bootstrap=NO_RESAMPLES)
-    by_front_door = estimate_effect(rows, hidden, "Y", "T", levels=(0, 3), bootstrap=NO_RESAMPLES)
+    by_adjustment = estimate_effect(graph, rows, "Y", "T", levels=(0, 3), bootstrap=Bootstrap(resamples=20))
+    by_network = estimate_effect(graph, rows, "Y", "T", levels=(0, 3), method="plug-in", bootstrap=NO_RESAMPLES)
+    by_front_door = estimate_effect(hidden, rows, "Y", "T", levels=(0, 3), bootstrap=NO_RESAMPLES)
     assert (by_adjustment.method, by_front_door.method) == ("standardization", "front-door")
     for estimate in (by_adjustment, by_network, by_front_door):
         assert estimate.difference == pytest.approx(-9.0, abs=0.35)
@@ -236,8 +236,8 @@ def test_plug_in_completes_missing_cells():
     rows = net.sample(4000, seed=0).astype("float")
     rows.loc[::7, "Y"] = np.nan
     with pytest.raises(InvalidArgument, match="'Y' is missing in 572 of 4000 rows"):
-        estimate_effect(rows, CONFOUNDED, "Y", "T")
-    estimate = estimate_effect(rows, net, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES)
+        estimate_effect(CONFOUNDED, rows, "Y", "T")
+    estimate = estimate_effect(net, rows, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES)
     assert estimate.difference == pytest.approx(0.4, abs=0.05)
 
 
@@ -249,7 +249,7 @@ def test_binary_instrument_is_walds_estimate():
     t = (rng.random(500) < 0.2 + 0.5 * z).astype(int)
     y = 1.5 * t + u + rng.normal(size=500)
     estimate = estimate_effect(
-        {"Z": z, "T": t, "Y": y}, "Z -> T -> Y; T <-> Y", "Y", "T", method="instrument", bootstrap=NO_RESAMPLES
+        "Z -> T -> Y; T <-> Y", {"Z": z, "T": t, "Y": y}, "Y", "T", method="instrument", bootstrap=NO_RESAMPLES
     )
     wald = (y[z == 1].mean() - y[z == 0].mean()) / (t[z == 1].mean() - t[z == 0].mean())
     assert estimate.difference == pytest.approx(wald)
@@ -267,14 +267,14 @@ def test_conditional_instruments_remove_confounding():
     y = 1.0 * t - 3.0 * u + 2.0 * w + rng.normal(size=8000)
     rows = {"W": w, "Z": z, "T": t, "Y": y}
     graph = "W -> Z -> T -> Y; W -> Y; T <-> Y"
-    estimate = estimate_effect(rows, graph, "Y", "T", method="instrument", bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(graph, rows, "Y", "T", method="instrument", bootstrap=NO_RESAMPLES)
     assert estimate.variables == ("Z", "W")
     assert estimate.difference == pytest.approx(1.0, abs=4 * estimate.standard_error)
     assert estimate.standard_error < 0.1
-    resampled = estimate_effect(rows, graph, "Y", "T", method="instrument", bootstrap=Bootstrap(resamples=40))
+    resampled = estimate_effect(graph, rows, "Y", "T", method="instrument", bootstrap=Bootstrap(resamples=40))
     assert resampled.standard_error == pytest.approx(estimate.standard_error, rel=0.4)
     with pytest.raises(InvalidArgument, match="Z <- W -> Y is open"):
-        estimate_effect(rows, graph, "Y", "T", method=InstrumentalVariable("Z"))
+        estimate_effect(graph, rows, "Y", "T", method=InstrumentalVariable("Z"))
 
 
 # --- positivity, classes, mistakes ---
@@ -284,10 +284,10 @@ def test_strata_without_a_level_are_named():
     """A saturated model refuses them; a regression goes on and reports them."""
     rows = {"C": [0, 0, 0, 1, 1, 1], "T": [0, 1, 0, 0, 0, 0], "Y": [0.5, 1.5, 0.7, 2.5, 2.2, 2.9]}
     with pytest.raises(PositivityViolation, match=r"No case with C=1 has T=1 \(1 of 2 strata") as caught:
-        estimate_effect(rows, CONFOUNDED, "Y", "T")
+        estimate_effect(CONFOUNDED, rows, "Y", "T")
     assert caught.value.undefined == ({"C": 1, "T": 1},)
     method = Standardization(model="regression")
-    report = estimate_effect(rows, CONFOUNDED, "Y", "T", method=method, bootstrap=NO_RESAMPLES).positivity
+    report = estimate_effect(CONFOUNDED, rows, "Y", "T", method=method, bootstrap=NO_RESAMPLES).positivity
     assert not report.is_satisfied
     assert [(cell.level, dict(cell.covariates), cell.share) for cell in report.empty] == [(1, {"C": 1}, 0.5)]
     assert {(cell.level, cell.num_cases) for cell in report.sparse} == {(0, 2.0), (0, 3.0), (1, 1.0)}
@@ -297,7 +297,7 @@ def test_strata_without_a_level_are_named():
 def test_propensities_are_those_of_the_strata():
     """Shares of treated cases, stratum by stratum, and what their weights are worth."""
     rows = {"C": [0] * 10 + [1] * 10, "T": ([1] * 5 + [0] * 5) + ([1] * 2 + [0] * 8), "Y": np.arange(20.0) + 0.5}
-    report = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES).positivity
+    report = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=NO_RESAMPLES).positivity
     assert report.propensity[1] == pytest.approx((0.2, 0.5))
     assert report.propensity[0] == pytest.approx((0.5, 0.8))
     inverse = np.array([2.0] * 5 + [5.0] * 2)
@@ -308,10 +308,10 @@ def test_classes_of_graphs_will_do_for_adjustment():
     """What all members agree on is estimated; what they do not is refused."""
     rows = _discrete_rows(np.random.default_rng(10), 500)
     pag = PAG("C o-> T; D o-> T; T -> Y")
-    estimate = estimate_effect(rows, pag, "Y", "T", bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(pag, rows, "Y", "T", bootstrap=NO_RESAMPLES)
     assert estimate.variables == ()
     with pytest.raises(NotIdentifiable, match="'T - Y' leaves open"):
-        estimate_effect(rows, PDAG("T - Y"), "Y", "T")
+        estimate_effect(PDAG("T - Y"), rows, "Y", "T")
 
 
 def test_more_levels_and_events():
@@ -322,10 +322,10 @@ def test_more_levels_and_events():
     y = words[np.clip(t + rng.integers(-1, 2, 3000), 0, 2)]
     rows = {"T": t, "Y": y}
     with pytest.raises(InvalidArgument, match="levels="):
-        estimate_effect(rows, "T -> Y", "Y", "T", event="good")
+        estimate_effect("T -> Y", rows, "Y", "T", event="good")
     with pytest.raises(InvalidArgument, match="event='good'"):
-        estimate_effect(rows, "T -> Y", "Y", "T", levels=(0, 2))
-    estimate = estimate_effect(rows, "T -> Y", "Y", "T", levels=(0, 2), event="good", bootstrap=NO_RESAMPLES)
+        estimate_effect("T -> Y", rows, "Y", "T", levels=(0, 2))
+    estimate = estimate_effect("T -> Y", rows, "Y", "T", levels=(0, 2), event="good", bootstrap=NO_RESAMPLES)
     assert estimate.means == pytest.approx([(y[t == level] == "good").mean() for level in (0, 2)])
     assert "T: 0 -> 2 on P(Y=good)" in str(estimate)
 
@@ -334,29 +334,29 @@ def test_mistakes_in_estimation_are_told():
     """Names, sets, methods, levels and rows that will not do."""
     rows = {"C": [0, 1, 0, 1], "T": [0, 1, 1, 0], "Y": [0.5, 1.5, 2.5, 3.5]}
     with pytest.raises(UnknownVariable, match="'Q'"):
-        estimate_effect(rows, CONFOUNDED, "Q", "T")
+        estimate_effect(CONFOUNDED, rows, "Q", "T")
     with pytest.raises(UnknownVariable, match="'U' is not a variable of the data"):
-        estimate_effect(rows, "C -> T -> U", "U", "T")
+        estimate_effect("C -> T -> U", rows, "U", "T")
     with pytest.raises(InvalidArgument, match="T <- C -> Y is open"):
-        estimate_effect(rows, CONFOUNDED, "Y", "T", method=DoublyRobust(adjustment=()))
+        estimate_effect(CONFOUNDED, rows, "Y", "T", method=DoublyRobust(adjustment=()))
     with pytest.raises(InvalidArgument, match="no method 'magic'"):
-        estimate_effect(rows, CONFOUNDED, "Y", "T", method="magic")
+        estimate_effect(CONFOUNDED, rows, "Y", "T", method="magic")
     with pytest.raises(NotIdentifiable):
-        estimate_effect(rows, "T -> Y; T <-> Y", "Y", "T")
+        estimate_effect("T -> Y; T <-> Y", rows, "Y", "T")
     with pytest.raises(NotSupported, match="continuous"):
-        estimate_effect(rows, "Y -> C", "C", "Y", method=Weighting())
+        estimate_effect("Y -> C", rows, "C", "Y", method=Weighting())
     with pytest.raises(NotSupported, match="latent cause"):
-        estimate_effect(rows, "T -> Y; T <-> Y", "Y", "T", method="plug-in")
+        estimate_effect("T -> Y; T <-> Y", rows, "Y", "T", method="plug-in")
     with pytest.raises(InvalidArgument, match="front-door criterion"):
-        estimate_effect(rows, CONFOUNDED, "Y", "T", method=FrontDoor("C"))
+        estimate_effect(CONFOUNDED, rows, "Y", "T", method=FrontDoor("C"))
     with pytest.raises(InvalidArgument, match="No row has T=1"):
-        estimate_effect(Table.read(rows, weights=[1, 0, 0, 1]), CONFOUNDED, "Y", "T")
+        estimate_effect(CONFOUNDED, Table.read(rows, weights=[1, 0, 0, 1]), "Y", "T")
     with pytest.raises(InvalidArgument, match="no rows"):
-        estimate_effect(Table.read(rows, weights=[0, 0, 0, 0]), CONFOUNDED, "Y", "T")
+        estimate_effect(CONFOUNDED, Table.read(rows, weights=[0, 0, 0, 0]), "Y", "T")
     with pytest.raises(NotSupported, match="In all 4 rows 'C' was set from outside"):
-        estimate_effect(Table.read(rows, interventions={"C": [True] * 4}), CONFOUNDED, "Y", "T")
+        estimate_effect(CONFOUNDED, Table.read(rows, interventions={"C": [True] * 4}), "Y", "T")
     with pytest.raises(NotSupported, match="In all 4 rows 'C' was set from outside"):
-        estimate_effect(Table.read(rows, interventions={"C": [True] * 4}), CONFOUNDED, "Y", "T", method="plug-in")
+        estimate_effect(CONFOUNDED, Table.read(rows, interventions={"C": [True] * 4}), "Y", "T", method="plug-in")
     with pytest.raises(InvalidArgument, match="resamples=3"):
         Bootstrap(resamples=3)
 
@@ -379,7 +379,7 @@ def test_gaussian_network_is_the_truth_of_its_samples():
     net = BayesianNetwork(
         LinearGaussianCPD("C"), LinearGaussianCPD("T", 0, {"C": 1.0}), LinearGaussianCPD("Y", 1, {"C": 2.0, "T": 0.5})
     )
-    estimate = estimate_effect(net.sample(3000, seed=1), net, "Y", "T", bootstrap=Bootstrap(resamples=40))
+    estimate = estimate_effect(net, net.sample(3000, seed=1), "Y", "T", bootstrap=Bootstrap(resamples=40))
     assert estimate.difference == pytest.approx(0.5, abs=0.08)
     assert estimate.interval[0] < 0.5 < estimate.interval[1]
 
@@ -398,7 +398,7 @@ def _thin_rows(rng):
 @pytest.mark.parametrize("method", ["doubly-robust", "standardization", "weighting"])
 def test_resamples_average_both_levels_over_the_same_strata(method):
     """Strata that lose a level in a resample shift neither mean: the interval is as narrow as the noise."""
-    estimate = estimate_effect(_thin_rows(np.random.default_rng(0)), CONFOUNDED, "Y", "T", method=method)
+    estimate = estimate_effect(CONFOUNDED, _thin_rows(np.random.default_rng(0)), "Y", "T", method=method)
     low, high = estimate.interval
     assert -0.1 < low < 0.0 < high < 0.1
     assert len(estimate.positivity.sparse) == 6
@@ -411,7 +411,7 @@ def test_front_door_resamples_average_over_the_same_treatments():
     s = np.repeat([0, 1], 200)
     t = np.where(np.isin(np.arange(400), [0, 1, 398, 399]), 1 - s, s)
     rows = {"S": s, "T": t, "C": 10.0 * s + 0.1 * rng.normal(size=400)}
-    low, high = estimate_effect(rows, FRONT_DOOR, "C", "S").interval
+    low, high = estimate_effect(FRONT_DOOR, rows, "C", "S").interval
     assert -0.5 < low < 0.0 < high < 0.5
 
 
@@ -426,7 +426,7 @@ def test_intervals_with_thin_strata_cover_the_effect():
         if not np.bincount(2 * c + t, minlength=20).all():
             continue
         rows = {"C": c, "T": t, "Y": np.where(c < 5, 10.0, 0.0) + 0.1 * rng.normal(size=400)}
-        low, high = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=100).interval
+        low, high = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=100).interval
         covered.append(low <= 0 <= high)
     assert np.mean(covered) >= 0.88
 
@@ -436,11 +436,11 @@ def test_plug_in_reports_what_the_prior_fills_in():
     rng = np.random.default_rng(3)
     c = rng.integers(0, 2, 400)
     rows = {"C": c, "T": c, "M": c, "Y": (rng.random(400) < 0.7 - 0.4 * c).astype(int)}
-    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(CONFOUNDED, rows, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES)
     assert [(cell.level, dict(cell.covariates)) for cell in estimate.positivity.empty] == [(0, {"C": 1}), (1, {"C": 0})]
     assert "a model or a prior fills in" in str(estimate)
     through = estimate_effect(
-        rows, "C -> T -> M -> Y; C -> Y", "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES
+        "C -> T -> M -> Y; C -> Y", rows, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES
     ).positivity.empty
     assert sorted(tuple(sorted(cell.covariates.items())) for cell in through) == [
         (("C", 0), ("M", 1)),
@@ -454,7 +454,7 @@ def test_plug_in_with_all_cells_has_nothing_to_report():
     rows = _discrete_rows(np.random.default_rng(4), 2000)
     for outcome in (rows["Y"], (rows["Y"] > 1).astype(int)):
         data = {"C": rows["C"], "T": rows["T"], "Y": outcome}
-        report = estimate_effect(data, CONFOUNDED, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES).positivity
+        report = estimate_effect(CONFOUNDED, data, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES).positivity
         assert (report.empty, report.sparse) == ((), ())
 
 
@@ -464,7 +464,7 @@ def test_thin_cells_of_mediators_are_reported(method):
     s = np.repeat([0, 1], 200)
     t = np.where(np.isin(np.arange(400), [0, 1, 2, 397, 398, 399]), 1 - s, s)
     rows = {"S": s, "T": t, "C": np.tile([0, 1], 200)}
-    report = estimate_effect(rows, FRONT_DOOR, "C", "S", method=method, bootstrap=NO_RESAMPLES).positivity
+    report = estimate_effect(FRONT_DOOR, rows, "C", "S", method=method, bootstrap=NO_RESAMPLES).positivity
     assert [cell.num_cases for cell in report.sparse] == [3.0, 3.0]
     assert report.empty == ()
 
@@ -475,7 +475,7 @@ def test_slopes_that_differ_are_averaged():
     w = rng.normal(size=4000) + 1
     x = w + rng.normal(size=4000) * np.exp(0.5 * w)
     rows = {"C": w, "T": x, "Y": x * w + rng.normal(size=4000)}
-    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=NO_RESAMPLES)
     assert estimate.difference == pytest.approx(w.mean(), abs=0.03)
     assert estimate.difference == pytest.approx(1.0, abs=0.08)
     assert "assuming   Y is linear in T, C and their products with T" in str(estimate)
@@ -486,12 +486,12 @@ def test_an_instrument_is_named_where_nothing_else_helps():
     rng = np.random.default_rng(6)
     rows = {name: rng.integers(0, 2, 200) for name in "ZTY"}
     with pytest.raises(NotIdentifiable, match=r"method='instrument'.*\(Z\).*linear.*causal.bounds") as caught:
-        estimate_effect(rows, "Z -> T -> Y; T <-> Y", "Y", "T")
+        estimate_effect("Z -> T -> Y; T <-> Y", rows, "Y", "T")
     assert caught.value.hedge is not None
     with pytest.raises(NotIdentifiable, match="no column for 'U'"):
-        estimate_effect(rows, "Z -> T -> Y; U -> T; U -> Y", "Y", "T")
+        estimate_effect("Z -> T -> Y; U -> T; U -> Y", rows, "Y", "T")
     assert "assuming   the effect of T is linear" in str(
-        estimate_effect(rows, "Z -> T -> Y; T <-> Y", "Y", "T", method="instrument", bootstrap=NO_RESAMPLES)
+        estimate_effect("Z -> T -> Y; T <-> Y", rows, "Y", "T", method="instrument", bootstrap=NO_RESAMPLES)
     )
 
 
@@ -499,27 +499,27 @@ def test_arguments_that_make_no_sense_are_refused_in_words():
     """Several treatments, equal levels, a treatment that never varies, and no number of resamples."""
     rows = {"C": [0, 1] * 20, "T": [0, 0, 1, 1] * 10, "Y": [0, 1, 1, 1] * 10}
     with pytest.raises(InvalidArgument, match=r"one treatment.*not \['T', 'C'\]"):
-        estimate_effect(rows, CONFOUNDED, "Y", ["T", "C"])
+        estimate_effect(CONFOUNDED, rows, "Y", ["T", "C"])
     with pytest.raises(InvalidArgument, match="levels= names 1 twice"):
-        estimate_effect(rows, CONFOUNDED, "Y", "T", levels=(1, 1))
+        estimate_effect(CONFOUNDED, rows, "Y", "T", levels=(1, 1))
     with pytest.raises(InvalidArgument, match="'T' is 1 everywhere"):
-        estimate_effect({**rows, "T": [1] * 40}, CONFOUNDED, "Y", "T")
+        estimate_effect(CONFOUNDED, {**rows, "T": [1] * 40}, "Y", "T")
     with pytest.raises(InvalidArgument, match="number of resamples, not 'many'"):
-        estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap="many")
+        estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap="many")
     assert (
-        estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=30).interval
-        == estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=Bootstrap(resamples=30)).interval
+        estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=30).interval
+        == estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=Bootstrap(resamples=30)).interval
     )
 
 
 def test_an_outcome_above_the_treatment_has_no_causal_path():
     """The effect is zero by the graph, and the result and the refusal say why."""
     rows = {"T": [0, 1] * 20, "Y": [0, 0, 1, 1] * 10}
-    estimate = estimate_effect(rows, "Y -> T", "Y", "T")
+    estimate = estimate_effect("Y -> T", rows, "Y", "T")
     assert estimate.difference == pytest.approx(0.0)
     assert "No causal path leads from 'T' to 'Y'" in str(estimate)
     with pytest.raises(InvalidArgument, match="No causal path leads from 'T' to 'Y'"):
-        estimate_effect(rows, "Y -> T", "Y", "T", method="doubly-robust")
+        estimate_effect("Y -> T", rows, "Y", "T", method="doubly-robust")
 
 
 # --- overlap with continuous covariates ---
@@ -540,13 +540,13 @@ def test_levels_that_no_case_could_both_have_are_not_compared(method):
     with pytest.raises(
         PositivityViolation, match=r"Only \d\.\d\d% of all cases had, by C, a chance of both T=0 and T=1"
     ):
-        estimate_effect(_by_age(lambda age, rng: age > 55), CONFOUNDED, "Y", "T", method=method, bootstrap=NO_RESAMPLES)
+        estimate_effect(CONFOUNDED, _by_age(lambda age, rng: age > 55), "Y", "T", method=method, bootstrap=NO_RESAMPLES)
 
 
 def test_standardisation_without_overlap_extrapolates_and_says_so():
     """The way that the refusal names; half of the cases have no chance of each level."""
     rows = _by_age(lambda age, rng: age > 55)
-    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", method=Standardization("C", "regression"), bootstrap=20)
+    estimate = estimate_effect(CONFOUNDED, rows, "Y", "T", method=Standardization("C", "regression"), bootstrap=20)
     report = estimate.positivity
     assert not report.is_satisfied
     assert not report.has_overlap
@@ -559,7 +559,7 @@ def test_standardisation_without_overlap_extrapolates_and_says_so():
 def test_partial_overlap_is_warned_of_with_its_share():
     """Chances that fall below a fiftieth of the average for the oldest and the youngest."""
     rows = _by_age(lambda age, rng: rng.random(3000) < 1 / (1 + np.exp(55 - age)))
-    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=20)
+    estimate = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=20)
     share = np.mean(np.abs(rows["C"] - 55) < np.log(99))  # where both chances are above 0.01
     assert not estimate.positivity.is_satisfied
     assert estimate.positivity.comparable == pytest.approx(share, abs=0.04)
@@ -569,7 +569,7 @@ def test_partial_overlap_is_warned_of_with_its_share():
 def test_ranges_without_a_level_are_named_whatever_the_propensity_model_says():
     """Treated in the middle only: a logistic regression gives everyone the same chance; the tenths do not."""
     rows = _by_age(lambda age, rng: np.abs(age - 55) < 5)
-    report = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES).positivity
+    report = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=NO_RESAMPLES).positivity
     assert not report.is_satisfied
     assert not report.unlikely
     for level, inside in ((0, True), (1, False)):
@@ -581,7 +581,7 @@ def test_ranges_without_a_level_are_named_whatever_the_propensity_model_says():
 def test_rare_treatments_at_random_are_no_violation():
     """One case in a hundred is treated, whatever its age."""
     rows = _by_age(lambda age, rng: rng.random(3000) < 0.01)
-    report = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES).positivity
+    report = estimate_effect(CONFOUNDED, rows, "Y", "T", bootstrap=NO_RESAMPLES).positivity
     assert report.is_satisfied
     assert report.comparable == 1.0
 
@@ -594,8 +594,8 @@ def test_a_continuous_covariate_does_not_hide_empty_strata():
     rows = {"man": man, "smokes": smokes, "age": age, "T": treated, "Y": treated + age + rng.normal(size=600)}
     graph = "man -> T; smokes -> T; man -> Y; smokes -> Y; T -> Y"
     with pytest.raises(PositivityViolation, match=r'fill in: method=DoublyRobust\(model="regression"\)'):
-        estimate_effect(rows, graph, "Y", "T")
-    report = estimate_effect(rows, f"{graph}; age -> T; age -> Y", "Y", "T", bootstrap=NO_RESAMPLES).positivity
+        estimate_effect(graph, rows, "Y", "T")
+    report = estimate_effect(f"{graph}; age -> T; age -> Y", rows, "Y", "T", bootstrap=NO_RESAMPLES).positivity
     assert not report.is_satisfied
     assert [(cell.level, dict(cell.covariates)) for cell in report.empty] == [(0, {"man": 1, "smokes": 2})]
     assert report.empty[0].share == pytest.approx(np.mean((man == 1) & (smokes == 2)))
@@ -603,5 +603,5 @@ def test_a_continuous_covariate_does_not_hide_empty_strata():
 
 def test_a_number_of_resamples_may_be_of_any_whole_kind():
     rows = {"X": [0, 1] * 30, "Y": [0, 1, 1] * 20}
-    found = [estimate_effect(rows, "X -> Y", "Y", "X", bootstrap=number) for number in (20, np.int64(20))]
+    found = [estimate_effect("X -> Y", rows, "Y", "X", bootstrap=number) for number in (20, np.int64(20))]
     assert found[0].interval == found[1].interval

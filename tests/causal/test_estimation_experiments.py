@@ -47,7 +47,7 @@ def _bow(set_rows: np.ndarray, seed: int = 1) -> pb.Table:
 
 def test_rows_in_which_a_mediator_was_set_are_left_out_of_the_effect():
     """Setting Y breaks the way from X to Z: 2000 rows tell the slope 1, and the result says so."""
-    found = estimate_effect(_chain(), CHAIN, "Z", "X", bootstrap=20)
+    found = estimate_effect(CHAIN, _chain(), "Z", "X", bootstrap=20)
     assert found.difference == pytest.approx(1.0, abs=0.1)
     assert found.num_cases == 2000
     assert "2000 of 4000 rows left out, in which 'Y' was set from outside" in str(found)
@@ -56,7 +56,7 @@ def test_rows_in_which_a_mediator_was_set_are_left_out_of_the_effect():
 @pytest.mark.parametrize("method", ["doubly-robust", "weighting", "standardization", "identified", "plug-in"])
 def test_every_method_finds_the_effect_along_a_chain_whose_middle_was_set(method):
     """0.9 * 0.9 + 0.1 * 0.1 - 2 * 0.9 * 0.1 = 0.64."""
-    found = estimate_effect(_chain(is_discrete=True), CHAIN, "Z", "X", method=method, bootstrap=20)
+    found = estimate_effect(CHAIN, _chain(is_discrete=True), "Z", "X", method=method, bootstrap=20)
     assert found.difference == pytest.approx(0.64, abs=0.05)
     assert found.method == method
 
@@ -73,23 +73,23 @@ def test_rows_in_which_a_mediator_was_set_are_left_out_of_simpsons_comparisons()
 def test_rows_are_left_out_for_what_may_act_on_the_outcome_in_a_class_of_graphs(graph):
     """In some member Y leads to Z: no rows tell another effect of X on Y, where Y was set."""
     with pytest.raises(NotIdentifiable):
-        estimate_effect(_chain(), graph, "Z", "X")
+        estimate_effect(graph, _chain(), "Z", "X")
     table = _chain().take(np.arange(2000, 4000))
     with pytest.raises(NotSupported, match="In all 2000 rows 'Y' was set from outside"):
-        estimate_effect(table, graph, "Z", "X")
+        estimate_effect(graph, table, "Z", "X")
 
 
 def test_taking_rows_forgets_what_was_set_in_none_of_them():
     """The rows that were only observed are observations."""
     observed = _chain(is_discrete=True).take(np.arange(2000))
     assert not observed.interventions
-    assert not estimate_effect(observed, CHAIN, "Z", "X", bootstrap=NO_RESAMPLES).rows
+    assert not estimate_effect(CHAIN, observed, "Z", "X", bootstrap=NO_RESAMPLES).rows
     assert read_source(observed).total == 2000
 
 
 def test_a_randomised_experiment_tells_an_effect_with_hidden_common_causes():
     """Where X was set in all rows its causes do not matter."""
-    found = estimate_effect(_bow(np.ones(4000, dtype=bool)), BOW, "Y", "X", bootstrap=20)
+    found = estimate_effect(BOW, _bow(np.ones(4000, dtype=bool)), "Y", "X", bootstrap=20)
     assert found.difference == pytest.approx(1.0, abs=0.15)
     assert "'X' was set from outside in all rows" in str(found)
 
@@ -97,21 +97,21 @@ def test_a_randomised_experiment_tells_an_effect_with_hidden_common_causes():
 def test_the_rows_of_an_experiment_alone_tell_what_the_others_leave_open():
     """With rows of both kinds and a hidden cause, only those with X set are used; without any, nothing is."""
     is_set = np.arange(8000) % 2 == 0
-    found = estimate_effect(_bow(is_set), BOW, "Y", "X", bootstrap=20)
+    found = estimate_effect(BOW, _bow(is_set), "Y", "X", bootstrap=20)
     assert found.difference == pytest.approx(1.0, abs=0.15)
     assert found.num_cases == 4000
     assert "of 8000 rows the 4000 in which 'X' was set from outside" in str(found)
-    open_ended = estimate_effect(_bow(is_set), PDAG("X - Y"), "Y", "X", bootstrap=20)
+    open_ended = estimate_effect(PDAG("X - Y"), _bow(is_set), "Y", "X", bootstrap=20)
     assert open_ended.difference == pytest.approx(found.difference)
     with pytest.raises(NotIdentifiable):
-        estimate_effect(_bow(is_set).take(~is_set), BOW, "Y", "X")
+        estimate_effect(BOW, _bow(is_set).take(~is_set), "Y", "X")
 
 
 def test_what_is_no_cause_in_a_class_of_graphs_has_no_effect_where_it_was_set():
     """B <-> C in all members: 0 and not a slope of chance."""
     a, b, c, d = np.random.default_rng(6).normal(size=(4, 100))
     table = pb.Table.read({"A": a, "B": b, "C": c, "D": d}, interventions={"B": [True] * 100})
-    assert estimate_effect(table, PAG("A o-> B; B <-> C; D o-> C"), "C", "B", bootstrap=20).difference == 0
+    assert estimate_effect(PAG("A o-> B; B <-> C; D o-> C"), table, "C", "B", bootstrap=20).difference == 0
 
 
 def test_rows_with_the_treatment_set_count_with_the_others_where_the_effect_is_identified():
@@ -122,10 +122,10 @@ def test_rows_with_the_treatment_set_count_with_the_others_where_the_effect_is_i
     x = np.where(is_set, chosen, w + own)
     table = pb.Table.read({"W": w, "X": x, "Y": x + 2 * w + noise}, interventions={"X": is_set})
     graph = "W -> X -> Y; W -> Y"
-    both = estimate_effect(table, graph, "Y", "X", bootstrap=20)
+    both = estimate_effect(graph, table, "Y", "X", bootstrap=20)
     assert (both.variables, both.num_cases) == (("W",), 4000)
     assert both.difference == pytest.approx(1.0, abs=0.1)
-    alone = estimate_effect(table.take(is_set), graph, "Y", "X", bootstrap=20)
+    alone = estimate_effect(graph, table.take(is_set), "Y", "X", bootstrap=20)
     assert (alone.variables, alone.num_cases) == ((), 2000)
     assert alone.difference == pytest.approx(1.0, abs=0.2)
 
@@ -137,7 +137,7 @@ def test_a_randomised_instrument_is_an_instrument_whatever_causes_it_otherwise()
     x = z + hidden + own
     table = pb.Table.read({"Z": z, "X": x, "Y": x + 2 * hidden + noise}, interventions={"Z": [True] * 4000})
     graph = CausalGraph("Z -> X -> Y; X <-> Y; Z <-> Y")
-    found = estimate_effect(table, graph, "Y", "X", method="instrument", bootstrap=NO_RESAMPLES)
+    found = estimate_effect(graph, table, "Y", "X", method="instrument", bootstrap=NO_RESAMPLES)
     assert found.method == "instrument"
     assert found.difference == pytest.approx(1.0, abs=0.15)
 
@@ -151,7 +151,7 @@ def test_plug_in_takes_a_class_of_one_graph():
     table = pb.Table.read({"X": x, "Y": y, "Z": y + e2}, interventions=marks)
     found = causal.gies(table)
     assert found.size == 1
-    estimate = estimate_effect(table, found, "Z", "X", method="plug-in", bootstrap=NO_RESAMPLES)
+    estimate = estimate_effect(found, table, "Z", "X", method="plug-in", bootstrap=NO_RESAMPLES)
     assert estimate.difference == pytest.approx(1.0, abs=0.2)
 
 
@@ -159,14 +159,7 @@ def test_a_method_is_printed_as_it_is_written():
     """What .method says can be given as method=; other names lead to it."""
     rows = {"X": [0, 0, 1, 1] * 20, "Y": [0, 1, 0, 1, 1, 1, 0, 0] * 10}
     for name in ("doubly-robust", "standardization", "weighting", "plug-in", "identified"):
-        assert estimate_effect(rows, "X -> Y", "Y", "X", method=name, bootstrap=NO_RESAMPLES).method == name
+        assert estimate_effect("X -> Y", rows, "Y", "X", method=name, bootstrap=NO_RESAMPLES).method == name
     for written, meant in (("ipw", "weighting"), ("AIPW", "doubly-robust"), ("g-formula", "standardization")):
         with pytest.raises(InvalidArgument, match=f"Did you mean '{meant}'"):
-            estimate_effect(rows, "X -> Y", "Y", "X", method=written)
-
-
-@pytest.mark.parametrize("graph", ["X -> Y", pb.DAG("X -> Y")])
-def test_a_graph_in_the_place_of_data_is_named(graph):
-    """The message gives the order."""
-    with pytest.raises(InvalidArgument, match="data come first, then the graph"):
-        estimate_effect(graph, pd.DataFrame({"X": [0, 1], "Y": [0, 1]}), "Y", "X")
+            estimate_effect("X -> Y", rows, "Y", "X", method=written)

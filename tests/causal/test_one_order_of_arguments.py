@@ -26,7 +26,7 @@ def _rows() -> dict[str, np.ndarray]:
 
 
 def test_the_outcome_comes_before_the_treatment_everywhere():
-    """(graph or data, outcome, treatment, ...) in every public function that has both as variables' names."""
+    """(graph, data, outcome, treatment, ...) in every public function that has both as variables' names."""
     functions = {name: getattr(causal, name) for name in dir(causal) if not name.startswith("_")}
     classes = {name: one for name, one in functions.items() if inspect.isclass(one)}
     functions |= {
@@ -51,6 +51,19 @@ def test_the_outcome_comes_before_the_treatment_everywhere():
     assert all(order == ["outcome", "treatment"] for order in orders.values()), orders
 
 
+def test_graphs_come_before_data_everywhere():
+    """(graph, ..., data or source, ...); rows in the place of the graph are named."""
+    rows = {"X": [0, 1], "Y": [0, 1]}
+    for name in causal.__all__:
+        function = getattr(causal, name)
+        if inspect.isfunction(function):
+            order = [one for one in inspect.signature(function).parameters if one in ("graph", "data", "source")]
+            # `simpson` compares rows also without a graph, which comes by its name then.
+            assert "graph" not in order[1:] or name == "simpson", name
+    with pytest.raises(NotSupported, match=r"Expected a DAG.* not a dict"):
+        causal.estimate_effect(rows, "X -> Y", "Y", "X")
+
+
 def test_the_result_of_fci_is_a_graph_for_questions_about_effects():
     """As everywhere: something that has a PAG, or arrow text."""
     found = causal.fci(_rows(), alpha=0.001)
@@ -65,20 +78,20 @@ def test_estimates_agree_with_what_a_pag_says_of_effects():
     """No possibly causal path: 0, with the reason; an open effect: not identifiable, with the edge to blame."""
     rows = _rows()
     assert effect_in_pag(HIDDEN, "C", "B").reading == "none"
-    none = causal.estimate_effect(rows, HIDDEN, "C", "B", bootstrap=causal.Bootstrap(20))
+    none = causal.estimate_effect(HIDDEN, rows, "C", "B", bootstrap=causal.Bootstrap(20))
     assert (none.difference, none.interval) == (0, (0, 0))
     assert none.means == pytest.approx((rows["C"].mean(),) * 2)
     assert "no causal path" in str(none)
     assert effect_in_pag(HIDDEN, "B", "A").reading == "open"
     with pytest.raises(NotIdentifiable, match="'A o-> B' leaves open"):
-        causal.estimate_effect(rows, HIDDEN, "B", "A")
+        causal.estimate_effect(HIDDEN, rows, "B", "A")
 
 
 def test_a_cause_whose_direction_is_open_is_no_case_of_no_effect():
     """Only what no member has is ruled out."""
     rows = {"X": [0.0, 1.0, 2.0, 3.0] * 10, "Y": [0.0, 1.5, 2.0, 2.5] * 10}
     with pytest.raises(NotIdentifiable, match="X - Y"):
-        causal.estimate_effect(rows, pb.PDAG("X - Y"), "Y", "X")
+        causal.estimate_effect(pb.PDAG("X - Y"), rows, "Y", "X")
 
 
 def test_means_of_a_continuous_treatment_are_those_at_its_own_values():
@@ -87,7 +100,7 @@ def test_means_of_a_continuous_treatment_are_those_at_its_own_values():
     age = np.append(rng.normal(60, 5, size=200), np.nan)
     rows = Table.read({"age": age, "y": np.append(age[:-1] / 2, 3.0)}, weights=np.r_[np.ones(100), np.full(101, 3.0)])
     mean = np.average(age[:-1], weights=np.r_[np.ones(100), np.full(100, 3.0)])
-    plain = causal.estimate_effect(rows.take(np.arange(200)), "age -> y", "y", "age", bootstrap=causal.Bootstrap(10))
+    plain = causal.estimate_effect("age -> y", rows.take(np.arange(200)), "y", "age", bootstrap=causal.Bootstrap(10))
     assert plain.levels == pytest.approx((mean, mean + 1))
     assert plain.means == pytest.approx((mean / 2, mean / 2 + 0.5))
 

@@ -105,8 +105,8 @@ def run(
     try:
         with _in_shell_words():
             found = estimate_effect(
-                table,
                 source.graph,
+                table,
                 outcome,
                 treatment,
                 method=_method(method, model),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
@@ -25,10 +23,6 @@ from plausible.causal.estimation.rows import EffectTask
 from plausible.causal.estimation.scores import scored_state, state_scores
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.pdag import PDAG
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
@@ -36,8 +30,8 @@ __all__ = ["estimate_effect"]
 
 
 def estimate_effect(
-    data: TableLike,
     graph: AdjustableGraph,
+    data: TableLike,
     outcome: str,
     treatment: str,
     *,
@@ -53,12 +47,12 @@ def estimate_effect(
 
     Parameters
     ----------
+    graph
+        A DAG, a causal graph, a network, or a PDAG, MAG or PAG.
     data
         Rows: a frame, columns, a file, a `Table` (which may have weights, and rows of experiments: those that tell
         another effect are left out, and where the treatment was set in all rows, or has to be for the effect to be
         identified, its causes do not matter; `rows` of the result says so).
-    graph
-        A DAG, a causal graph, a network, or a PDAG, MAG or PAG.
     outcome, treatment
         Y and X.
     method
@@ -90,12 +84,12 @@ def estimate_effect(
     --------
     >>> rows = {"gender": ["m"] * 200 + ["f"] * 200, "drug": ([1] * 150 + [0] * 50) + ([1] * 50 + [0] * 150)}
     >>> rows["cured"] = [1] * 105 + [0] * 45 + [1] * 40 + [0] * 10 + [1] * 10 + [0] * 40 + [1] * 60 + [0] * 90
-    >>> estimate = estimate_effect(rows, "gender -> drug -> cured; gender -> cured", "cured", "drug")
+    >>> estimate = estimate_effect("gender -> drug -> cured; gender -> cured", rows, "cured", "drug")
     >>> estimate.variables, [round(mean, 3) for mean in estimate.means], round(estimate.difference, 3)
     (('gender',), [0.6, 0.45], -0.15)
     """
     named = named_method(method)
-    table = _read(data, graph, outcome, treatment)
+    table = _read(graph, data, outcome, treatment)
     used = _used(table, as_one_graph(graph), outcome, treatment, named)
     task = _task(used.table, outcome, treatment, levels, event)
     chosen = named or method_by_graph(task, used.graph)
@@ -123,34 +117,22 @@ def estimate_effect(
     )
 
 
-def _read(data: TableLike, graph: AdjustableGraph, outcome: str, treatment: str) -> Table:
+def _read(graph: AdjustableGraph, data: TableLike, outcome: str, treatment: str) -> Table:
     """All rows; refuses names that the data or the graph don't have."""
-    if _is_graph(data):
-        raise InvalidArgument(
-            "The first argument is a graph: data come first, then the graph, as in "
-            "estimate_effect(data, graph, outcome, treatment)."
-        )
     for role, name in (("outcome", outcome), ("treatment", treatment)):
         if not isinstance(name, str):
             raise InvalidArgument(
                 f"An estimate is about one {role}, named as a text, not {name!r}. For several at once, evaluate the "
                 "estimand of identify() on a fitted network."
             )
+    read_problem(graph, outcome, treatment)  # refuses what is no graph, and names that it does not have
     table = Table.read(data)
     if isinstance(graph, BayesianNetwork):
         table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
-    read_problem(graph, outcome, treatment)  # refuses names that are not in the graph
     for name in (outcome, treatment):
         if name not in table.variables:
             raise UnknownVariable.named(name, table.variables, "the data")
     return table
-
-
-def _is_graph(data: object) -> bool:
-    """Whether someone gave a graph, or a model with one, in place of data."""
-    if isinstance(data, str):
-        return any(arrow in data for arrow in ("->", "<-", "o-o")) and not Path(data).is_file()
-    return isinstance(data, DAG | CausalGraph | PDAG | MAG | PAG | BayesianNetwork)
 
 
 def _used(table: Table, graph: KnownGraph, outcome: str, treatment: str, method: EffectMethod | None) -> ExperimentRows:
