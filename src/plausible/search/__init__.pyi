@@ -16,6 +16,7 @@ from plausible.search.local_search import SearchState as SearchState
 from plausible.search.local_search import StopReason as StopReason
 from plausible.search.restarts import PerturbationRestarts as PerturbationRestarts
 from plausible.search.restarts import RandomRestarts as RandomRestarts
+from plausible.search.run import HasRun as HasRun
 from plausible.search.run import Run as Run
 from plausible.search.run import Stops as Stops
 from plausible.search.run import best_run as best_run

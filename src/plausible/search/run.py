@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -12,7 +13,7 @@ from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 
-__all__ = ["CONVERGED", "LIMITS", "Rule", "Run", "Stops", "best_first", "best_run", "iterate"]
+__all__ = ["CONVERGED", "LIMITS", "HasRun", "Rule", "Run", "Stops", "best_first", "best_run", "iterate"]
 
 StateT = TypeVar("StateT")
 ItemT = TypeVar("ItemT")
@@ -76,6 +77,8 @@ class Run(Generic[StateT]):
         The objective at the start and after each step, where the method has one.
     seconds
         The time that it took.
+    previous
+        The state before the last step, which rules may compare with; `None` before the first.
     """
 
     state: StateT
@@ -83,11 +86,48 @@ class Run(Generic[StateT]):
     stopped_by: str = ""
     trace: Sequence[float] = ()
     seconds: float = 0.0
+    previous: StateT | None = None
 
     @property
     def converged(self) -> bool:
         """Whether the method came to its own end, and no limit cut it short."""
         return self.stopped_by == CONVERGED
+
+
+class HasRun(ABC):
+    """A base of results that came of a run: they tell how it went under the same names."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def run(self) -> Run[Any]:
+        """The run; the best one where there were several."""
+
+    @property
+    def num_steps(self) -> int:
+        """The steps of the run."""
+        return self.run.num_steps
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run came to its own end, and no limit cut it short."""
+        return self.run.converged
+
+    @property
+    def stopped_by(self) -> str:
+        """Why the run ended; see `Run`."""
+        return self.run.stopped_by
+
+    @property
+    def trace(self) -> Sequence[float]:
+        """The objective at the start and after each step of the run."""
+        return self.run.trace
+
+    @property
+    def seconds(self) -> float:
+        """The time that the run took."""
+        return self.run.seconds
 
 
 #: Looks at a run after a step and says why it ends here; "" to go on.
@@ -145,7 +185,7 @@ def iterate(
         state = step(run.state)
         if objective is not None:
             trace.append(objective(state))
-        run = Run(state, run.num_steps + 1, "", trace)
+        run = Run(state, run.num_steps + 1, "", trace, previous=run.state)
         stopped_by = next(filter(None, (rule(run) for rule in rules)), "")
         is_told_to_stop = stops.progress is not None and stops.progress(state)
         run = replace(run, stopped_by=stopped_by or ("progress" if is_told_to_stop else ""))
@@ -166,7 +206,7 @@ def best_run(
     clock, runs = Clock.of(time_limit), list[Run[StateT]]()
     for start in starts:
         runs.append(run_from(start, clock))
-        if runs[-1].stopped_by in ("time limit", "progress"):
+        if runs[-1].stopped_by in ("time limit", "progress") or clock.is_over:
             break
     return tuple(best_first(runs, lambda run: run.trace[-1]))
 
