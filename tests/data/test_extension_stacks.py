@@ -51,6 +51,7 @@ def test_the_kernel_weighs_each_family_as_a_sum_over_its_rows(dtype):
     rng = np.random.default_rng(2)
     sizes = [2, 3, 4, 5]
     codes = np.array([rng.integers(size, size=2500) for size in sizes]).astype(dtype)
+    codes.setflags(write=False)
     weights = rng.random(2500)
     counts = np.zeros(6 * (4 + 5))
     weigh_extensions(codes, np.array([1, 0]), np.array([6, 2, 1]), weights, np.array([2, 3]), np.array([0, 24]), counts)

@@ -92,7 +92,7 @@ def test_the_kernel_makes_the_transitions_of_the_definition(blocks):
     codes = layout.codes(np.repeat(states, repeats, axis=0))
     words = np.random.SeedSequence(3).generate_state(len(codes), np.uint64)
     chains = ChainArrays.unwatched(codes, layout.places(codes), words)
-    metropolis_sweeps(1, np.log(problem.tables), layout.links, chains)
+    metropolis_sweeps(1, problem.logs, layout.links, chains)
     assert chains.accepted.sum() / (num_blocks * len(codes)) > 0.2
     ends = np.ravel_multi_index(layout.states(codes).T, problem.sizes).reshape(len(states), repeats)
     got = np.stack([np.bincount(row, minlength=len(states)) / repeats for row in ends])

@@ -40,7 +40,7 @@ def run(rates, leaks):
     starts = np.r_[0, np.cumsum(np.bincount(sources, minlength=size))]
     onward, shares, totals = np.empty(upper.size), np.empty(lower.size), np.empty(size)
     pattern = (upper_starts, upper, lower_starts, lower)
-    censor(starts, targets, rates[sources, targets], leaks.copy(), *pattern, onward, shares, totals)
+    censor(starts, targets.copy(), rates[sources, targets], leaks.copy(), *pattern, onward, shares, totals)
     return pattern, onward, shares, totals
 
 

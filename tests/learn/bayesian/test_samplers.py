@@ -145,7 +145,7 @@ def test_a_collapsed_conditional_is_a_ratio_of_marginal_likelihoods():
                 drawn = codes.copy()
                 entries = problem.pseudo_counts + problem.counts(drawn)
                 totals = problem.tables.row_sums(entries)
-                cell, levels = np.array([[m, v]]), np.array([level])
+                cell, levels = np.array([[m, v]], order="F"), np.array([level])
                 gibbs_cells(problem.tables.arrays, entries, totals, 1.0, drawn, problem.is_set, cell, levels)
                 assert drawn[m, v] == wanted
                 np.testing.assert_allclose(entries, problem.pseudo_counts + problem.counts(drawn))

@@ -198,7 +198,7 @@ class AnnealedImportance(ApproximateEngine):
         self, tables: Floats, layout: ChainLayout, codes: Ints, places: Ints, generators: NDArray[np.uint64]
     ) -> None:
         """A Gibbs sweep of every particle, in place."""
-
+        tables.setflags(write=False)  # as those of a problem are: one kind of array, one compiled kernel
         particles = ChainArrays.unwatched(codes, places, generators)
 
         def work(first: int) -> None:

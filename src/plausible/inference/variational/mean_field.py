@@ -157,13 +157,12 @@ class MeanField(ResumableEngine):
             found = _update_group(plan, group, beliefs, potentials)
             gains[number] = found.log_total - found.expected
             residual, magnitude = max(residual, found.change), magnitude + abs(found.log_total) + abs(found.expected)
-        ties = (plan.starts, plan.use_starts, plan.uses, plan.links, plan.places, plan.logs)
-        change = update_singles(len(plan.singles), *ties, beliefs, potentials)
+        change = update_singles(len(plan.singles), *plan.ties, beliefs, potentials)
         if change < 0:
             raise ImpossibleEvidence.outright()
         residual = max(residual, change)
         alone = beliefs[: plan.starts[len(plan.singles)]]
-        expected, entropy = expected_log(plan.links, plan.places, plan.logs, beliefs), _entropy(alone)
+        expected, entropy = expected_log(*plan.ties[3:], beliefs), _entropy(alone)
         return replace(
             state,
             beliefs=beliefs,
@@ -294,8 +293,7 @@ class _Update(NamedTuple):
 def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials: Floats) -> _Update:
     """Write a group's new potentials and beliefs."""
 
-    ties = (plan.starts, plan.use_starts, plan.uses, plan.links, plan.places, plan.logs)
-    gather(group.first, group.last, *ties, beliefs, potentials)
+    gather(group.first, group.last, *plan.ties, beliefs, potentials)
     ends = slice(plan.starts[group.first], plan.starts[group.last])
     inner = [plan.logs[start : start + size] for start, size in plan.links[list(group.inner), :2].tolist()]
     sources = np.concatenate([*inner, potentials[ends]])

@@ -81,6 +81,13 @@ class MeanFieldPlan:
     logs: Floats
 
     @property
+    def ties(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Floats]:
+        """How factors tie the pieces: what kernels take, of the same kinds after it was unpickled too."""
+        logs = self.logs.view()
+        logs.setflags(write=False)
+        return self.starts, self.use_starts, self.uses, self.links, self.places, logs
+
+    @property
     def is_exact(self) -> bool:
         """Whether no factor ties blocks to each other, so that their beliefs are the true ones."""
         return bool((self.links[:, 3] <= 1).all())

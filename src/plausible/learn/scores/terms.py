@@ -113,7 +113,8 @@ class _Tables:
             return _direct(counts, terms)
 
         sums = np.empty(len(counts))
-        whole = np.ascontiguousarray(counts, dtype=np.int64)
+        whole = np.ascontiguousarray(counts, dtype=np.int64).view()
+        whole.setflags(write=False)  # whoever counted: one kind of array, one compiled kernel
         sum_family_terms(whole, self._found[terms.cell, total], self._found[terms.row, total], sums)
         return sums + terms.constant
 
