@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 ALL = (
+    "journeys",
     "importing",
     "first_use",
     "reading",
