@@ -193,7 +193,7 @@ def test_whole_rules_find_the_best_of_all_strategies(seed):
     team = Team([f"D{place}" for place in range(len(families))], families, table)
     best = max(team.upper(chosen) for chosen in team.all_chosen())
     search = RuleSearch(team)
-    found = branch_and_bound(search, ())
+    found = branch_and_bound(search, ()).state
     assert found.is_finished
     assert found.score == pytest.approx(best, abs=1e-9)
     rules = search.rules(found.best)

@@ -196,7 +196,7 @@ def test_sharing_takes_little_memory_on_a_grid():
         (lambda: GreedyAscent(max_steps=2.0), "max_steps"),
         (lambda: FirstAscent().run(None, 0, seed=-1), "seed"),
         (lambda: branch_and_bound(None, 0, time_limit="1"), "time_limit"),
-        (lambda: branch_and_bound(None, 0, max_nodes=1.5), "max_nodes"),
+        (lambda: branch_and_bound(None, 0, max_steps=1.5), "max_steps"),
         (lambda: check_count("number", np.float64(2)), "number"),
         (lambda: check_number("number", True), "number"),
         (lambda: check_number("number", 1j), "number"),

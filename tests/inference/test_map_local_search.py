@@ -125,8 +125,8 @@ def test_compiled_searches_take_the_same_steps_as_the_searches_they_stand_for(se
     plain = method(max_steps=steps).run(flips, start)
     engine = LocalSearch(method(max_steps=steps))
     found = engine.run(problem, engine.init(problem, np.array(start)))
-    assert (found.current, found.best, found.steps) == (plain.current, plain.best, plain.steps)
-    assert (found.idle, found.stopped) == (plain.idle, plain.stopped)
+    assert (found.current, found.best, found.num_steps) == (plain.current, plain.best, plain.num_steps)
+    assert (found.idle, found.stopped_by) == (plain.idle, plain.stopped_by)
     assert found.best_score == pytest.approx(plain.best_score, abs=1e-8)
 
 
@@ -137,7 +137,7 @@ def test_tabu_search_remembers_across_chunks(monkeypatch):
     whole = engine.run(problem)
     monkeypatch.setattr("plausible.inference.optimization.flip_searches._CHUNK", 3)
     pieces = engine.run(problem)
-    assert (pieces.current, pieces.best, pieces.steps) == (whole.current, whole.best, whole.steps)
+    assert (pieces.current, pieces.best, pieces.num_steps) == (whole.current, whole.best, whole.num_steps)
 
 
 # --- local search ---
@@ -216,11 +216,11 @@ def test_the_same_seed_gives_the_same_answer_and_interruptions_change_nothing(me
     whole = engine.run(problem)
     assert engine.run(problem).best == whole.best
     state = engine.run(problem, progress=lambda _: True)
-    while state.stopped == "interrupted":
+    while state.stopped_by == "interrupted":
         state = engine.run(problem, pickle.loads(pickle.dumps(state)), progress=lambda _: True)
-    assert (state.best, state.best_score, state.steps) == (whole.best, whole.best_score, whole.steps)
+    assert (state.best, state.best_score, state.num_steps) == (whole.best, whole.best_score, whole.num_steps)
     stepped = engine.init(problem)
-    while not stepped.stopped:
+    while not stepped.stopped_by:
         stepped = engine.step(problem, stepped)
     assert stepped.best == whole.best
 

@@ -90,10 +90,10 @@ def test_a_tabu_search_undoes_none_of_its_last_moves():
     problem = GraphSearch(RandomScores(4, 1))
     search, recent = TabuSearch(length=3, patience=30), []
     state = search.init(problem, problem.start)
-    while not state.stopped:
+    while not state.stopped_by:
         after = search.step(problem, state)
         applied = [m for m in problem.operators(state.current) if problem.apply(state.current, m) == after.current]
-        if applied and not after.stopped:
+        if applied and not after.stopped_by:
             assert not any(problem.reverses(applied[0], other) for other in recent[-3:])
             recent.append(applied[0])
         state = after

@@ -81,7 +81,7 @@ def path(method, problem, start, seed=0):
     """The states that a search is in, one after the other."""
     states = [start]
     found = method.run(problem, start, seed=seed, progress=lambda state: states.append(state.current))
-    return (states[:-1] if found.steps < len(states) - 1 else states), found
+    return (states[:-1] if found.num_steps < len(states) - 1 else states), found
 
 
 # --- by hand ---
@@ -91,7 +91,7 @@ def test_greedy_ascent_takes_the_steepest_step_and_stops_at_a_local_maximum():
     """From 2 the higher neighbour is 1, then 0; the higher hill at 5 is not seen."""
     walked, found = path(GreedyAscent(), Line(6, 5, 3, 4, 7, 9), 2)
     assert walked == [2, 1, 0]
-    assert (found.best, found.best_score, found.stopped) == (0, 6.0, "local maximum")
+    assert (found.best, found.best_score, found.stopped_by) == (0, 6.0, "local maximum")
     assert found.trace == ((0, 3.0), (1, 5.0), (2, 6.0))
 
 
@@ -99,7 +99,7 @@ def test_greedy_ascent_takes_the_first_of_equal_operators_and_does_not_cross_a_p
     """Both neighbours are equally high; then equal heights end the search though a hill follows."""
     walked, found = path(GreedyAscent(), Line(4, 4, 2, 4, 9), 2)
     assert walked == [2, 1]
-    assert found.stopped == "local maximum"
+    assert found.stopped_by == "local maximum"
 
 
 def test_tabu_search_crosses_a_plateau_and_a_valley():
@@ -107,14 +107,14 @@ def test_tabu_search_crosses_a_plateau_and_a_valley():
     walked, found = path(TabuSearch(length=1, patience=4), Line(4, 4, 3, 9), 0)
     assert walked == [0, 1, 2, 3]
     assert (found.best, found.best_score) == (3, 9.0)
-    assert found.stopped == "no operator"
+    assert found.stopped_by == "no operator"
 
 
 def test_tabu_search_stops_after_steps_without_progress():
     """Three steps that do not improve the best score, counted in a row."""
     walked, found = path(TabuSearch(length=1, patience=3), Line(5, 4, 3, 2, 6), 0)
     assert walked == [0, 1, 2, 3]
-    assert (found.best, found.stopped, found.idle) == (0, "no progress", 3)
+    assert (found.best, found.stopped_by, found.idle) == (0, "no progress", 3)
 
 
 def test_tabu_search_of_length_zero_goes_back():
@@ -127,9 +127,9 @@ def test_basin_flooding_takes_the_best_new_neighbor_and_returns_the_best_seen():
     """Down from the hill, never back, up the next one; with less patience it gives up in the valley."""
     walked, found = path(BasinFlooding(patience=10), Line(5, 4, 3, 6), 0)
     assert walked == [0, 1, 2, 3]
-    assert (found.best, found.stopped) == (3, "no operator")
+    assert (found.best, found.stopped_by) == (3, "no operator")
     _, found = path(BasinFlooding(patience=2), Line(5, 4, 3, 6), 0)
-    assert (found.best, found.stopped) == (0, "no progress")
+    assert (found.best, found.stopped_by) == (0, "no progress")
 
 
 def test_beam_keeps_the_best_of_itself_and_its_neighbors():
@@ -158,7 +158,7 @@ def test_ascents_end_in_local_maxima(seed, method):
     """No neighbour of the result is better."""
     cube = Cube(seed)
     found = method.run(cube, (0,) * 5, seed=seed)
-    assert found.stopped == "local maximum"
+    assert found.stopped_by == "local maximum"
     assert found.best_score >= max(map(cube.score, cube.neighbors(found.best)))
 
 
@@ -186,8 +186,8 @@ def test_tabu_search_reverses_within_its_length_only_to_beat_all_it_has_seen(see
         allowed = {bit: s for bit, s in scores.items() if bit not in recent or s > seen}
         assert turned[place] == max(allowed, key=allowed.get)
     assert found.best_score == pytest.approx(max(map(cube.score, walked)))
-    assert found.stopped in ("no operator", "no progress")
-    assert found.stopped == "no progress" or length >= 5
+    assert found.stopped_by in ("no operator", "no progress")
+    assert found.stopped_by == "no progress" or length >= 5
 
 
 @settings(max_examples=16, deadline=None)
@@ -225,7 +225,7 @@ def test_a_beam_scores_the_neighbors_of_a_state_once():
 def test_a_beam_stops_after_a_small_gain():
     """The second round lifts the score by 0.1 only."""
     found = BeamSearch(width=1, min_gain=0.5).run(Line(0, 2, 2.1, 9), 0)
-    assert (found.best, found.steps, found.stopped) == (2, 2, "no progress")
+    assert (found.best, found.num_steps, found.stopped_by) == (2, 2, "no progress")
 
 
 def test_restarts_are_as_good_as_the_best_of_their_runs():
@@ -236,7 +236,7 @@ def test_restarts_are_as_good_as_the_best_of_their_runs():
     found = RandomRestarts(GreedyAscent(), num=5).run(cube, starts[0], seed=3)
     assert len(starts) == 6
     assert found.best_score == pytest.approx(max(GreedyAscent().run(cube, start).best_score for start in starts))
-    assert found.stopped == "restarts over"
+    assert found.stopped_by == "restarts over"
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])
@@ -280,7 +280,7 @@ def test_cold_annealing_is_first_ascent(seed):
     assert all(cube.score(there) > cube.score(here) for here, there in pairwise(walked) if here != there)
     assert found.best == found.current
     assert found.best_score >= max(map(cube.score, cube.neighbors(found.best)))
-    assert found.stopped == "schedule over"
+    assert found.stopped_by == "schedule over"
 
 
 def test_a_schedule_of_ones_own_is_followed():
@@ -292,7 +292,7 @@ def test_a_schedule_of_ones_own_is_followed():
         def temperatures(self, first, num):
             return 1.0 / (1.0 + np.arange(first, first + num))
 
-    assert SimulatedAnnealing(Steps()).run(Cube(0), (0,) * 5).steps == 7
+    assert SimulatedAnnealing(Steps()).run(Cube(0), (0,) * 5).num_steps == 7
 
 
 # --- laws of all methods ---
@@ -321,7 +321,7 @@ def test_interrupted_and_resumed_searches_end_as_others_do(method):
     whole = method.run(cube, (0,) * 5, seed=5)
     assert whole == method.run(cube, (0,) * 5, seed=5)
     state = method.run(cube, (0,) * 5, seed=5, progress=lambda _: True)
-    while state.stopped == "interrupted":
+    while state.stopped_by == "interrupted":
         state = method.resume(cube, pickle.loads(pickle.dumps(state)), progress=lambda _: True)
     assert state == whole
     assert method.step(cube, whole) == whole
@@ -333,19 +333,19 @@ def test_one_state_without_operators_is_the_result(method):
     line = Line(3)
     line.random_state = lambda rng: 0
     found = method.run(line, 0)
-    assert (found.best, found.best_score, found.steps) == (0, 3.0, 0)
-    assert found.stopped
+    assert (found.best, found.best_score, found.num_steps) == (0, 3.0, 0)
+    assert found.stopped_by
 
 
 def test_a_step_limit_stops_a_search():
     """After two steps."""
     found = GreedyAscent(max_steps=2).run(Line(0, 1, 2, 3, 4), 0)
-    assert (found.best, found.steps, found.stopped) == (2, 2, "step limit")
+    assert (found.best, found.num_steps, found.stopped_by) == (2, 2, "step limit")
 
 
 def test_gains_that_are_rounding_do_not_count():
     """Heights that differ in the last digit are a plateau."""
-    assert GreedyAscent().run(Line(1e6, 1e6 + 1e-9), 0).stopped == "local maximum"
+    assert GreedyAscent().run(Line(1e6, 1e6 + 1e-9), 0).stopped_by == "local maximum"
 
 
 @pytest.mark.parametrize(
@@ -422,8 +422,10 @@ class Items(Branches):
 def test_branch_and_bound_equals_brute_force(dynamic, has_lower, seed):
     """The best of all choices, with any order of items and with or without lower bounds."""
     items = Items(seed, dynamic=dynamic, has_lower=has_lower)
-    found = branch_and_bound(items, ())
+    run = branch_and_bound(items, ())
+    found = run.state
     assert found.is_finished
+    assert run.converged
     assert found.score == found.upper == items.best() == items.total(found.best, items.worth)
 
 
@@ -432,26 +434,28 @@ def test_an_open_search_brackets_the_best_score_and_goes_on(seed):
     """After each node the score is at most, and the bound at least, the best; resumed it ends with it."""
     items = Items(seed)
     seen = []
-    found = branch_and_bound(items, (), max_nodes=5, progress=lambda state: seen.append(state))
-    found = branch_and_bound(items, (), state=found, progress=lambda state: seen.append(state))
-    assert all(state.score <= items.best() <= state.upper for state in seen)
-    assert found.score == items.best()
-    assert branch_and_bound(items, (), time_limit=0).num_nodes == 0
+    run = branch_and_bound(items, (), max_steps=5, progress=seen.append)
+    assert (run.num_steps, run.stopped_by) == (5, "step limit") or run.converged
+    run = branch_and_bound(items, (), run=run, progress=seen.append)
+    assert all(told.score <= items.best() <= told.upper for told in seen)
+    assert [told.num_steps for told in seen] == list(range(1, run.num_steps + 1))
+    assert run.state.score == items.best()
+    assert branch_and_bound(items, (), time_limit=0).num_steps == 0
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_good_start_and_lower_bounds_save_nodes(seed):
     """Starting from the best solution no search looks at more nodes, and neither does one with lower bounds."""
     plain = branch_and_bound(Items(seed), ())
-    started = branch_and_bound(Items(seed), (), start=(plain.score, plain.best))
+    started = branch_and_bound(Items(seed), (), start=(plain.state.score, plain.state.best))
     bounded = branch_and_bound(Items(seed, has_lower=True), ())
-    assert started.num_nodes <= plain.num_nodes
-    assert bounded.num_nodes <= plain.num_nodes
-    assert started.best == plain.best
+    assert started.num_steps <= plain.num_steps
+    assert bounded.num_steps <= plain.num_steps
+    assert started.state.best == plain.state.best
 
 
 def test_a_root_that_is_full_is_the_solution():
     """No items: nothing to choose."""
     items = Items(0, num_items=0)
-    found = branch_and_bound(items, ())
+    found = branch_and_bound(items, ()).state
     assert (found.best, found.score) == ((), 0)

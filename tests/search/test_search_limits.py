@@ -77,7 +77,7 @@ def test_a_plateau_at_minus_infinity_gives_no_nan(method):
     """Nothing but -inf: the scores stay what they are, and the search ends."""
     found = method.run(Line(-math.inf, -math.inf, -math.inf), 1, seed=2)
     assert found.best_score == found.score == -math.inf
-    assert found.stopped
+    assert found.stopped_by
 
 
 def test_downhill_into_minus_infinity_and_out_again_keeps_the_scores():
@@ -127,8 +127,8 @@ def test_a_search_stopped_by_its_step_limit_goes_on_under_a_larger_one(method):
     stopped = few.run(line, 20, seed=1)
     assert few.resume(line, stopped) == stopped
     resumed = many.resume(line, pickle.loads(pickle.dumps(stopped)))
-    assert resumed.steps >= stopped.steps
-    assert resumed.stopped != "step limit"
+    assert resumed.num_steps >= stopped.num_steps
+    assert resumed.stopped_by != "step limit"
     if not isinstance(method, SimulatedAnnealing | RandomRestarts | PerturbationRestarts):
         assert resumed == many.run(line, 20, seed=1)
 
@@ -145,7 +145,7 @@ def test_patience_that_is_raised_lets_a_search_go_on():
     """Stopped in the valley after two steps, it crosses it with more patience."""
     line = Line(5, 4, 3, 2, 9)
     stopped = TabuSearch(length=1, patience=2).run(line, 0)
-    assert (stopped.stopped, stopped.best) == ("no progress", 0)
+    assert (stopped.stopped_by, stopped.best) == ("no progress", 0)
     assert TabuSearch(length=1, patience=9).resume(line, stopped).best == 4
 
 
@@ -154,15 +154,15 @@ def test_no_time_means_no_step_and_resuming_goes_on(method):
     """A limit of zero seconds stops at the start; without a limit the end is that of a run in one go."""
     line = Line(*np.random.default_rng(5).normal(size=30))
     stopped = method.run(line, 15, seed=2, time_limit=0)
-    assert (stopped.stopped, stopped.steps, stopped.best) == ("time limit", 0, 15)
+    assert (stopped.stopped_by, stopped.num_steps, stopped.best) == ("time limit", 0, 15)
     assert method.resume(line, stopped) == method.run(line, 15, seed=2, time_limit=math.inf)
 
 
 def test_a_time_limit_ends_an_endless_search():
     """A tabu search without patience's end, on a line of equal heights, ends by the clock."""
     found = TabuSearch(length=1, patience=10**9).run(Ring(), 0, time_limit=0.05)
-    assert found.stopped == "time limit"
-    assert found.steps > 0
+    assert found.stopped_by == "time limit"
+    assert found.num_steps > 0
 
 
 class Ring(Line):
@@ -203,7 +203,11 @@ def test_the_state_names_the_operator_that_led_to_it(method):
     method.resume(line, start, progress=states.append)
     named_steps = 0
     for before, after in zip([start, *states], states, strict=False):
-        if after.operator is not None and after.steps == before.steps + 1 and not isinstance(method, BeamSearch):
+        if (
+            after.operator is not None
+            and after.num_steps == before.num_steps + 1
+            and not isinstance(method, BeamSearch)
+        ):
             assert after.current == before.current + after.operator
             named_steps += 1
     assert named_steps or isinstance(method, SimulatedAnnealing | BeamSearch)
@@ -254,7 +258,7 @@ def test_tabu_search_asks_few_operators_whether_they_reverse():
 
     wide = Wide()
     found = TabuSearch(length=50, patience=10**6, max_steps=100).run(wide, frozenset())
-    assert found.steps == 100
+    assert found.num_steps == 100
     assert wide.num_reverses < 100 * 200 * 50 / 10
 
 
@@ -272,7 +276,7 @@ def test_first_ascent_proves_a_maximum_with_few_calls():
             return [-1.0] * len(operators)
 
     problem = Counted(0.0)
-    assert FirstAscent().run(problem, 0).stopped == "local maximum"
+    assert FirstAscent().run(problem, 0).stopped_by == "local maximum"
     assert problem.num_calls == 10
 
 

@@ -206,4 +206,4 @@ def search_note(state: SearchState[Any] | SkeletonProgress) -> str:
     if isinstance(state, SkeletonProgress):
         tests, edges = counted(state.num_tests, "test"), counted(state.num_edges, "edge")
         return f": {tests} with {state.level} given, {edges} left"
-    return f": step {state.steps}, best score {state.best_score:.6g}"
+    return f": step {state.num_steps}, best score {state.best_score:.6g}"

@@ -114,13 +114,13 @@ class SimulatedAnnealing(SearchMethod):
             )
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
-        """A block of attempts; `steps` counts each of them."""
+        """A block of attempts; `num_steps` counts each of them."""
         last = min(self.schedule.num_attempts, math.inf if self.max_steps is None else self.max_steps)
-        num = int(min(last, state.steps - state.steps % _BLOCK + _BLOCK)) - state.steps
+        num = int(min(last, state.num_steps - state.num_steps % _BLOCK + _BLOCK)) - state.num_steps
         if num <= 0:
             return state.halted("schedule over")
         rng, operator = state.generator(), None
-        for temperature in self.schedule.temperatures(state.steps, num).tolist():
+        for temperature in self.schedule.temperatures(state.num_steps, num).tolist():
             proposed = problem.propose(state.current, rng)
             if proposed is None:
                 return state.halted("no operator")

@@ -1,15 +1,15 @@
-"""Branch and bound over any tree of partial solutions: the part that bounds, the stack, and the loop."""
+"""Branch and bound over any tree of partial solutions: the part that bounds, the stack, and a step."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from time import monotonic
+from dataclasses import dataclass
+from functools import partial as bound_to
 from typing import Generic, TypeVar
 
-from plausible.base.options import check_count, check_seconds
+from plausible.search.run import CONVERGED, Run, Stops, iterate
 
 __all__ = ["Branches", "BranchingState", "branch_and_bound", "branch_step"]
 
@@ -39,7 +39,7 @@ class Branches(ABC, Generic[PartialT]):
 
 @dataclass(frozen=True, slots=True)
 class BranchingState(Generic[PartialT]):
-    """How far a search is; resumable.
+    """How far a search is.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class BranchingState(Generic[PartialT]):
     floor
         The best solution of all scores at least this.
     stack
-        The partial solutions that wait, with their upper bounds; the next one is last.
-    num_nodes
+        The partial solutions that wait, with their upper bounds; the last one is next, and may lead to better ones.
+    num_steps
         The partial and full solutions that were looked at.
     """
 
@@ -57,38 +57,32 @@ class BranchingState(Generic[PartialT]):
     score: float
     floor: float
     stack: tuple[tuple[float, PartialT], ...]
-    num_nodes: int = 0
+    num_steps: int = 0
 
     @property
     def is_finished(self) -> bool:
         """Whether no solution is better."""
-        return not any(self.is_open(upper) for upper, _ in self.stack)
+        return not self.stack
 
     @property
     def upper(self) -> float:
         """No solution scores more."""
-        return max((upper for upper, _ in self.stack if self.is_open(upper)), default=self.score)
-
-    def is_open(self, upper: float) -> bool:
-        """Whether something better may lie below a node with this bound."""
-        return upper > self.score and upper >= self.floor
+        return max((upper for upper, _ in self.stack if _is_open(upper, self.score, self.floor)), default=self.score)
 
 
 def branch_step(problem: Branches[PartialT], state: BranchingState[PartialT]) -> BranchingState[PartialT]:
-    """Take one node from the stack: drop it, or keep it as the best solution, or put its branches in its place."""
-    upper, partial = state.stack[-1]
-    state = replace(state, stack=state.stack[:-1])
-    if not state.is_open(upper):
-        return state
-    state = replace(state, num_nodes=state.num_nodes + 1)
+    """Take one node from the stack: keep it as the best solution, or put its branches in its place."""
+    (upper, partial), best, score, floor = state.stack[-1], state.best, state.score, state.floor
+    stack = list(state.stack[:-1])
     branches = problem.branches(partial)
-    if not branches:
-        return replace(state, best=partial, score=upper, floor=max(state.floor, upper))
-    state = replace(state, floor=max([state.floor, *map(problem.lower, branches)]))
-    bounded = [(min(upper, problem.upper(branch)), branch) for branch in branches]
-    bounded.reverse()  # of equal ones the first is followed first
-    kept = sorted((entry for entry in bounded if state.is_open(entry[0])), key=lambda entry: entry[0])
-    return replace(state, stack=(*state.stack, *kept))
+    if branches:
+        floor = max([floor, *map(problem.lower, branches)])
+        bounded = [(min(upper, problem.upper(branch)), branch) for branch in branches]
+        bounded.reverse()  # of equal ones the first is followed first
+        stack += sorted((entry for entry in bounded if _is_open(entry[0], score, floor)), key=lambda entry: entry[0])
+    else:
+        best, score, floor = partial, upper, max(floor, upper)
+    return _stacked(best, score, floor, stack, state.num_steps + 1)
 
 
 def branch_and_bound(
@@ -96,15 +90,15 @@ def branch_and_bound(
     root: PartialT,
     *,
     start: tuple[float, PartialT] | None = None,
-    state: BranchingState[PartialT] | None = None,
-    max_nodes: float = math.inf,
-    time_limit: float = math.inf,
+    run: Run[BranchingState[PartialT]] | None = None,
+    max_steps: int | None = None,
+    time_limit: float | None = None,
     progress: Callable[[BranchingState[PartialT]], object] | None = None,
-) -> BranchingState[PartialT]:
+) -> Run[BranchingState[PartialT]]:
     """The full solution with the largest score, depth first, best branch first (Koller & Friedman 2009, alg. A.9).
 
     A branch is not followed if its upper bound does not exceed the best score, or is below a lower bound found
-    elsewhere. Exact if finished; the tighter the bounds the sooner it is.
+    elsewhere. Exact if finished; the tighter the bounds the sooner it is. A step looks at one node.
 
     Parameters
     ----------
@@ -114,14 +108,10 @@ def branch_and_bound(
         The partial solution that all others extend.
     start
         The score of a full solution, and that solution: a good one saves work.
-    state
-        Where an earlier search stopped; `root` and `start` are then not looked at.
-    max_nodes
-        The search stops when it has looked at so many nodes.
-    time_limit
-        The search stops after so many seconds.
-    progress
-        Told each state; an answer that is true stops the search.
+    run
+        An earlier search to go on with; `root` and `start` are then not looked at.
+    max_steps, time_limit, progress
+        See `Stops`.
 
     Examples
     --------
@@ -134,20 +124,31 @@ def branch_and_bound(
     ...         return [(*chosen, take) for n in rest for take in (n, 0) if sum(chosen) + take <= 10]
     ...     def upper(self, chosen):
     ...         return sum(chosen) + sum(self.numbers[len(chosen):])
-    >>> found = branch_and_bound(Pack(), ())
-    >>> found.best, found.score, found.upper, found.is_finished
+    >>> run = branch_and_bound(Pack(), ())
+    >>> run.state.best, run.state.score, run.state.upper, run.converged
     ((0, 4, 6), 10, 10, True)
     """
-    check_seconds("time_limit", time_limit)
-    if max_nodes != math.inf:
-        check_count("max_nodes", max_nodes)
-    deadline = monotonic() + time_limit
-    if state is None:
+    stops = Stops(0.0, max_steps, time_limit, progress)
+    if run is None:
         score, best = start or (-math.inf, None)
         floor = max(score, problem.lower(root))
-        state = BranchingState(best, score, floor, ((problem.upper(root), root),))
-    while state.stack and state.num_nodes < max_nodes and monotonic() < deadline:
-        state = branch_step(problem, state)
-        if progress is not None and progress(state):
-            break
-    return state
+        run = Run(_stacked(best, score, floor, [(problem.upper(root), root)], 0))
+    return iterate(bound_to(branch_step, problem), run, stops, ends=_finished)
+
+
+def _finished(state: BranchingState[PartialT]) -> str:
+    return "" if state.stack else CONVERGED
+
+
+def _is_open(upper: float, score: float, floor: float) -> bool:
+    """Whether something better may lie below a node with this bound."""
+    return upper > score and upper >= floor
+
+
+def _stacked(
+    best: PartialT | None, score: float, floor: float, stack: list[tuple[float, PartialT]], num_steps: int
+) -> BranchingState[PartialT]:
+    """The state without the nodes on top below which nothing is better."""
+    while stack and not _is_open(stack[-1][0], score, floor):
+        stack.pop()
+    return BranchingState(best, score, floor, tuple(stack), num_steps)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import monotonic
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
+from typing import TypeAlias, cast
 
 import numpy as np
 
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.search.grown import Grown
+from plausible.search.run import Stops, iterate
 from plausible.search.search_problem import (
     OperatorT,
     SearchProblem,
@@ -66,9 +67,9 @@ class SearchMethod(ABC):
 
     def step(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """One step; a search that is stopped stays where it is."""
-        if state.stopped:
+        if state.stopped_by:
             return state
-        if self.max_steps is not None and state.steps >= self.max_steps:
+        if self.max_steps is not None and state.num_steps >= self.max_steps:
             return state.halted("step limit")
         return self.move(problem, state)
 
@@ -111,17 +112,12 @@ class SearchMethod(ABC):
         which count what was done before. The time counts from now. Where a search stopped because nothing is left
         to do, a local maximum or no operator, it stays.
         """
-        check_seconds("time_limit", time_limit)
-        deadline = math.inf if time_limit is None else monotonic() + time_limit
-        if state.stopped in LIMITS:
+        if state.stopped_by in LIMITS:
             state = state.halted("")
-        while not state.stopped:
-            if monotonic() >= deadline:
-                return state.halted("time limit")
-            state = self.step(problem, state)
-            if progress is not None and progress(state) and not state.stopped:
-                return state.halted("interrupted")
-        return state
+        stops = Stops(0.0, None, time_limit, progress)
+        run = iterate(partial(self.step, problem), state, stops, ends=attrgetter("stopped_by"))
+        reason = cast("StopReason", run.stopped_by)
+        return replace(run.state, stopped_by=reason, seconds=state.seconds + run.seconds)
 
 
 # --- three ways to climb ---
@@ -143,7 +139,7 @@ class GreedyAscent(SearchMethod):
     ...     def apply(self, state, operator): return state + operator
     ...     def reverses(self, operator, other): return operator == -other
     >>> found = GreedyAscent().run(Hills(), 2)
-    >>> found.best, found.best_score, found.stopped
+    >>> found.best, found.best_score, found.stopped_by
     (3, 4.0, 'local maximum')
     """
 

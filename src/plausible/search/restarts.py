@@ -68,16 +68,16 @@ class Restarts(SearchMethod):
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """A step of the search inside, or a new start of it."""
         memory: _Memory = state.memory
-        if memory.inside.stopped:
+        if memory.inside.stopped_by:
             return self._restarted(problem, state) if memory.num < self.num else state.halted("restarts over")
         inside = self.inner.step(problem, memory.inside)
-        num_steps = inside.steps - memory.inside.steps
+        num_steps = inside.num_steps - memory.inside.num_steps
         after = replace(
             state,
             current=inside.current,
             score=inside.score,
             operator=inside.operator if num_steps else None,
-            steps=state.steps + num_steps,
+            num_steps=state.num_steps + num_steps,
             memory=replace(memory, inside=inside),
         )
         return after.seen(inside.best, inside.best_score, num_steps)

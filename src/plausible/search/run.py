@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from plausible.base.options import check_count, check_number, check_seconds
 from plausible.base.ranking import ranked
@@ -13,7 +15,18 @@ from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 
-__all__ = ["CONVERGED", "LIMITS", "HasRun", "Rule", "Run", "Stops", "best_first", "best_run", "iterate"]
+__all__ = [
+    "CONVERGED",
+    "LIMITS",
+    "HasRun",
+    "Rule",
+    "Run",
+    "Stops",
+    "best_first",
+    "best_run",
+    "ends_converged",
+    "iterate",
+]
 
 StateT = TypeVar("StateT")
 ItemT = TypeVar("ItemT")
@@ -21,7 +34,7 @@ ItemT = TypeVar("ItemT")
 #: `Run.stopped_by` of a method that has come to its end. A method may have other reasons of its own.
 CONVERGED = "converged"
 #: Those of a run that could go on: a run that is given again looks at its limits anew.
-LIMITS = ("step limit", "time limit", "progress")
+LIMITS = ("step limit", "time limit", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,8 @@ class Run(Generic[StateT]):
     num_steps
         The steps made, those before it was resumed included.
     stopped_by
-        "converged", "step limit", "time limit", "progress", or a reason of the method's own; "" while it goes on.
+        "converged", "step limit", "time limit", "interrupted" (`progress` said so), or a reason of the method's own;
+        "" while it goes on.
     trace
         The objective at the start and after each step, where the method has one.
     seconds
@@ -138,12 +152,15 @@ def iterate(
     step: Callable[[StateT], StateT],
     start: StateT | Run[StateT],
     stops: Stops,
-    rules: Iterable[Rule] = (),
+    rules: Sequence[Rule] = (),
     *,
+    ends: Callable[[StateT], str] | None = None,
     objective: Callable[[StateT], float] | None = None,
     clock: Clock | None = None,
 ) -> Run[StateT]:
-    """Make steps until a rule, a limit or the caller ends them.
+    """Make steps until a state, a rule, a limit or the caller ends them.
+
+    The driver takes about half a microsecond a step, and two more where there are rules.
 
     Parameters
     ----------
@@ -156,6 +173,8 @@ def iterate(
         The limits, and whom to tell.
     rules
         Asked in order after each step, before `progress` is told.
+    ends
+        Why a state is the last one, "" if it is not: asked of the start, too, and before the rules.
     objective
         What the trace has of each state.
     clock
@@ -165,31 +184,43 @@ def iterate(
     --------
     Heron's method for the square root of 2; a rule sees the whole run, so that it may compare states or objectives:
 
-    >>> settled = lambda run: "converged" if run.trace[-2] - run.trace[-1] <= 1e-12 else ""
-    >>> run = iterate(lambda x: (x + 2 / x) / 2, 2.0, Stops(), [settled], objective=float)
+    >>> settled = lambda run: "converged" if run.previous - run.state <= 1e-12 else ""
+    >>> run = iterate(lambda x: (x + 2 / x) / 2, 2.0, Stops(), [settled])
     >>> round(run.state, 6), run.num_steps, run.stopped_by, run.converged
     (1.414214, 6, 'converged', True)
     """
-    clock = Clock.of(stops.time_limit) if clock is None else clock
+    begun, deadline = monotonic(), (clock or Clock.of(stops.time_limit)).deadline
     run = start if isinstance(start, Run) else Run(start)
-    first_seconds, opened = run.seconds, clock.seconds
-    trace = list(run.trace) if run.trace or objective is None else [objective(run.state)]
-    run = replace(run, stopped_by="" if run.stopped_by in LIMITS else run.stopped_by, trace=trace)
-    while not run.stopped_by:
-        if stops.max_steps is not None and run.num_steps >= stops.max_steps:
-            run = replace(run, stopped_by="step limit")
+    before, state, num_steps = run.previous, run.state, run.num_steps
+    trace = list(run.trace) if run.trace or objective is None else [objective(state)]
+    most = math.inf if stops.max_steps is None else stops.max_steps
+    stopped_by = "" if run.stopped_by in LIMITS else run.stopped_by
+    stopped_by = stopped_by or (ends(state) if ends is not None else "")
+    while not stopped_by:
+        if num_steps >= most or monotonic() >= deadline:
+            stopped_by = "step limit" if num_steps >= most else "time limit"
             break
-        if clock.is_over:
-            run = replace(run, stopped_by="time limit")
-            break
-        state = step(run.state)
+        before, state, num_steps = state, step(state), num_steps + 1
         if objective is not None:
             trace.append(objective(state))
-        run = Run(state, run.num_steps + 1, "", trace, previous=run.state)
-        stopped_by = next(filter(None, (rule(run) for rule in rules)), "")
-        is_told_to_stop = stops.progress is not None and stops.progress(state)
-        run = replace(run, stopped_by=stopped_by or ("progress" if is_told_to_stop else ""))
-    return replace(run, trace=tuple(trace), seconds=first_seconds + clock.seconds - opened)
+        if ends is not None:
+            stopped_by = ends(state)
+        if rules and not stopped_by:
+            told = Run(state, num_steps, "", trace, run.seconds + monotonic() - begun, before)
+            stopped_by = next(filter(None, (rule(told) for rule in rules)), "")
+        if stops.progress is not None and stops.progress(state):
+            stopped_by = stopped_by or "interrupted"
+    return Run(state, num_steps, stopped_by, tuple(trace), run.seconds + monotonic() - begun, before)
+
+
+class _Convergent(Protocol):
+    @property
+    def converged(self) -> bool: ...
+
+
+def ends_converged(state: _Convergent) -> str:
+    """`ends` of states that know whether another step would change nothing that counts."""
+    return CONVERGED if state.converged else ""
 
 
 def best_run(
@@ -206,7 +237,7 @@ def best_run(
     clock, runs = Clock.of(time_limit), list[Run[StateT]]()
     for start in starts:
         runs.append(run_from(start, clock))
-        if runs[-1].stopped_by in ("time limit", "progress") or clock.is_over:
+        if runs[-1].stopped_by in ("time limit", "interrupted") or clock.is_over:
             break
     return tuple(best_first(runs, lambda run: run.trace[-1]))
 

@@ -37,7 +37,7 @@ LIMITS: frozenset[StopReason] = frozenset(
 def improves(gain: float, score: float) -> bool:
     """Whether a gain on a score is more than rounding; any gain on an infinite score counts.
 
-    >>> improves(0.1, -5.0), improves(0.0, -5.0), improves(1e-9, -1e6), improves(math.inf, -math.inf)
+    >>> improves(0.1, -5.0), improves(0.0, -5.0), improves(1e-9, -1e6), improves(np.inf, -np.inf)
     (True, False, False, True)
     """
     return gain > score_noise(score)
@@ -45,7 +45,7 @@ def improves(gain: float, score: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchState(Generic[StateT]):
-    """All that the next step needs, and the result once `stopped` says why there is none.
+    """All that the next step needs, and the result once `stopped_by` says why there is none.
 
     Attributes
     ----------
@@ -53,37 +53,45 @@ class SearchState(Generic[StateT]):
         Where the search is.
     best, best_score
         The best state seen, the start included.
-    steps
+    num_steps
         The steps made.
     idle
         The steps since the best score improved.
     operator
         What the last step applied, or of a step of many attempts the last one that was made; `None` for nothing.
     history
-        (steps, best score) of the start and of each improvement; `trace` has them as a tuple.
-    stopped
+        (num_steps, best score) of the start and of each improvement; `trace` has them as a tuple.
+    stopped_by
         Why the search stopped; "" while it goes on.
     seed
-        What random numbers are drawn from, together with `steps`.
+        What random numbers are drawn from, together with `num_steps`.
     memory
         What the method remembers besides.
+    seconds
+        The time that `run` and `resume` took.
     """
 
     current: StateT
     score: float
     best: StateT
     best_score: float
-    steps: int = 0
+    num_steps: int = 0
     idle: int = 0
     operator: Any = None
     history: Grown[tuple[int, float]] = field(default_factory=Grown)
-    stopped: StopReason = ""
+    stopped_by: StopReason = ""
     seed: int = 0
     memory: Any = None
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the search came to its own end, and no limit cut it short."""
+        return self.stopped_by != "" and self.stopped_by not in LIMITS
 
     @property
     def trace(self) -> tuple[tuple[int, float], ...]:
-        """(steps, best score) of the start and of each improvement."""
+        """(num_steps, best score) of the start and of each improvement."""
         return tuple(self.history)
 
     def moved(
@@ -91,7 +99,7 @@ class SearchState(Generic[StateT]):
     ) -> SearchState[StateT]:
         """After steps to another state, or to the same one."""
         state = replace(
-            self, current=current, score=score, memory=memory, steps=self.steps + num_steps, operator=operator
+            self, current=current, score=score, memory=memory, num_steps=self.num_steps + num_steps, operator=operator
         )
         return state.seen(current, score, num_steps)
 
@@ -100,13 +108,13 @@ class SearchState(Generic[StateT]):
         # equal infinities have no difference
         if score == self.best_score or not improves(score - self.best_score, self.best_score):
             return replace(self, idle=self.idle + num_steps)
-        history = self.history.with_items((self.steps, score))
+        history = self.history.with_items((self.num_steps, score))
         return replace(self, best=candidate, best_score=score, idle=0, history=history)
 
     def halted(self, reason: StopReason) -> SearchState[StateT]:
         """The same, stopped."""
-        return replace(self, stopped=reason)
+        return replace(self, stopped_by=reason)
 
     def generator(self) -> np.random.Generator:
         """The random numbers of the next step."""
-        return np.random.default_rng((self.seed, self.steps))
+        return np.random.default_rng((self.seed, self.num_steps))

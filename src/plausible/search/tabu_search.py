@@ -41,7 +41,7 @@ class TabuSearch(SearchMethod):
     ...     def apply(self, state, operator): return state + operator
     ...     def reverses(self, operator, other): return operator == -other
     >>> found = TabuSearch(length=2, patience=3).run(Hills(), 1)
-    >>> found.best, found.best_score, found.stopped
+    >>> found.best, found.best_score, found.stopped_by
     (0, 3.0, 'no operator')
     """
 

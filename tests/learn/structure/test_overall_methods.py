@@ -50,7 +50,7 @@ def test_equivalence_search_starts_where_it_is_told(frame):
 @pytest.mark.parametrize("method", ["exact", "orders", "ges"])
 def test_all_methods_tell_of_progress_and_can_be_stopped(frame, method):
     told = []
-    found = pb.learn.structure(frame, method, progress=lambda state: told.append(state.steps) or True)
+    found = pb.learn.structure(frame, method, progress=lambda state: told.append(state.num_steps) or True)
     assert told
     assert found.stopped == "interrupted"
     assert found.score <= pb.learn.structure(frame, "exact").score + 1e-6

@@ -74,7 +74,7 @@ def _best_pair(work: Together, pair: Sequence[str]) -> tuple[float, Rules] | Non
         return None
     search = RuleSearch(team)
     numbers = search.numbers(work.rules)
-    found = branch_and_bound(search, (), start=(search.upper(numbers), numbers))
+    found = branch_and_bound(search, (), start=(search.upper(numbers), numbers)).state
     assert found.best is not None
     return found.score / team.scale, search.rules(found.best)
 

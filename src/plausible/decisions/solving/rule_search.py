@@ -54,7 +54,7 @@ class RuleSearch(Branches[RuleNumbers]):
     >>> from plausible.search.branch_and_bound import branch_and_bound
     >>> pair = Team(["D", "E"], [(0,), (1,)], np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> search = RuleSearch(pair)
-    >>> found = branch_and_bound(search, ())
+    >>> found = branch_and_bound(search, ()).state
     >>> round(found.score, 9), search.rules(found.best)["D"], found.is_finished
     (2.0, array([0., 1.]), True)
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +9,7 @@ from plausible.decisions.solving.rule_search import RuleSearch, can_list_rules
 from plausible.decisions.solving.team import Team, read_team
 from plausible.decisions.solving.team_work import Together
 from plausible.search.branch_and_bound import BranchingState, branch_and_bound
+from plausible.search.run import Run
 
 __all__ = ["TableSearch"]
 
@@ -26,14 +26,14 @@ class TableSearch:
         The table.
     branches
         What branches and bounds.
-    state
-        Where it is.
+    run
+        How far it is.
     """
 
     work: Together
     team: Team
     branches: RuleSearch | Team
-    state: BranchingState[tuple[int, ...]] | None = None
+    run: Run[BranchingState[tuple[int, ...]]] | None = None
 
     @classmethod
     def read(cls, work: Together, max_entries: int) -> TableSearch | None:
@@ -48,31 +48,32 @@ class TableSearch:
         """The entries of the table."""
         return self.team.num_entries
 
-    def go_on(self, seconds: float, max_nodes: float = math.inf) -> None:
+    def go_on(self, seconds: float, max_nodes: int | None = None) -> None:
         """Search for some seconds, up to some number of nodes in all."""
         work, scale = self.work, self.team.scale
 
         def told(search: BranchingState[Any]) -> bool:
             work.upper = min(work.upper, search.upper / scale)
             value = max(work.value, search.score / scale)
-            work.watch.tell(replace(work.state(search.num_nodes), expected_utility=value))
+            work.watch.tell(replace(work.state(search.num_steps), expected_utility=value))
             return work.watch.is_stopped
 
-        self.state = branch_and_bound(
+        self.run = branch_and_bound(
             self.branches,
             (),
-            start=self._start() if self.state is None else None,
-            state=self.state,
-            max_nodes=max_nodes,
+            start=self._start() if self.run is None else None,
+            run=self.run,
+            max_steps=max_nodes,
             time_limit=seconds,
             progress=None if work.watch.options.progress is None else told,
         )
-        assert self.state.best is not None
-        if self.state.is_finished:
-            work.finish(self.branches.rules(self.state.best))
+        state = self.run.state
+        assert state.best is not None
+        if state.is_finished:
+            work.finish(self.branches.rules(state.best))
         else:
-            work.improve(self.branches.rules(self.state.best))
-            work.upper = min(work.upper, self.state.upper / scale)
+            work.improve(self.branches.rules(state.best))
+            work.upper = min(work.upper, state.upper / scale)
 
     def _start(self) -> tuple[float, tuple[int, ...]]:
         """A full solution to begin with, and its score."""

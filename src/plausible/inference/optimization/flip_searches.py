@@ -51,7 +51,7 @@ class _FlipSearch(SearchMethod):
     """A search of flips whose steps are many flips each."""
 
     def move(self, problem: Any, state: SearchState[Any]) -> SearchState[Any]:
-        num = _CHUNK if self.max_steps is None else min(_CHUNK, self.max_steps - state.steps)
+        num = _CHUNK if self.max_steps is None else min(_CHUNK, self.max_steps - state.num_steps)
         return self._flipped(problem, state, num) if len(problem.movable) else state.halted("no operator")
 
     @abstractmethod
@@ -97,12 +97,12 @@ class _AnnealedFlips(_FlipSearch):
 
     def _flipped(self, problem: FlipProblem, state: SearchState[States], num: int) -> SearchState[States]:
 
-        num = min(num, self.schedule.num_attempts - state.steps)
+        num = min(num, self.schedule.num_attempts - state.num_steps)
         if num <= 0:
             return state.halted("schedule over")
         fields, best = problem.fields(state.current), np.array(state.best, dtype=np.int64)
         seed = state.generator().integers(2**63, size=1).astype(np.uint64)
-        attempts = Attempts(problem.movable, self.schedule.temperatures(state.steps, num), seed)
+        attempts = Attempts(problem.movable, self.schedule.temperatures(state.num_steps, num), seed)
         _, tally = wander(problem.layout, fields, attempts, _tally(state), best)
         return _after(problem, state, fields, tally, best)
 
@@ -121,7 +121,7 @@ class _FirstFlips(_FlipSearch):
         made, tally = wander(
             problem.layout, fields, Attempts(problem.movable, np.zeros(num), seed), _tally(state), best
         )
-        steps = tally._replace(steps=state.steps + made, idle=0 if made else state.idle)
+        steps = tally._replace(steps=state.num_steps + made, idle=0 if made else state.idle)
         return replace(_after(problem, state, fields, steps, best), memory=num_before + num)
 
 
@@ -135,7 +135,7 @@ def _moves(num_variables: int, num_rows: int) -> Moves:
 
 def _tally(state: SearchState[States]) -> Tally:
 
-    return Tally(state.score, state.best_score, state.steps, state.idle)
+    return Tally(state.score, state.best_score, state.num_steps, state.idle)
 
 
 def _after(
@@ -143,7 +143,7 @@ def _after(
 ) -> SearchState[States]:
     """The state after some flips, its scores summed anew so that rounding does not pile up."""
     current, found = tuple(fields.states.tolist()), tuple(best.tolist())
-    moved = replace(state, current=current, score=problem.score(current), steps=tally.steps, operator=None)
+    moved = replace(state, current=current, score=problem.score(current), num_steps=tally.steps, operator=None)
     return replace(moved.seen(found, problem.score(found), 0), idle=tally.idle)
 
 

@@ -89,14 +89,14 @@ class LocalSearch(Optimizer):
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that the search comes by."""
         state = self._run(FlipProblem.of(problem))
-        is_cut_off = state.stopped in ("step limit", "time limit")
+        is_cut_off = state.stopped_by in ("step limit", "time limit")
         info = QueryInfo(
             engine="local search",
             exact=False,
             converged=not is_cut_off,
             error=None,
-            iterations=state.steps,
-            advice=f"The search was stopped by its {state.stopped}: raise it." if is_cut_off else _MAXIMUM,
+            iterations=state.num_steps,
+            advice=f"The search was stopped by its {state.stopped_by}: raise it." if is_cut_off else _MAXIMUM,
         )
         return Optimum(np.array(state.best, dtype=np.int64), 0.0, info)  # every factor's peak is one
 

@@ -115,6 +115,6 @@ def learn_buntine(task: StructureTask, *, max_steps: int | None = None) -> Found
     """
     problem = GraphSearch(task.scores, task.knowledge, only_additions=True)
     state = GreedyAscent(max_steps=max_steps).run(problem, problem.start, progress=task.is_over)
-    is_late = state.stopped == "interrupted" and task.is_late()
-    stopped = "time limit" if is_late else "local maximum" if state.stopped == "no operator" else state.stopped
-    return Found(problem.graph(state.best), state.trace, stopped, state.steps)
+    is_late = state.stopped_by == "interrupted" and task.is_late()
+    stopped = "time limit" if is_late else "local maximum" if state.stopped_by == "no operator" else state.stopped_by
+    return Found(problem.graph(state.best), state.trace, stopped, state.num_steps)

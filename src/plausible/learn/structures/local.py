@@ -49,7 +49,7 @@ def search_in_stages(task: StructureTask, stages: Sequence[Stage]) -> Found:
         if not trace or state.best_score > trace[-1][1]:
             best = state.best
         trace += [(steps + step, score) for step, score in state.trace if not trace or score > trace[-1][1]]
-        steps, stopped = steps + state.steps, state.stopped
+        steps, stopped = steps + state.num_steps, state.stopped_by
         if stopped == "interrupted":
             stopped = "time limit" if task.is_late() else stopped
             break

@@ -234,7 +234,7 @@ def search_orders(
     found = search.run(problem, problem.start, seed=seed, time_limit=left, progress=progress)
     seconds = time.monotonic() - began
     families = sets.families(found.best) if found.best_score > -np.inf else sets.constraints.required_families
-    outcome = Outcome(families, sets.bound, found.stopped, found.steps, seconds)
+    outcome = Outcome(families, sets.bound, found.stopped_by, found.num_steps, seconds)
     return bounded_result(scores, sets.names, sets.constraints, outcome)
 
 
