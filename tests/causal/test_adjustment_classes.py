@@ -7,8 +7,13 @@ import pytest
 
 import adjustment_oracle as oracle
 from marked_graph_oracles import consistent_orientations, subsets
-from plausible.causal.adjustment.criteria import check_adjustment, is_adjustment_set
-from plausible.causal.adjustment.sets import adjustment_set, adjustment_sets, optimal_adjustment_set
+from plausible.causal.adjustment.sets import (
+    adjustment_set,
+    adjustment_sets,
+    check_adjustment,
+    is_adjustment_set,
+    optimal_adjustment_set,
+)
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, apply_meek_rules, essential_graph
 

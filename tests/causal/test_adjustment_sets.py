@@ -9,10 +9,15 @@ import adjustment_oracle as oracle
 from calculus_oracle import LatentModel, causal_graph, parts_of, random_causes
 from marked_graph_oracles import ancestors, is_separated, subsets
 from plausible import BayesianNetwork, TableCPD
-from plausible.causal.adjustment.criteria import check_adjustment, is_adjustment_set
 from plausible.causal.adjustment.front_door import check_front_door, front_door_set, front_door_sets
 from plausible.causal.adjustment.instruments import check_instrument, instruments
-from plausible.causal.adjustment.sets import adjustment_set, adjustment_sets, optimal_adjustment_set
+from plausible.causal.adjustment.sets import (
+    adjustment_set,
+    adjustment_sets,
+    check_adjustment,
+    is_adjustment_set,
+    optimal_adjustment_set,
+)
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 

@@ -12,9 +12,8 @@ import pytest
 from bounds_oracle import random_units
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import counterfactual
-from plausible.causal.functional.conversion import functional_model
+from plausible.causal.functional.conversion import functional_model, trial_model
 from plausible.causal.functional.responses import HIRING, ResponseVariable
-from plausible.causal.functional.trial import trial_model
 from plausible.causal.partial.assumptions import Limit, Monotone, NoDirectEffect
 from plausible.causal.partial.bounds import bounds
 from plausible.causal.partial.falsification import falsification

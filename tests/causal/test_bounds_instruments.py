@@ -7,18 +7,18 @@ from itertools import product as cartesian
 import numpy as np
 import pytest
 
-from plausible.causal.partial.binarization import binarize
 from plausible.causal.partial.bounds import bounds
 from plausible.causal.partial.falsification import falsification
-from plausible.causal.partial.instruments import (
+from plausible.causal.partial.linear_query import average_causal_effect
+from plausible.causal.partial.noncompliance import (
+    binarize,
     encouragement_effect,
     instrument_bounds,
     instrumental_inequality,
     natural_bounds,
     noncompliance_rate,
+    noncompliance_report,
 )
-from plausible.causal.partial.linear_query import average_causal_effect
-from plausible.causal.partial.noncompliance import noncompliance_report
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 

@@ -14,7 +14,7 @@ from plausible.causal.partial.bounds import bounds
 from plausible.causal.partial.falsification import falsification
 from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import average_causal_effect, probability_of
-from plausible.causal.partial.region import binomial_interval
+from plausible.causal.partial.systems import binomial_interval
 from plausible.errors import InvalidArgument, ModelContradicted
 from plausible.factors import Factor
 

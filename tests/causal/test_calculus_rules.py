@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from calculus_oracle import NAMES, LatentModel, causal_graph, parts_of, random_causes
-from plausible.causal.calculus.quantity import Quantity
-from plausible.causal.calculus.requisite import has_requisite_cpd, requisite_cpds
-from plausible.causal.calculus.rules import rule_1, rule_2, rule_3
-from plausible.causal.calculus.special_cases import effect_is_absent, effect_is_association
+from plausible.causal.calculus.rules import Quantity, rule_1, rule_2, rule_3
+from plausible.causal.calculus.special_cases import (
+    effect_is_absent,
+    effect_is_association,
+    has_requisite_cpd,
+    requisite_cpds,
+)
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 

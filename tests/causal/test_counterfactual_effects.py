@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from functional_oracle import Mechanism, Mechanisms, random_mechanisms
-from plausible.causal.counterfactuals.causation import (
+from plausible.causal.counterfactuals.contrasts import (
+    effect_on_treated,
+    natural_effects,
     probability_of_necessity,
     probability_of_necessity_and_sufficiency,
     probability_of_sufficiency,
 )
-from plausible.causal.counterfactuals.contrasts import effect_on_treated, natural_effects
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import TableCPD

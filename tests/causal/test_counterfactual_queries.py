@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from functional_oracle import random_mechanisms, random_settings
-from plausible.causal.counterfactuals.abduction import abduct
 from plausible.causal.counterfactuals.potential import Potential
-from plausible.causal.counterfactuals.query import counterfactual
-from plausible.causal.counterfactuals.worlds import parallel_worlds, twin_network
+from plausible.causal.counterfactuals.query import abduct, counterfactual, parallel_worlds, twin_network
+from plausible.causal.functional.conversion import trial_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import COMPLIANCE, HIRING, OUTCOME, ResponseVariable
-from plausible.causal.functional.trial import trial_model
 from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, TooLarge, UnknownVariable
 from plausible.models import BayesianNetwork

@@ -9,8 +9,8 @@ import pytest
 from calculus_oracle import LatentModel, parts_of
 from plausible import BayesianNetwork, LinearGaussianCPD, TableCPD
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
-from plausible.causal.estimation.bootstrap import Bootstrap
 from plausible.causal.estimation.effect import estimate_effect
+from plausible.causal.estimation.estimate import Bootstrap
 from plausible.causal.estimation.front_door_method import FrontDoor
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
 from plausible.causal.estimation.plug_in import PlugIn

@@ -8,8 +8,8 @@ import pytest
 
 import plausible as pb
 from plausible import causal
-from plausible.causal.estimation.bootstrap import Bootstrap
 from plausible.causal.estimation.effect import estimate_effect
+from plausible.causal.estimation.estimate import Bootstrap
 from plausible.causal.estimation.simpson import simpson
 from plausible.causal.partial.source import read_source
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported

@@ -9,6 +9,7 @@ from itertools import product as cartesian
 import numpy as np
 import pytest
 
+from plausible.causal.expressions.notation import LONGEST
 from plausible.causal.expressions.simplification import simplify, with_canonical_symbols
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import (
@@ -21,7 +22,6 @@ from plausible.causal.expressions.tree import (
     product_of,
     sum_over,
 )
-from plausible.causal.expressions.writing import LONGEST
 from plausible.causal.identification.algorithm import identify
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation, UnknownVariable

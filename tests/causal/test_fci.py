@@ -11,7 +11,7 @@ import pytest
 
 from plausible.causal.discovery.fci import fci
 from plausible.causal.discovery.mark_confidence import bootstrap_marks
-from plausible.causal.discovery.possible_d_sep import possible_causes_of, possible_d_sep
+from plausible.causal.discovery.skeleton_phases import possible_causes_of, possible_d_sep
 from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
 from plausible.graphs.ancestral import PAG, mag_of
 from plausible.graphs.ancestral_class import pag_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plausible.causal.discovery.collider_checks import check_colliders
+from plausible.causal.discovery.skeleton_phases import check_colliders
 from plausible.learn.constraint_based.colliders import find_colliders
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonSearch
 from plausible.learn.independence.independence_test import FunctionTest

@@ -6,8 +6,7 @@ import pytest
 from network_oracle import random_network
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import counterfactual
-from plausible.causal.functional.conversion import functional_model
-from plausible.causal.functional.observational import observational_network
+from plausible.causal.functional.conversion import functional_model, observational_network
 from plausible.cpds import NoisyOr, TableCPD
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.models import BayesianNetwork

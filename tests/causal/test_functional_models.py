@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from functional_oracle import random_mechanisms, random_settings
+from plausible.causal.functional.conversion import observational_network, trial_model
 from plausible.causal.functional.model import FunctionalModel
-from plausible.causal.functional.observational import observational_network
 from plausible.causal.functional.responses import COMPLIANCE, HIRING, OUTCOME, ResponseVariable, Vocabulary
-from plausible.causal.functional.trial import trial_model
 from plausible.cpds import DeterministicCPD, TableCPD
 from plausible.errors import (
     CyclicGraph,

@@ -11,7 +11,7 @@ from latent_model_oracle import LatentModel
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import probability, product_of
 from plausible.causal.identification.algorithm import identify, is_identifiable
-from plausible.causal.identification.marginals import Link, marginalized
+from plausible.causal.identification.districts import Link, marginalized
 from plausible.causal.identification.question import Effect
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable

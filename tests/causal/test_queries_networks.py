@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from network_oracle import assignments, random_network, random_rows
-from plausible.causal.queries.association import compare_effect
-from plausible.causal.queries.augmented_graph import augmented_graph, intervention_name
-from plausible.causal.queries.augmented_network import augmented
-from plausible.causal.queries.effects import effect_table
+from plausible.causal.queries.association import compare_effect, effect_table
+from plausible.causal.queries.augmented import augmented, augmented_graph, intervention_name
 from plausible.causal.queries.independence import causally_independent
 from plausible.causal.queries.observed import observed_model
 from plausible.cpds import DeterministicCPD, LinearGaussianCPD, NoisyOr, Rule, RuleCPD, Split, TableCPD, TreeCPD

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.causal.adjustment.criteria import check_adjustment, unclear_reason
 from plausible.causal.adjustment.front_door import front_door_sets
 from plausible.causal.adjustment.instruments import instruments
-from plausible.causal.adjustment.problem import Criterion, read_problem
-from plausible.causal.adjustment.sets import adjustment_sets, optimal_adjustment_set
-from plausible.causal.estimation.no_effect import may_cause
+from plausible.causal.adjustment.problem import Criterion, may_cause, read_problem
+from plausible.causal.adjustment.sets import adjustment_sets, check_adjustment, optimal_adjustment_set, unclear_reason
 from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, GraphArgument, read_causal_source
 from plausible.cli.effect_text import EFFECTS, EffectOption, read_effect
 from plausible.cli.output import AsJson, print_json, print_line

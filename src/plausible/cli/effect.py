@@ -12,11 +12,8 @@ import typer
 
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
-from plausible.causal.estimation.bootstrap import Bootstrap
-from plausible.causal.estimation.effect import estimate_effect
-from plausible.causal.estimation.estimate import EffectEstimate
-from plausible.causal.estimation.method import EffectMethod
-from plausible.causal.estimation.method_choice import MethodName, method_suggestion
+from plausible.causal.estimation.effect import MethodName, estimate_effect, method_suggestion
+from plausible.causal.estimation.estimate import Bootstrap, EffectEstimate, EffectMethod
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
 from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, GraphOption, read_causal_source
 from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
-from plausible.base.display import html_of_print
+from plausible.base.records import record
 from plausible.causal.adjustment.problem import USUAL_LIMIT, listed, read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
@@ -25,7 +24,7 @@ from plausible.graphs.walks import walk_reach
 __all__ = ["FrontDoorCheck", "check_front_door", "front_door_set", "front_door_sets"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FrontDoorCheck:
     """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why.
 
@@ -73,10 +72,6 @@ class FrontDoorCheck:
         lines += [f"  {trail} is an open back-door trail" for trail in (self.before, self.after) if trail is not None]
         return "\n".join(lines)
 
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
-
 
 def check_front_door(
     graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, mediators: Nodes
@@ -101,7 +96,7 @@ def check_front_door(
 
     Examples
     --------
-    >>> check_front_door("S -> T -> C; S <-> C", outcome="C", treatment="S", mediators="T")
+    >>> print(check_front_door("S -> T -> C; S <-> C", outcome="C", treatment="S", mediators="T"))
     {T} satisfies the front-door criterion.
     >>> print(check_front_door("S -> T -> C; S <-> C", "C", "S", "T").expression)
     Σ_t P(t | s) Σ_s' P(c | s', t) P(s')

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from plausible.base.display import html_of_print
+from plausible.base.records import record
 from plausible.causal.adjustment.problem import AdjustmentProblem, read_allowed, read_problem
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
@@ -20,7 +19,7 @@ from plausible.graphs.trails import Trail
 __all__ = ["Instrument", "InstrumentCheck", "check_instrument", "instruments"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instrument:
     """A variable that is an instrument, and the set that it is one given.
 
@@ -39,12 +38,8 @@ class Instrument:
         condition = f" given {', '.join(map(quote, sorted(self.given, key=str)))}" if self.given else ""
         return f"{quote(self.node)}{condition}"
 
-    __repr__ = __str__
 
-    _repr_html_ = html_of_print
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class InstrumentCheck:
     """Whether a variable is an instrument given a set, and if not, why.
 
@@ -88,10 +83,6 @@ class InstrumentCheck:
             lines.append(f"  {self.trail} is open without the effect")
         return "\n".join(lines)
 
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
-
 
 def check_instrument(
     graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node, instrument: Node, given: Nodes = ()
@@ -119,7 +110,7 @@ def check_instrument(
 
     Examples
     --------
-    >>> check_instrument("Z -> X -> Y; X <-> Y", outcome="Y", treatment="X", instrument="Z")
+    >>> print(check_instrument("Z -> X -> Y; X <-> Y", outcome="Y", treatment="X", instrument="Z"))
     Z is an instrument for the effect of X on Y.
     >>> print(check_instrument("W -> Z -> X -> Y; X <-> Y; W -> Y", outcome="Y", treatment="X", instrument="Z"))
     Z is not an instrument for the effect of X on Y:
@@ -167,8 +158,8 @@ def instruments(
 
     Examples
     --------
-    >>> instruments("W -> Z -> X -> Y; X <-> Y; W -> Y; V -> X", outcome="Y", treatment="X")
-    (Z given W, V)
+    >>> print(*instruments("W -> Z -> X -> Y; X <-> Y; W -> Y; V -> X", outcome="Y", treatment="X"), sep="; ")
+    Z given W; V
     """
     problem = _read(graph, outcome, treatment)
     roles = {"outcome": problem.outcome, "treatment": problem.treatment}

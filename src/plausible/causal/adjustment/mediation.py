@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from plausible.base.display import html_of_print
+from plausible.base.records import record
 from plausible.causal.adjustment.problem import read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
@@ -20,7 +18,7 @@ from plausible.graphs.trails import Trail
 __all__ = ["MediationCheck", "check_mediation", "mediation_set", "recanting_witness"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MediationCheck:
     """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why.
 
@@ -69,10 +67,6 @@ class MediationCheck:
         lines += [f"  {trail} is open" for trail in dict.fromkeys(trail for trail in trails if trail is not None)]
         return "\n".join(lines)
 
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
-
 
 def check_mediation(
     graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, mediators: Nodes, given: Nodes = ()
@@ -99,7 +93,7 @@ def check_mediation(
 
     Examples
     --------
-    >>> check_mediation("X -> M -> Y; X -> Y; C -> M; C -> Y", "Y", "X", mediators="M", given="C")
+    >>> print(check_mediation("X -> M -> Y; X -> Y; C -> M; C -> Y", "Y", "X", mediators="M", given="C"))
     The mediation formula gives the natural effects.
     >>> check_mediation("X -> M -> Y; X -> L -> M; L -> Y", "Y", "X", mediators="M")
     The mediation formula need not give the natural effects:
@@ -169,21 +163,8 @@ def recanting_witness(graph: DAG, outcome: Node, treatment: Node, mediators: tup
     Such a node would have to respond to both values of the treatment at once, so no experiment tells the natural
     effects apart. Nodes that the treatment reaches only through mediators are none. Linear in the edges.
 
-    Parameters
-    ----------
-    graph
-        A DAG without latent causes.
-    outcome, treatment
-        Y and X.
-    mediators
-        M.
-
-    References
-    ----------
     Avin, Shpitser & Pearl (2005), Identifiability of path-specific effects, IJCAI.
 
-    Examples
-    --------
     >>> recanting_witness(DAG("X -> L -> M -> Y; L -> Y"), "Y", "X", ("M",))
     'L'
     """

@@ -30,6 +30,7 @@ __all__ = [
     "Criterion",
     "causal_nodes",
     "listed",
+    "may_cause",
     "read_allowed",
     "read_problem",
     "read_sides",
@@ -48,29 +49,18 @@ AdjustableGraph: TypeAlias = "GraphLike[DAG | CausalGraph | PDAG | MAG | PAG]"
 
 @dataclass(frozen=True, slots=True)
 class AdjustmentProblem:
-    """A set is right if it avoids `forbidden` and separates treatment from outcome in `cut`; no set, if `unclear`.
+    """A set is right if it avoids `forbidden` and separates treatment from outcome in `cut`; no set, if `unclear`."""
 
-    Attributes
-    ----------
-    causes
-        The graph, or a member of the class that it stands for: with the nodes forbidden that are so in some member, the
-        same sets separate in all.
-    outcome, treatment
-        Y and X.
-    forbidden
-        What may not be adjusted for, besides X and Y.
-    cut
-        `causes` without the causal paths: for "adjustment" without the first edge of every directed path to Y that
-        meets X only once, for "back-door" without all edges out of X.
-    unclear
-        An edge at a treatment that may begin a causal path and may not: then no adjustment is right in all members.
-    """
-
+    # The graph, or a member of the class that it stands for: with the nodes forbidden that are so in some member, the
+    # same sets separate in all.
     causes: CausalGraph
-    outcome: tuple[Node, ...]
+    outcome: tuple[Node, ...]  # Y and X.
     treatment: tuple[Node, ...]
-    forbidden: frozenset[Node]
+    forbidden: frozenset[Node]  # What may not be adjusted for, besides X and Y.
+    # `causes` without the causal paths: for "adjustment" without the first edge of every directed path to Y that meets
+    # X only once, for "back-door" without all edges out of X.
     cut: CausalGraph
+    # An edge at a treatment that may begin a causal path and may not: then no adjustment is right in all members.
     unclear: Edge | None = None
 
     def separates(self, given: Nodes) -> bool:
@@ -83,17 +73,6 @@ def read_problem(
 ) -> AdjustmentProblem:
     """The problem that a graph poses.
 
-    Parameters
-    ----------
-    graph
-        A DAG, a causal graph, or a PDAG, MAG or PAG.
-    outcome, treatment
-        Y and X, a node or several each.
-    criterion
-        "adjustment" or "back-door"; the latter for DAGs and causal graphs only.
-
-    References
-    ----------
     Shpitser, VanderWeele & Robins (2010), On the validity of covariate adjustment, UAI. Perkovic, Textor, Kalisch &
     Maathuis (2018), Complete graphical characterization and construction of adjustment sets in Markov equivalence
     classes of ancestral graphs, Journal of Machine Learning Research 18.
@@ -147,6 +126,19 @@ def read_allowed(
     if outside:
         raise InvalidArgument(f"included= asks for {outside[0]!r}, which allowed= leaves out; add it there, too.")
     return needed, frozenset(free) - taken
+
+
+def may_cause(graph: AdjustableGraph, outcome: str, treatment: str) -> bool:
+    """Whether the treatment causes the outcome in the graph, or in some member of the class that it stands for.
+
+    >>> may_cause("X -> Y", "Y", "X"), may_cause("X -> Y", "X", "Y"), may_cause("A o-> B; B <-> C; D o-> C", "C", "B")
+    (True, False, False)
+    """
+    known: DAG | CausalGraph | PDAG | MAG | PAG = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    if isinstance(known, DAG | CausalGraph):
+        return treatment in known.ancestors(outcome)
+    members = apply_meek_rules(known) if isinstance(known, PDAG) else known
+    return treatment in possible_causes(members, [outcome], frozenset())
 
 
 # --- one graph ---

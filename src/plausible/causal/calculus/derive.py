@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plausible.base.display import html_of_print
-from plausible.causal.calculus.derivation import Derivation
-from plausible.causal.calculus.laws import ProbabilityStep
-from plausible.causal.calculus.moves import Masks, Move
-from plausible.causal.calculus.quantity import Quantity
-from plausible.causal.calculus.rules import RuleStep, rule_1, rule_2, rule_3
-from plausible.causal.calculus.search import Search, SearchLimits, search
+from plausible.base.records import record
+from plausible.causal.calculus.derivation import Derivation, ProbabilityStep
+from plausible.causal.calculus.rules import Quantity, RuleStep, rule_1, rule_2, rule_3
+from plausible.causal.calculus.search import Masks, Move, Search, search
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.queries.arguments import read_causal, read_nodes
 from plausible.errors import InvalidArgument
@@ -22,7 +19,7 @@ from plausible.graphs.nodes import Node, Nodes
 __all__ = ["DerivationSearch", "derive"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class DerivationSearch:
     """What a search for a derivation has found.
 
@@ -62,10 +59,6 @@ class DerivationSearch:
             "search, which does not show that there is none. Give a greater max_quantities= or time_limit=, or ask a "
             "complete algorithm."
         )
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
 
 def derive(
@@ -132,7 +125,7 @@ def derive(
         return DerivationSearch(target, adjusted, False, 1 + len(adjusted.steps))
     masks = MaskGraph.of(relevant)
     start = _masks(masks, target)
-    found = search(masks, start, SearchLimits(max_quantities, time_limit))
+    found = search(masks, start, max_quantities, time_limit)
     derivation = _derivation(_Graphs(relevant, masks), found, start, target) if start in found.chosen else None
     return DerivationSearch(target, derivation, found.is_exhausted, len(found.known))
 

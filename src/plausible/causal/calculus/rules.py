@@ -1,14 +1,15 @@
-"""The three rules of the do-calculus, as steps that can be checked."""
+"""Interventional quantities P(Y | do(x), w), and the three rules of the do-calculus as steps that can be checked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from plausible.base.display import html_of_print
-from plausible.causal.calculus.quantity import Quantity
-from plausible.causal.queries.arguments import read_causal, read_nodes
-from plausible.causal.queries.augmented_graph import augmented_graph, intervention_name
+from plausible.base.records import record
+from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.causal.queries.augmented import augmented_graph, intervention_name
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -18,13 +19,104 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import SeparationExplanation
 
-__all__ = ["RuleForm", "RuleStep", "rule_1", "rule_2", "rule_3"]
+__all__ = ["Quantity", "RuleForm", "RuleStep", "rule_1", "rule_2", "rule_3", "sum_sign", "value_text", "written"]
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Quantity:
+    """P(Y | do(x), w): the distribution of outcomes where some nodes are set and others are seen.
+
+    Two quantities are equal if their sets of nodes are. What is set or seen is written in small letters where its name
+    is all capitals: it has a value.
+
+    Parameters
+    ----------
+    outcome
+        Y, one node or several; a node that is a tuple itself stands in a list.
+    do
+        X, the nodes that are set.
+    given
+        W, the nodes that are seen.
+
+    Examples
+    --------
+    >>> print(Quantity("C", do="S", given="T"))
+    P(C | do(s), t)
+    """
+
+    outcome: tuple[Node, ...]
+    do: tuple[Node, ...]
+    given: tuple[Node, ...]
+
+    def __init__(self, outcome: Nodes, do: Nodes = (), given: Nodes = ()) -> None:
+        groups = {"outcome": _several(outcome), "do": _several(do), "given": _several(given)}
+        if not groups["outcome"]:
+            raise InvalidArgument("A quantity is the distribution of one outcome or more: outcome= is empty.")
+        refuse_overlap(groups)
+        for name, group in groups.items():
+            object.__setattr__(self, name, group)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes: outcomes, then those that are set, then those that are seen."""
+        return (*self.outcome, *self.do, *self.given)
+
+    @property
+    def is_observational(self) -> bool:
+        """Whether nothing is set, so that the quantity can be read off data."""
+        return not self.do
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Quantity) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[frozenset[Node], ...]:
+        return frozenset(self.outcome), frozenset(self.do), frozenset(self.given)
+
+    def __str__(self) -> str:
+        names = {node: quote(node) for node in self.nodes}
+        values = {node: value_text(node) for node in (*self.do, *self.given)}
+        is_clear = len(set(map(str.lower, names.values()))) == len(names)
+        return written(self, names | values if is_clear else names)
+
+    _repr_html_ = html_of_print
+
+    def __repr__(self) -> str:
+        return f"<Quantity: {self}>"
+
+
+def value_text(node: Node) -> str:
+    """The text for a value of a node."""
+    text = quote(node)
+    return text.lower() if text.isupper() else text
+
+
+def written(quantity: Quantity, texts: Mapping[Node, str]) -> str:
+    """The quantity with these texts for its nodes."""
+    conditions = [*(f"do({texts[node]})" for node in quantity.do), *(texts[node] for node in quantity.given)]
+    outcomes = ", ".join(texts[node] for node in quantity.outcome)
+    return f"P({outcomes} | {', '.join(conditions)})" if conditions else f"P({outcomes})"
+
+
+def sum_sign(texts: Iterable[str]) -> str:
+    """The sign of a sum over some values."""
+    listed = ", ".join(texts)
+    return f"Σ_{listed}" if len(listed) == 1 else f"Σ_{{{listed}}}"
+
+
+def _several(nodes: Nodes) -> tuple[Node, ...]:
+    """One node or several, without repeats."""
+    several = nodes if isinstance(nodes, Iterable) and not isinstance(nodes, (str, bytes)) else (nodes,)
+    return tuple(dict.fromkeys(several))
+
 
 #: How a rule is tested: in the graph with intervention nodes, or in one with edges removed. Both say the same.
 RuleForm: TypeAlias = Literal["augmented", "classic"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuleStep:
     """One use of a rule: two quantities, and the separation that makes them equal; it is true where it applies.
 
@@ -66,10 +158,6 @@ class RuleStep:
         trails = "".join(f"\n  {trail} is active" for trail in self.explanation.trails)
         claim = f"Rule {self.rule} does not turn {self.before} into {self.after}"
         return f"{claim}: not {self.separation} in {self.place}{trails}"
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
 
 def rule_1(graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes) -> RuleStep:

@@ -10,60 +10,132 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import count
-from time import monotonic
+from itertools import combinations, count
+from typing import Literal, NamedTuple, TypeAlias
 
-from plausible.causal.calculus.moves import Masks, Move, moves
 from plausible.causal.identification.masks import MaskGraph
+from plausible.graphs.mark_masks import bits
+from plausible.search.clock import Clock
 
-__all__ = ["Search", "SearchLimits", "search"]
+__all__ = ["Masks", "Move", "MoveKind", "Search", "moves", "search"]
+
+#: How one quantity becomes one or two others.
+MoveKind: TypeAlias = Literal["rule 1", "rule 2", "rule 3", "condition", "chain", "ratio"]
+
+#: Of so many nodes or fewer, all subsets up to this size are conditioned on at once, or split off; of more nodes, only
+#: single ones, and larger sets one node after the other.
+_FEW_NODES, _LARGEST_SUBSET = 8, 3
+
+#: What a move costs: derivations with few steps are sought, and fractions avoided.
+_COSTS: dict[MoveKind, int] = {"rule 1": 1, "rule 2": 1, "rule 3": 1, "condition": 1, "chain": 1, "ratio": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
-    """When to give up.
+class Masks(NamedTuple):
+    """P(Y | do(x), w) on bit sets."""
 
-    Attributes
-    ----------
-    max_quantities
-        The number of different quantities to look at.
-    time_limit
-        Seconds.
+    outcome: int
+    do: int
+    given: int
+
+
+class Move(NamedTuple):
+    """One step: the quantity before it is made of the terms.
+
+    A sum of their product over `nodes` ("condition"), their product ("chain"), or the first divided by the second
+    ("ratio"); a rule has one term.
     """
 
-    max_quantities: int
-    time_limit: float
+    kind: MoveKind
+    nodes: int
+    terms: tuple[Masks, ...]
+
+    @property
+    def cost(self) -> int:
+        """What this step adds to the cost of a derivation."""
+        return _COSTS[self.kind]
+
+
+def moves(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
+    """All steps from a quantity; rules one node at a time, those that shorten it first."""
+    yield from _rules(graph, quantity)
+    yield from _laws(graph, quantity)
+
+
+def _rules(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
+    y, do, given = quantity
+    free = graph.members & ~(y | do | given)
+    for x in _singles(do):
+        if _ignores_setting(graph, Masks(y, do ^ x, given), x):
+            yield Move("rule 3", x, (Masks(y, do ^ x, given),))
+        if _exchanges(graph, Masks(y, do ^ x, given), x):
+            yield Move("rule 2", x, (Masks(y, do ^ x, given | x),))
+    for w in _singles(given):
+        if graph.separated(y, w, do | given ^ w, cut_into=do):
+            yield Move("rule 1", w, (Masks(y, do, given ^ w),))
+        if _exchanges(graph, Masks(y, do, given ^ w), w):
+            yield Move("rule 2", w, (Masks(y, do | w, given ^ w),))
+    for v in _singles(free):
+        if _ignores_setting(graph, quantity, v):
+            yield Move("rule 3", v, (Masks(y, do | v, given),))
+        if graph.separated(y, v, do | given, cut_into=do):
+            yield Move("rule 1", v, (Masks(y, do, given | v),))
+
+
+def _exchanges(graph: MaskGraph, rest: Masks, x: int) -> bool:
+    """Whether x may be seen instead of set: the classic form of rule 2."""
+    return graph.separated(rest.outcome, x, rest.do | rest.given, cut_into=rest.do, cut_out_of=x)
+
+
+def _ignores_setting(graph: MaskGraph, rest: Masks, x: int) -> bool:
+    """Whether setting x changes nothing: the classic form of rule 3."""
+    is_above = x & graph.above(rest.given, rest.do)
+    return graph.separated(rest.outcome, x, rest.do | rest.given, cut_into=rest.do | (x & ~is_above))
+
+
+def _laws(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
+    y, do, given = quantity
+    for w in _subsets(graph.members & ~(y | do | given)):
+        yield Move("condition", w, (Masks(y, do, given | w), Masks(w, do, given)))
+    for part in _subsets(y):
+        if part == y:
+            break
+        yield Move("chain", part, (Masks(y ^ part, do, given | part), Masks(part, do, given)))
+    for w in _singles(given):
+        yield Move("ratio", w, (Masks(y | w, do, given ^ w), Masks(w, do, given ^ w)))
+
+
+def _subsets(mask: int) -> Iterator[int]:
+    """Subsets that are not empty, small ones first."""
+    members = list(_singles(mask))
+    largest = _LARGEST_SUBSET if len(members) <= _FEW_NODES else 1
+    for size in range(1, min(largest, len(members)) + 1):
+        yield from map(sum, combinations(members, size))
+
+
+def _singles(mask: int) -> Iterator[int]:
+    """The members of a set one by one, each as a set of its own."""
+    return (1 << place for place in bits(mask))
 
 
 @dataclass(slots=True)
 class Search:
-    """How far a search has come.
+    """How far a search has come."""
 
-    Attributes
-    ----------
-    known
-        Each quantity that was met -> the steps from it; none yet for those on the frontier.
-    frontier
-        The quantities of the last level, not yet looked at.
-    chosen
-        Quantity -> the first step of its cheapest derivation, for those that follow from observational ones.
-    is_exhausted
-        Whether every quantity that steps can lead to was looked at.
-    """
-
+    # Each quantity that was met -> the steps from it; none yet for those on the frontier.
     known: dict[Masks, tuple[Move, ...]] = field(default_factory=dict)
-    frontier: list[Masks] = field(default_factory=list)
+    frontier: list[Masks] = field(default_factory=list)  # The quantities of the last level, not yet looked at.
+    # Quantity -> the first step of its cheapest derivation, for those that follow from observational ones.
     chosen: dict[Masks, Move | None] = field(default_factory=dict)
-    is_exhausted: bool = False
+    is_exhausted: bool = False  # Whether every quantity that steps can lead to was looked at.
 
 
-def search(graph: MaskGraph, target: Masks, limits: SearchLimits) -> Search:
+def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: float) -> Search:
     """Look for a derivation of `target`, level by level, until none cheaper can turn up or a limit is met."""
     state = Search(known={target: ()}, frontier=[target])
-    deadline, depth = monotonic() + limits.time_limit, 0
+    clock, depth = Clock.of(time_limit), 0
     while state.frontier:
         depth += 1
-        if not _expand(graph, state, limits.max_quantities, deadline):
+        if not _expand(graph, state, max_quantities, clock):
             _, state.chosen = _cheapest(state.known)
             return state
         costs, state.chosen = _cheapest(state.known)
@@ -74,13 +146,13 @@ def search(graph: MaskGraph, target: Masks, limits: SearchLimits) -> Search:
     return state
 
 
-def _expand(graph: MaskGraph, state: Search, max_quantities: int, deadline: float) -> bool:
+def _expand(graph: MaskGraph, state: Search, max_quantities: int, clock: Clock) -> bool:
     """Take the steps from all quantities of the frontier; false where a limit was met."""
     frontier, state.frontier = state.frontier, []
     for quantity in frontier:
         if not quantity.do:
             continue
-        if len(state.known) > max_quantities or monotonic() > deadline:
+        if len(state.known) > max_quantities or clock.is_over:
             return False
         state.known[quantity] = tuple(moves(graph, quantity))
         for move in state.known[quantity]:
@@ -94,9 +166,10 @@ def _expand(graph: MaskGraph, state: Search, max_quantities: int, deadline: floa
 def _cheapest(known: dict[Masks, tuple[Move, ...]]) -> tuple[dict[Masks, int], dict[Masks, Move | None]]:
     """The cost of the cheapest derivation of each quantity that has one, and its first step."""
     users: dict[Masks, list[tuple[Masks, Move]]] = {}
-    for quantity, move in _all_moves(known):
-        for term in move.terms:
-            users.setdefault(term, []).append((quantity, move))
+    for quantity, steps in known.items():
+        for step in steps:
+            for term in step.terms:
+                users.setdefault(term, []).append((quantity, step))
     costs: dict[Masks, int] = {}
     chosen: dict[Masks, Move | None] = {}
     tick = count()
@@ -110,9 +183,3 @@ def _cheapest(known: dict[Masks, tuple[Move, ...]]) -> tuple[dict[Masks, int], d
             if user not in costs and all(term in costs for term in step.terms):
                 heappush(queue, (step.cost + sum(costs[term] for term in step.terms), next(tick), user, step))
     return costs, chosen
-
-
-def _all_moves(known: dict[Masks, tuple[Move, ...]]) -> Iterator[tuple[Masks, Move]]:
-    for quantity, steps in known.items():
-        for step in steps:
-            yield quantity, step

@@ -1,17 +1,36 @@
-"""Potential responses: a variable as it would be under an intervention."""
+"""Potential responses: variables as they would be under interventions, what is known of them, and their copies."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
+from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, UnknownVariable
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.nodes import Node
 from plausible.models.interventions import settings_of
-from plausible.variables import State
+from plausible.variables import Evidence, Jeffrey, State, Variable, likelihood
+from plausible.variables.evidence import Likelihood, findings_of
 
-__all__ = ["Potential", "Setting"]
+__all__ = [
+    "Copies",
+    "Copy",
+    "Finding",
+    "Potential",
+    "Setting",
+    "Value",
+    "as_evidence",
+    "check_comparison",
+    "findings_under",
+    "joint_evidence",
+    "refuse_idle_do",
+    "state_positions",
+]
 
 #: What an intervention sets a variable to: a state, or what the variable would be in another world.
 Setting: TypeAlias = "State | Potential"
@@ -71,3 +90,190 @@ class Potential:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor: frozen slots can't be set from outside."""
         return Potential, (self.variable, self.do)
+
+
+def check_comparison(treatment: Mapping[str, Any], control: Mapping[str, Any]) -> None:
+    """Refuse a treatment and a control that don't set the same variables.
+
+    >>> check_comparison({"X": 1}, {"Z": 0})
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: Treatment and control set the same variables, such as {'X': 1} and {'X': 0}; ...
+    """
+    both = (treatment, control)
+    if not all(isinstance(side, Mapping) for side in both) or not treatment or set(treatment) != set(control):
+        raise InvalidArgument(
+            f"Treatment and control set the same variables, such as {{'X': 1}} and {{'X': 0}}; "
+            f"not {treatment!r} and {control!r}."
+        )
+
+
+class Finding(NamedTuple):
+    """What is known about a variable in one world."""
+
+    term: Potential
+    value: Any
+
+
+def findings_under(evidence: Mapping[Any, Any] | None, do: Mapping[str, Setting]) -> list[Finding]:
+    """Findings by name, which are about the world of `do`, or by `Potential`, which says its own."""
+    pairs: Iterable[tuple[Any, Any]] = findings_of(evidence).items()
+    return [Finding(name if isinstance(name, Potential) else Potential(name, do), value) for name, value in pairs]
+
+
+def refuse_idle_do(do: Mapping[str, Setting], keys: Iterable[Any], argument: str = "do") -> None:
+    """Refuse interventions on a world that no key is about."""
+    listed = list(keys)
+    if do and listed and all(isinstance(key, Potential) for key in listed):
+        raise InvalidArgument(
+            f"{argument}={dict(do)} touches nothing: {', '.join(map(str, listed))} "
+            f"{'is a Potential' if len(listed) == 1 else 'are Potentials'}, and a Potential names its whole world. "
+            f"Write what is set into it, as in {Potential(listed[0].variable, do)!r}, or leave {argument}= out."
+        )
+
+
+def joint_evidence(
+    evidence: Mapping[Any, Any] | None, more: Mapping[str, Any], variables: Mapping[str, Variable]
+) -> dict[Potential, Any]:
+    """What is known about the real world, together with more about it: where both speak of a variable, both hold.
+
+    >>> size = Variable("size", ["small", "medium", "large"])
+    >>> joint_evidence({"size": ["medium", "large"]}, {"size": ["small", "medium"]}, {"size": size})
+    {Potential('size'): 'medium'}
+    """
+    found: dict[Potential, Finding] = {}
+    for finding in (*findings_under(evidence, {}), *findings_under(more, {})):
+        term = finding.term
+        if term in found:
+            if term.variable not in variables:
+                raise UnknownVariable.named(term.variable, variables, "this functional model")
+            finding = Finding(term, _both(variables[term.variable], found[term].value, finding, found[term]))
+        found[term] = finding
+    return {term: finding.value for term, finding in found.items()}
+
+
+def state_positions(variable: Variable, value: Any) -> set[int]:
+    """The positions of a state or of several: of an event, which weights are not.
+
+    >>> sorted(state_positions(Variable("size", ["small", "medium", "large"]), ["large", "medium"]))
+    [1, 2]
+    """
+    if isinstance(value, (Likelihood, Jeffrey)):
+        raise InvalidEvidence(
+            f"{variable.name!r} is said to be {value!r}; here events are states, or lists of them. Add the uncertain "
+            f"observation to the model as a child of {variable.name!r}, and give its state."
+        )
+    found = Evidence.read({variable.name: value}, {variable.name: variable})
+    if variable.name in found.hard:
+        return {found.hard[variable.name]}
+    return set(np.flatnonzero(found.soft[variable.name]).tolist())
+
+
+def as_evidence(
+    findings: Iterable[Finding], nodes: Mapping[Potential, str], variables: Mapping[str, Variable]
+) -> dict[str, Any]:
+    """Node -> finding; findings about variables that are one node, as they can't differ, are taken together."""
+    evidence: dict[str, Any] = {}
+    origin: dict[str, Finding] = {}
+    for finding in findings:
+        node = nodes[finding.term]
+        if node in evidence:
+            evidence[node] = _both(variables[node], evidence[node], finding, origin[node])
+        else:
+            evidence[node], origin[node] = finding.value, finding
+    return evidence
+
+
+def _both(variable: Variable, earlier: Any, finding: Finding, origin: Finding) -> Any:
+    """Two findings about one variable as one."""
+    if isinstance(finding.value, Jeffrey) or isinstance(earlier, Jeffrey):
+        raise InvalidEvidence(
+            f"{origin.term}={origin.value!r} and {finding.term}={finding.value!r} are about one variable, which "
+            "jeffrey(...) speaks of alone; leave one of them out."
+        )
+    weights = _weights(variable, earlier) * _weights(variable, finding.value)
+    if not weights.any():
+        why = f": the interventions can't make {finding.term.variable!r} differ between these worlds"
+        if origin.term == finding.term:
+            why = ", which the question takes to be so"
+        raise ImpossibleEvidence(f"{origin.term}={origin.value!r} contradicts {finding.term}={finding.value!r}{why}.")
+    if np.count_nonzero(weights) == 1:
+        return variable.states[int(np.flatnonzero(weights)[0])]
+    return likelihood(weights.tolist())
+
+
+def _weights(variable: Variable, value: Any) -> Floats:
+    """A weight for each state."""
+    found = Evidence.read({variable.name: value}, {variable.name: variable})
+    if variable.name in found.soft:
+        return found.soft[variable.name]
+    weights = np.zeros(variable.num_states)
+    weights[found.hard[variable.name]] = 1.0
+    return weights
+
+
+class Value(NamedTuple):
+    """What a variable of some world is: the state of a copy, or a constant (copy -1)."""
+
+    copy: int
+    code: int
+
+
+class Copy(NamedTuple):
+    """A variable with the parents that it has in some world. Copies with the same parents are one."""
+
+    variable: str
+    causes: tuple[Value, ...]
+
+
+class Copies:
+    """The copies that potential responses depend on, causes first; `value` adds those of one more.
+
+    >>> copies = Copies(CausalGraph("Z -> X -> Y; Z -> Y"), lambda name: Variable(str(name), 2))
+    >>> [copies.value(Potential(name, {"X": 1})) for name in "ZXY"]
+    [Value(copy=0, code=0), Value(copy=-1, code=1), Value(copy=1, code=0)]
+    >>> copies.listed[1]
+    Copy(variable='Y', causes=(Value(copy=-1, code=1), Value(copy=0, code=0)))
+    """
+
+    def __init__(self, graph: CausalGraph, variable: Callable[[Node], Variable]) -> None:
+        self._graph, self._variable, self._order = graph, variable, graph.topological_order
+        self._known: dict[Copy, Value] = {}
+
+    @property
+    def listed(self) -> tuple[Copy, ...]:
+        """All copies so far; `Value.copy` is a position among them."""
+        return tuple(self._known)
+
+    def value(self, term: Potential) -> Value:
+        """The value of a potential response; its ancestors' copies are made first."""
+        for name in (*term.do, term.variable):
+            if name not in self._graph:
+                raise UnknownVariable.named(name, self._graph.nodes, "this graph")
+        if term.variable in term.do:
+            return self._setting(term.variable, term.do[term.variable])
+        reached = self._reached(term.variable, term.do)
+        values: dict[Node, Value] = {}
+        for node in self._order:
+            if node in reached:
+                values[node] = self._setting(node, term.do[str(node)]) if node in term.do else self._copy(node, values)
+        return values[term.variable]
+
+    def _reached(self, variable: str, do: Mapping[str, Setting]) -> set[Node]:
+        """The variables that this one depends on, through none that is set."""
+        reached: set[Node] = {variable}
+        waiting: list[Node] = [variable]
+        while waiting:
+            new = [p for p in self._graph.parents(waiting.pop()) if p not in reached]
+            reached.update(new)
+            waiting += [parent for parent in new if parent not in do]
+        return reached
+
+    def _setting(self, node: Node, setting: Setting) -> Value:
+        if isinstance(setting, Potential):
+            return self.value(setting)
+        return Value(-1, self._variable(node).index(setting))
+
+    def _copy(self, node: Node, values: Mapping[Node, Value]) -> Value:
+        copy = Copy(str(node), tuple(values[parent] for parent in self._graph.parents(node)))
+        return self._known.setdefault(copy, Value(len(self._known), 0))

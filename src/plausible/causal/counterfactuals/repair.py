@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plausible.causal.counterfactuals.findings import joint_evidence
+from plausible.causal.counterfactuals.potential import joint_evidence
 from plausible.causal.counterfactuals.query import Findings, counterfactual
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from plausible.base.records import record
-from plausible.causal.discovery.settled import read_settled
+from plausible.causal.discovery.pag_effects import read_settled
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.ancestral_class import pag_member, pag_of

@@ -11,7 +11,6 @@ import numpy as np
 
 from plausible.base.options import check_count
 from plausible.base.records import record
-from plausible.causal.discovery.collider_checks import check_colliders
 from plausible.causal.discovery.mark_conflicts import (
     End,
     MarkConflict,
@@ -19,8 +18,7 @@ from plausible.causal.discovery.mark_conflicts import (
     cycle_conflicts,
     take_back,
 )
-from plausible.causal.discovery.possible_d_sep import refine_skeleton
-from plausible.causal.discovery.skeleton_phases import remaining
+from plausible.causal.discovery.skeleton_phases import check_colliders, refine_skeleton, remaining
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs.ancestral import MAG, PAG

@@ -12,16 +12,16 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import choose_covariates
-from plausible.causal.estimation.method import Means, PreparedEstimate
-from plausible.causal.estimation.nuisance import (
+from plausible.causal.estimation.estimate import Means, PreparedEstimate
+from plausible.causal.estimation.positivity import PositivityReport, positivity_report
+from plausible.causal.estimation.regressions import (
     Nuisances,
     check_levels,
     comparable,
+    linear_fit,
     outcome_means,
     propensities,
 )
-from plausible.causal.estimation.positivity import PositivityReport, positivity_report
-from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation
 
@@ -35,15 +35,7 @@ Model: TypeAlias = Literal["saturated", "regression"]
 
 @dataclass(frozen=True, slots=True)
 class _Adjusted(ABC):
-    """What the methods share: how covariates are chosen, rows read and positivity reported.
-
-    Parameters
-    ----------
-    adjustment
-        What to adjust for; chosen by the graph where left out.
-    model
-        "saturated" or "regression"; the first where all covariates are discrete, if left out.
-    """
+    """What the methods share: how covariates are chosen, rows read and positivity reported."""
 
     adjustment: str | Iterable[str] | None = None
     model: Model | None = None

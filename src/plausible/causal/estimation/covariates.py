@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plausible.causal.adjustment.criteria import check_adjustment
 from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
-from plausible.causal.adjustment.sets import adjustment_set
+from plausible.causal.adjustment.sets import adjustment_set, check_adjustment
 from plausible.causal.estimation.rows import EffectTask
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.ancestral import MAG, PAG
@@ -23,17 +22,7 @@ _OTHER_WAYS = " FrontDoor() or InstrumentalVariable() may do, or identify() with
 def choose_covariates(
     task: EffectTask, graph: AdjustableGraph, adjustment: str | Iterable[str] | None
 ) -> tuple[str, ...]:
-    """The set to adjust for: the given one if it is right, else one with the fewest columns.
-
-    Parameters
-    ----------
-    task
-        What is to be estimated.
-    graph
-        What causes what.
-    adjustment
-        A column or several; `None` to let the graph choose.
-    """
+    """The set to adjust for: the given one if it is right, else one with the fewest columns."""
     outcome, treatment = task.outcome.name, task.treatment.name
     if adjustment is None:
         found = adjustment_set(graph, outcome, treatment, allowed=observed_nodes(task, graph), costs={})

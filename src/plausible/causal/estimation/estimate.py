@@ -1,20 +1,139 @@
-"""What an estimate of an effect says."""
+"""What a method of estimation is, how sure its estimate is, and what the estimate says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from plausible.base.display import format_number, html_of_print
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number
+from plausible.base.records import record
+from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.positivity import PositivityReport
+from plausible.causal.estimation.rows import EffectTask
+from plausible.errors import InvalidArgument
 from plausible.variables import State
 
-__all__ = ["EffectEstimate"]
+__all__ = ["Bootstrap", "EffectEstimate", "EffectMethod", "Means", "PreparedEstimate", "read_bootstrap", "uncertainty"]
+
+
+class Means(NamedTuple):
+    """E[Y | do(x)] and E[Y | do(x')], NaN where a method does not tell them, and their difference."""
+
+    low: float
+    high: float
+    difference: float
+
+    @classmethod
+    def of(cls, means: Sequence[float] | Floats) -> Means:
+        """With the difference of the two."""
+        return cls(float(means[0]), float(means[1]), float(means[1] - means[0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedEstimate:
+    """A method that is ready to be asked, as often as there are resamples."""
+
+    weights: Floats  # How many cases each row stands for.
+    estimate: Callable[[Floats], Means]  # Weights -> means.
+    # What the method used besides treatment and outcome: covariates, mediators, or an instrument and its conditions.
+    variables: tuple[str, ...] = ()
+    positivity: PositivityReport | None = None  # For methods that compare within strata.
+    # That of the difference by its influence function; `None` where only resampling tells.
+    standard_error: float | None = None
+    strength: float | None = None  # The F statistic of the first stage, for instruments.
+    assumption: str = ""  # What the estimate takes for granted besides the graph, as a clause; empty where nothing.
+
+
+@runtime_checkable
+class EffectMethod(Protocol):
+    """A way to estimate an effect."""
+
+    @property
+    def name(self) -> str:
+        """What the method is called."""
+
+    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
+        """Read the columns, check the graph, and refuse what can't be estimated."""
+
+
+Seed: TypeAlias = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Intervals from estimates of resampled cases.
+
+    Parameters
+    ----------
+    resamples
+        How often cases are drawn anew; with 0 the interval is that of the influence function, where a method has one.
+    confidence
+        The chance that the interval covers the effect.
+    seed
+        Of the draws.
+    """
+
+    resamples: int = 200
+    confidence: float = 0.95
+    seed: Seed = field(default=0)
+
+    def __post_init__(self) -> None:
+        if self.resamples < 0 or 0 < self.resamples < 10:
+            raise InvalidArgument(f"resamples={self.resamples!r} tell nothing; draw some 200, or 0 for none.")
+        if not 0 < self.confidence < 1:
+            raise InvalidArgument(f"confidence= lies between 0 and 1, not at {self.confidence!r}.")
+
+
+def read_bootstrap(bootstrap: Bootstrap | int | None) -> Bootstrap:
+    """The plan, or that of a number of resamples."""
+    if bootstrap is None or isinstance(bootstrap, Bootstrap):
+        return bootstrap or Bootstrap()
+    if isinstance(bootstrap, bool) or not isinstance(bootstrap, int | np.integer):
+        raise InvalidArgument(f"bootstrap= is a Bootstrap(...) or a number of resamples, not {bootstrap!r}.")
+    return Bootstrap(resamples=int(bootstrap))
+
+
+def uncertainty(
+    prepared: PreparedEstimate, difference: float, plan: Bootstrap
+) -> tuple[float | None, tuple[float, float] | None]:
+    """The standard error and the interval."""
+    if plan.resamples:
+        draws = _resampled(prepared, plan)
+        tail = (1.0 - plan.confidence) / 2
+        # Weibull's positions allow for the tails that few draws do not reach.
+        low, high = np.quantile(draws, [tail, 1.0 - tail], method="weibull").tolist()
+        return float(draws.std(ddof=1)), (low, high)
+    if prepared.standard_error is None:
+        return None, None
+    half = NormalDist().inv_cdf(0.5 + plan.confidence / 2) * prepared.standard_error
+    return prepared.standard_error, (difference - half, difference + half)
+
+
+def _resampled(prepared: PreparedEstimate, plan: Bootstrap) -> Floats:
+    """The differences in resamples; those in which a level does not occur have none and are drawn without."""
+    rng = np.random.default_rng(plan.seed)
+    weights = prepared.weights
+    total = weights.sum()
+    num_cases = max(1, round(total))
+    draws = []
+    for _ in range(plan.resamples):
+        counts = rng.multinomial(num_cases, weights / total) * (total / num_cases)
+        draws.append(prepared.estimate(counts).difference)
+    known = np.array([draw for draw in draws if np.isfinite(draw)])
+    if len(known) < max(2, plan.resamples // 2):
+        raise InvalidArgument(
+            f"Only {len(known)} of {plan.resamples} resamples have cases of both levels: the rows are too few for an "
+            "interval. Give more rows, or Bootstrap(resamples=0)."
+        )
+    return known
+
+
+@record
 class EffectEstimate:
     """The effect of x' instead of x on the mean of Y, as data tell it.
 
@@ -92,10 +211,6 @@ class EffectEstimate:
         if self.assumption:
             lines.append(f"  assuming   {self.assumption}")
         return "\n".join([*lines, *(f"  caution    {line}" for line in self._cautions())])
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
     def _cautions(self) -> Iterator[str]:
         if self.positivity is None:

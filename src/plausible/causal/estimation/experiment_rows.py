@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.causal.adjustment.problem import AdjustableGraph
+from plausible.causal.adjustment.problem import AdjustableGraph, may_cause
 from plausible.causal.adjustment.sets import adjustment_set
-from plausible.causal.estimation.no_effect import may_cause
 from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table
 from plausible.errors import NotIdentifiable, NotSupported
@@ -30,21 +29,11 @@ KnownGraph: TypeAlias = DAG | CausalGraph | PDAG | MAG | PAG
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExperimentRows:
-    """The rows that an effect is told by.
+    """The rows that an effect is told by."""
 
-    Attributes
-    ----------
-    table
-        The rows.
-    graph
-        What causes what in them.
-    told
-        Which rows they are, as a clause; empty where they are all rows as they were observed.
-    """
-
-    table: Table
-    graph: KnownGraph
-    told: str = ""
+    table: Table  # The rows.
+    graph: KnownGraph  # What causes what in them.
+    told: str = ""  # Which rows they are, as a clause; empty where they are all rows as they were observed.
 
 
 def as_one_graph(graph: AdjustableGraph) -> KnownGraph:
@@ -68,17 +57,6 @@ def experiment_rows(table: Table, graph: KnownGraph, outcome: str, treatment: st
     holds for all rows together. What was set in all rows has no causes in them. An effect that the graph leaves open is
     told by the rows in which the treatment was set.
 
-    Parameters
-    ----------
-    table
-        All rows.
-    graph
-        What causes what where nothing is set.
-    outcome, treatment
-        Y and X.
-
-    Examples
-    --------
     >>> rows = Table.read({"X": [0, 1, 0, 1], "Y": [0, 1, 1, 0]}, interventions=["X", "X", None, "Y"])
     >>> found = experiment_rows(rows, CausalGraph("X -> Y; X <-> Y"), "Y", "X")
     >>> found.table, found.graph

@@ -11,7 +11,7 @@ from plausible.base.arrays import Floats
 from plausible.causal.adjustment.front_door import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
-from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.positivity import PositivityReport, thin_cells
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows, totals

@@ -11,7 +11,7 @@ from plausible.base.arrays import Floats
 from plausible.causal.adjustment.instruments import check_instrument, instruments
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
-from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectTask, design_of, refuse_unusable
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
-from plausible.base.display import format_number, html_of_print
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.causal.adjustment.mediation import recanting_witness
-from plausible.causal.estimation.scores import expected_outcome, state_scores
+from plausible.causal.estimation.rows import expected_outcome, state_scores
 from plausible.causal.queries.arguments import refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.models import BayesianNetwork
@@ -20,7 +20,7 @@ __all__ = ["MediatedEffects", "controlled_direct_effect", "mediated_effects"]
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MediatedEffects:
     """The effect of x' instead of x on the mean of Y, and its ways.
 
@@ -77,10 +77,6 @@ class MediatedEffects:
                 "direct and indirect do not add up to the total"
             )
         return "\n".join(lines)
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
 
 def mediated_effects(

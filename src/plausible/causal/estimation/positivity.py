@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.records import record
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.variables import State
 
@@ -61,7 +62,7 @@ class ThinCell(NamedTuple):
         return html_of_print(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PositivityReport:
     """Whether the levels of a treatment occur in all strata of the covariates.
 
@@ -120,21 +121,9 @@ class PositivityReport:
                 lines.append(f"... and {len(cells) - 5} more strata with {word} cases")
         return "\n".join(lines)
 
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
-
 
 def positivity_report(task: EffectTask, rows: EffectRows, propensities: Sequence[Floats]) -> PositivityReport:
-    """The report on rows with estimated propensities.
-
-    Parameters
-    ----------
-    task, rows
-        What is estimated, and from which rows.
-    propensities
-        For each of the two levels P(level | covariates) of every row.
-    """
+    """The report on rows with estimated propensities."""
     thin: list[ThinCell] = []
     propensity, effective, unlikely = {}, {}, {}
     comparable, total = np.ones(len(rows.weights), dtype=bool), rows.weights.sum()

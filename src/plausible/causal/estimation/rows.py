@@ -1,4 +1,4 @@
-"""The columns of a table that an estimate needs, as numbers; equal rows are kept once, with their weight."""
+"""What an estimate is about: the outcome as a number, and the columns it needs; equal rows are kept once."""
 
 from __future__ import annotations
 
@@ -11,35 +11,83 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, TooLarge
+from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["EffectRows", "EffectTask", "design_of", "effect_rows", "refuse_unusable", "totals"]
+__all__ = [
+    "EffectRows",
+    "EffectTask",
+    "design_of",
+    "effect_rows",
+    "expected_outcome",
+    "refuse_unusable",
+    "scored_state",
+    "state_scores",
+    "totals",
+]
+
+
+def state_scores(variable: Variable, event: State | None = None) -> Floats:
+    """A number for each state of a discrete outcome: the mean of the outcome is that of these numbers.
+
+    One for the event and zero for all others; where no event is named, the states themselves if they are numbers or
+    truth values, else one for the second of two states.
+
+    >>> state_scores(Variable("cured", ["no", "yes"]))
+    array([0., 1.])
+    >>> state_scores(Variable("grade", [1, 2, 3]))
+    array([1., 2., 3.])
+    >>> state_scores(Variable("grade", [1, 2, 3]), event=3)
+    array([0., 0., 1.])
+    """
+    if variable.is_continuous:
+        raise NotSupported(f"{variable.name!r} is continuous: it has no states, and no event= to ask about.")
+    if event is not None:
+        return np.asarray(np.arange(variable.num_states) == variable.index(event), dtype=np.float64)
+    if all(isinstance(state, (bool, int, float)) for state in variable.states):
+        return np.array(variable.states, dtype=np.float64)
+    if variable.num_states == 2:
+        return np.array([0.0, 1.0])
+    raise InvalidArgument(
+        f"The outcome {variable.name!r} has {variable.num_states} states that are no numbers. Name the one whose "
+        f"probability is asked for: event={variable.states[-1]!r}."
+    )
+
+
+def scored_state(variable: Variable, event: State | None = None) -> State | None:
+    """The state whose probability the mean of these numbers is; `None` where the states are numbers themselves.
+
+    >>> scored_state(Variable("cured", ["no", "yes"])), scored_state(Variable("grade", [1, 2, 3]))
+    ('yes', None)
+    """
+    if event is not None or variable.is_continuous:
+        return event
+    is_number = all(isinstance(state, (bool, int, float)) for state in variable.states)
+    return None if is_number else variable.states[-1]
+
+
+def expected_outcome(
+    network: BayesianNetwork, outcome: Variable, scores: Floats | None, do: Mapping[str, State]
+) -> float:
+    """E[Y | do(...)] in a network: of the scores of a discrete outcome, or of a continuous one itself."""
+    if scores is None:
+        return float(network.moments(outcome.name, do=do).mean[0])
+    return float(network.query(outcome.name, do=do).values @ scores)
+
 
 Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectTask:
-    """What is to be estimated from what.
+    """What is to be estimated from what."""
 
-    Attributes
-    ----------
-    table
-        The data.
-    outcome, treatment
-        Y and X.
-    levels
-        x and x', to compare.
-    scores
-        What each state of a discrete outcome counts for.
-    """
-
-    table: Table
-    outcome: Variable
+    table: Table  # The data.
+    outcome: Variable  # Y and X.
     treatment: Variable
-    levels: tuple[State, State]
-    scores: Floats | None
+    levels: tuple[State, State]  # x and x', to compare.
+    scores: Floats | None  # What each state of a discrete outcome counts for.
 
     @property
     def level_codes(self) -> tuple[int, int]:
@@ -56,37 +104,18 @@ class EffectTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectRows:
-    """Different rows of the columns that matter; all arrays have an entry, or a line, for each.
+    """Different rows of the columns that matter; all arrays have an entry, or a line, for each."""
 
-    Attributes
-    ----------
-    outcome
-        Y as a number.
-    treatment
-        X: the position of its state, or its number.
-    design
-        The covariates for regressions: ones, then an indicator for each state but the first, or the number itself less
-        its mean, in units of its standard deviation.
-    stratifiers
-        The discrete covariates.
-    numbers
-        Continuous covariate -> its column.
-    cell
-        Which joint state of the discrete covariates it is.
-    cell_states
-        For each cell the positions of their states.
-    weights
-        How many cases it stands for.
-    """
-
-    outcome: Floats
-    treatment: Floats
+    outcome: Floats  # Y as a number.
+    treatment: Floats  # X: the position of its state, or its number.
+    # The covariates for regressions: ones, then an indicator for each state but the first, or the number itself less
+    # its mean, in units of its standard deviation.
     design: Floats
-    stratifiers: tuple[Variable, ...]
-    numbers: Mapping[str, Floats]
-    cell: Codes
-    cell_states: Codes
-    weights: Floats
+    stratifiers: tuple[Variable, ...]  # The discrete covariates.
+    numbers: Mapping[str, Floats]  # Continuous covariate -> its column.
+    cell: Codes  # Which joint state of the discrete covariates it is.
+    cell_states: Codes  # For each cell the positions of their states.
+    weights: Floats  # How many cases it stands for.
 
     @property
     def num_cells(self) -> int:
@@ -117,15 +146,7 @@ def refuse_unusable(table: Table, names: Iterable[str]) -> None:
 
 
 def effect_rows(task: EffectTask, covariates: Sequence[str]) -> EffectRows:
-    """The rows of a task with some covariates, which must be complete.
-
-    Parameters
-    ----------
-    task
-        What is to be estimated.
-    covariates
-        What is adjusted for.
-    """
+    """The rows of a task with some covariates, which must be complete."""
     table = task.table
     names = [task.outcome.name, task.treatment.name, *covariates]
     refuse_unusable(table, names)

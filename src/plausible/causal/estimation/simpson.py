@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.causal.adjustment.criteria import is_adjustment_set
+from plausible.causal.adjustment.sets import is_adjustment_set
 from plausible.causal.estimation.experiment_rows import experiment_rows
 from plausible.causal.estimation.simpson_report import SimpsonReport, StratifiedComparison
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.arguments import refuse_overlap
-from plausible.causal.queries.effects import effect_table
+from plausible.causal.queries.association import effect_table
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number, html_of_print, num_shown
+from plausible.base.display import TextTable, format_number, num_shown
+from plausible.base.records import record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.variables import State, Variable
 
@@ -65,7 +66,7 @@ class StratifiedComparison:
         return bool(known.any() and (product[known] < 0).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class SimpsonReport:
     """A comparison made over all cases and within finer and finer strata, and the effect.
 
@@ -118,10 +119,6 @@ class SimpsonReport:
         shown = num_shown(len(cells))
         table = TextTable(header, tuple(cells[:shown]), 2, len(cells) - shown)
         return "\n".join([f"{self.outcome.name} by {self.treatment.name}", str(table), *self._verdict(), *self._rows()])
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
     def _verdict(self) -> list[str]:
         lines = [

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any, Protocol
 
-from plausible.causal.expressions.symbols import Symbol
-from plausible.causal.expressions.visiting import distinct_parts
+from plausible.causal.expressions.symbols import Symbol, distinct_parts
 from plausible.errors import NotSupported
 from plausible.graphs.nodes import Node
 
@@ -28,13 +27,7 @@ class Encodable(Protocol):
 
 
 class CodeWriter:
-    """Lines of NumPy that compute expressions from `joint`, each shared part once.
-
-    Parameters
-    ----------
-    variables
-        The axes of `joint`.
-    """
+    """Lines of NumPy that compute expressions from `joint`, each shared part once."""
 
     def __init__(self, variables: Sequence[Node]) -> None:
         self.lines: list[str] = []
@@ -116,19 +109,7 @@ def function_text(
     arbitrary: Sequence[Symbol] = (),
     title: str | None = None,
 ) -> str:
-    """A function `effect(joint)` that computes an expression.
-
-    Parameters
-    ----------
-    expression
-        What to compute.
-    axes
-        The axes of its answer.
-    arbitrary
-        Symbols on whose value nothing depends; the answer is the mean over them.
-    title
-        What the function's docstring calls the answer; the expression itself where left out.
-    """
+    """A function `effect(joint)` that computes an expression."""
     variables = sorted(expression.variables, key=str)
     writer = CodeWriter(variables)
     name, order = writer.name(expression)

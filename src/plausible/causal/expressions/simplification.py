@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from plausible.causal.expressions.notation import LONGEST
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Product, Quotient, Sum, product_of, sum_over
-from plausible.causal.expressions.writing import LONGEST
 
 __all__ = ["simplify", "with_canonical_symbols"]
 

@@ -1,15 +1,15 @@
-"""Symbols: the values over which expressions are functions and sums run."""
+"""Symbols: the values over which expressions are functions; and the walk through expressions whose parts are shared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from plausible.base.display import html_of_print
 from plausible.graphs.nodes import Node
 
-__all__ = ["Symbol", "SymbolLike", "Symbols", "read_symbols"]
+__all__ = ["Symbol", "SymbolLike", "Symbols", "distinct_parts", "read_symbols"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +43,20 @@ def read_symbols(symbols: Symbols) -> tuple[Symbol, ...]:
     """
     listed = list(symbols) if isinstance(symbols, Iterable) and not isinstance(symbols, str) else [symbols]
     return tuple(dict.fromkeys(each if isinstance(each, Symbol) else Symbol(each) for each in listed))
+
+
+Part = TypeVar("Part")
+
+
+def distinct_parts(whole: Part, parts_of: Callable[[Part], Sequence[Part]]) -> Iterator[Part]:
+    """Every different part once, parts before what they are part of, the whole last; by loops, not by recursion."""
+    seen: set[int] = set()
+    waiting: list[tuple[Part, bool]] = [(whole, False)]
+    while waiting:
+        part, is_ready = waiting.pop()
+        if is_ready:
+            yield part
+        elif id(part) not in seen:
+            seen.add(id(part))
+            waiting.append((part, True))
+            waiting += [(inner, False) for inner in reversed(parts_of(part))]

@@ -9,20 +9,67 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.expressions.sources import Distribution, Source
-from plausible.causal.expressions.symbols import Symbol
-from plausible.causal.expressions.visiting import distinct_parts
-from plausible.errors import PositivityViolation
+from plausible.causal.expressions.symbols import Symbol, distinct_parts
+from plausible.errors import NotSupported, PositivityViolation, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
 from plausible.variables import Variable
 
-__all__ = ["Evaluation", "SymbolTable"]
+__all__ = ["CanBeAsked", "Distribution", "Evaluation", "Source", "SymbolTable"]
+
+
+class CanBeAsked(Protocol):
+    """A model that gives exact joint tables of some of its variables."""
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable."""
+
+    def query(self, targets: Any, /) -> Factor:
+        """The joint distribution of some variables."""
+
+
+#: A network, an engine, or the joint distribution as a factor.
+Source: TypeAlias = "CanBeAsked | Factor"
+
+
+class Distribution:
+    """The observed distribution, of which any joint table can be had; each is asked for once."""
+
+    __slots__ = ("_answers", "_source", "variables")
+
+    def __init__(self, source: Source) -> None:
+        self._answers: dict[frozenset[str], Factor] = {}
+        if isinstance(source, Factor):
+            self._source: Source = source.normalize()
+            self.variables: Mapping[str, Variable] = {variable.name: variable for variable in source.scope}
+        elif hasattr(source, "query") and hasattr(source, "variables"):
+            self._source, self.variables = source, source.variables
+        else:
+            raise NotSupported(
+                f"An estimand is evaluated on a network, a compiled engine or a joint Factor, not on a "
+                f"{type(source).__name__}. From data, learn a network first, as with learn.parameters(graph, data)."
+            )
+
+    def variable(self, name: object) -> Variable:
+        """The variable of that name."""
+        if not isinstance(name, str) or name not in self.variables:
+            raise UnknownVariable.named(name, self.variables, "the distribution that the estimand is evaluated on")
+        return self.variables[name]
+
+    def joint(self, names: Sequence[str]) -> Factor:
+        """P(names), with the axes in this order."""
+        key = frozenset(names)
+        if key not in self._answers:
+            source = self._source
+            self._answers[key] = source.marginal(names) if isinstance(source, Factor) else source.query(list(names))
+        return self._answers[key].reorder(list(names))
+
 
 #: At most so many places are named in a message.
 _SHOWN = 4
@@ -54,13 +101,7 @@ class Tabulated(Protocol):
 
 
 class Evaluation:
-    """The tables of one expression under one distribution; shared parts are computed once.
-
-    Parameters
-    ----------
-    source
-        A network, an engine, or the joint distribution as a factor.
-    """
+    """The tables of one expression under one distribution; shared parts are computed once."""
 
     def __init__(self, source: Source) -> None:
         self._distribution = Distribution(source)
@@ -147,19 +188,7 @@ class Evaluation:
         arbitrary: Sequence[Symbol] = (),
         fixed: Mapping[str, Any] | None = None,
     ) -> Factor:
-        """The table as a factor, refused with the reasons where numbers in it are undefined.
-
-        Parameters
-        ----------
-        table
-            The numbers.
-        order
-            The symbols whose axes the factor has; it is constant along those that the table does not depend on.
-        arbitrary
-            Symbols on whose value nothing depends: the defined numbers along these axes are averaged.
-        fixed
-            Name -> state: only this slice is wanted, and its axes are gone.
-        """
+        """The table as a factor, refused with the reasons where numbers in it are undefined."""
         values = _average(table.aligned([*order, *arbitrary]), len(arbitrary))
         scope = tuple(self.variable(symbol) for symbol in order)
         check_size(scope, "The estimand")

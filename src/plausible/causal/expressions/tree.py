@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, final
 
 from plausible.base.display import html_of_print
 from plausible.causal.expressions.code import CodeWriter, function_text
-from plausible.causal.expressions.notation import LatexNotation, Notation, TextNotation
+from plausible.causal.expressions.notation import LatexNotation, Notation, TextNotation, written
 from plausible.causal.expressions.symbols import Symbol, Symbols, read_symbols
 from plausible.causal.expressions.tables import Evaluation, SymbolTable
-from plausible.causal.expressions.writing import written
 from plausible.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from plausible.causal.expressions.sources import Source
+    from plausible.causal.expressions.tables import Source
     from plausible.factors import Factor
     from plausible.graphs.nodes import Node
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.frozen import Frozen
 from plausible.base.options import check_count
-from plausible.causal.functional.signatures import causes_of
+from plausible.causal.functional.model import causes_of
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.graphs import DAG
 from plausible.models.interventions import settings_of

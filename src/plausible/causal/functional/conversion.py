@@ -1,4 +1,4 @@
-"""Functional models of Bayesian networks: one of the many that have the same conditional distributions."""
+"""Functional models of networks and of trials, and the network that a functional model shows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.causal.functional.model import FunctionalModel
-from plausible.causal.functional.naming import fresh_name
-from plausible.causal.functional.responses import MAX_ENTRIES, ResponseVariable
+from plausible.causal.functional.responses import COMPLIANCE, MAX_ENTRIES, OUTCOME, ResponseVariable
+from plausible.causal.queries.arguments import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import InvalidArgument, TooLarge
+from plausible.factors import Factor, product
 from plausible.models import BayesianNetwork
+from plausible.models.rebuilding import conditional_table
 from plausible.variables import Variable
 
-__all__ = ["Coupling", "functional_model"]
+__all__ = ["Coupling", "functional_model", "observational_network", "trial_model"]
 
 #: How the values of a variable for different parents hang together.
 Coupling = Literal["independent", "comonotone"]
@@ -118,3 +120,87 @@ def _add_noisy_or(cpd: NoisyOr, taken: set[str], functions: list[CPD | ResponseV
     leak = Variable(fresh_name(f"U_{cpd.variable.name}", taken), [False, True])
     noise.append(TableCPD(leak, [1.0 - cpd.leak, cpd.leak]))
     functions.append(NoisyOr(cpd.variable, [*copies, leak], [1.0] * (len(copies) + 1)))
+
+
+def observational_network(model: FunctionalModel) -> BayesianNetwork:
+    """The distribution of the endogenous variables as a Bayesian network; many functional models share one.
+
+    A variable whose noise is its own keeps its parents: P(x | pa) = Σ_u P(u) 1(f(pa, u) = x), for all pa, seen or not.
+    A confounded one depends on those before it in its district, and on their parents (Tian & Pearl 2002, lemma 1); its
+    edges are not causal then, and its rows are uniform where the others never occur.
+
+    Parameters
+    ----------
+    model
+        A functional model.
+
+    Examples
+    --------
+    >>> model = FunctionalModel(
+    ...     {"X": lambda U: U, "Y": lambda X, U, V: X != (U and V)},
+    ...     noise=[TableCPD("U", [0.5, 0.5]), TableCPD("V", [0.75, 0.25])],
+    ... )
+    >>> print(observational_network(model).cpd("Y"))
+    X | Y=False | Y=True
+    --+---------+-------
+    0 |       1 |      0
+    1 |    0.25 |   0.75
+    """
+    order = model.topological_order
+    cpds: dict[str, TableCPD] = {}
+    for place, name in enumerate(order):
+        district = model.graph.subgraph(order[: place + 1]).district(name)
+        if len(district) == 1:
+            cpds[name] = _own_table(model, name)
+            continue
+        scope = {parent for member in map(str, district) for parent in model.parents(member)} | district
+        family = model.query([*(node for node in order if node in scope and node != name), name])
+        cpds[name] = conditional_table(family, name)
+    return BayesianNetwork([cpds[name] for name in model.variables])
+
+
+def _own_table(model: FunctionalModel, name: str) -> TableCPD:
+    """P(x | pa) of a variable whose noise is independent of all that comes before it."""
+    function, own = model.functions[name], model.noise_of(name)
+    joint = [model.noise.query(own)] if own else []
+    parents = [parent for parent in function.parents if parent.name not in own]
+    family = product([function.to_factor(), *joint]).marginalize(own)
+    values = family.reorder([*(parent.name for parent in parents), name]).values
+    return TableCPD(function.variable, np.asarray(values), parents)
+
+
+def trial_model(responses: npt.ArrayLike, assigned: float = 0.5) -> FunctionalModel:
+    """A -> T -> O, all binary: assignment, treatment taken, outcome; types of compliance and outcome are dependent.
+
+    Randomisation makes A independent of the types, and a placebo keeps A from O but through T; so A is an instrument.
+
+    Parameters
+    ----------
+    responses
+        P(U_T, U_O), 4 × 4 with 15 free numbers: rows never taker, complier, defier, always taker; columns never well,
+        helped, hurt, always well. State 1 of O is "well".
+    assigned
+        P(A = 1).
+
+    References
+    ----------
+    Balke & Pearl (1994), Counterfactual probabilities. Koller & Friedman (2009), example 21.18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compliers = np.zeros((4, 4))
+    >>> compliers[1] = [0.3, 0.4, 0.1, 0.2]
+    >>> model = trial_model(compliers)
+    >>> model.graph
+    CausalGraph('A -> T; T -> O; T <-> O')
+    >>> effect = model.query("O", do={"T": 1}) - model.query("O", do={"T": 0})
+    >>> effect.values.round(6)
+    array([-0.3,  0.3])
+    """
+    assignment, treatment, outcome = (Variable(name, 2) for name in "ATO")
+    assigns = ResponseVariable(assignment)
+    takes = ResponseVariable(treatment, [assignment], names=COMPLIANCE)
+    fares = ResponseVariable(outcome, [treatment], names=OUTCOME)
+    chance = TableCPD(assigns.noise, [1.0 - assigned, assigned])
+    return FunctionalModel([assigns, takes, fares], [chance, Factor([takes.noise, fares.noise], responses)])

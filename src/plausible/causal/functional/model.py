@@ -2,26 +2,107 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from plausible.base.frozen import Frozen
-from plausible.causal.functional.noise import NoiseLike, read_noise
 from plausible.causal.functional.responses import ResponseVariable
-from plausible.causal.functional.signatures import causes_of
-from plausible.cpds import CPD, DeterministicCPD, NoisyOr
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
+from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD
+from plausible.errors import InvalidArgument, InvalidFactor, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
+from plausible.factors.alignment import scope_text
 from plausible.graphs import DAG, CausalGraph, latent_projection
 from plausible.models import BayesianNetwork
 from plausible.models.interventions import settings_of
 from plausible.models.lowering import point_mass
+from plausible.models.rebuilding import conditional_table
 from plausible.variables import EvidenceLike, State, Variable
 
-__all__ = ["FunctionalModel"]
+__all__ = ["FunctionalModel", "NoiseLike", "causes_of", "chain_rule", "read_noise"]
+
+
+def causes_of(name: str, function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's arguments, which are the causes of the variable `name`.
+
+    >>> causes_of("Y", lambda X, U_Y: X != U_Y)
+    ('X', 'U_Y')
+    """
+    if not callable(function):
+        raise InvalidModel(f"{name!r} needs a function of its causes, such as lambda X, U: X != U; not {function!r}.")
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise InvalidModel(f"The arguments of the function of {name!r} can't be read; wrap it in a lambda.") from None
+    for argument in arguments:
+        if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD, argument.POSITIONAL_ONLY):
+            raise InvalidModel(
+                f"The function of {name!r} takes {argument}: its arguments must be named after the causes of {name!r}."
+            )
+    return tuple(argument.name for argument in arguments)
+
+
+#: A network over all noise, name -> probabilities, or CPDs and joint tables of groups that are independent.
+NoiseLike: TypeAlias = "BayesianNetwork | CPD | Factor | Iterable[CPD | Factor] | Mapping[str, npt.ArrayLike]"
+
+
+def read_noise(noise: NoiseLike) -> BayesianNetwork:
+    """One network over all noise variables.
+
+    >>> from plausible.variables import Variable
+    >>> group = Factor([Variable("U", 2), Variable("V", 2)], [[0.5, 0.0], [0.0, 0.5]])
+    >>> read_noise([TableCPD("W", [0.5, 0.5]), group]).graph
+    DAG('U -> V; W')
+    >>> read_noise({"U": [0.5, 0.5], "V": [0.1, 0.2, 0.7]}).num_parameters
+    3
+    """
+    if isinstance(noise, BayesianNetwork):
+        network = noise
+    elif isinstance(noise, Mapping):
+        network = BayesianNetwork([_independent(name, probabilities) for name, probabilities in noise.items()])
+    else:
+        parts = [noise] if isinstance(noise, (CPD, Factor)) else list(noise)
+        network = BayesianNetwork([cpd for part in parts for cpd in _cpds(part)])
+    if network.inputs:
+        raise InvalidModel(f"The noise variable {network.inputs[0]!r} has no distribution.")
+    if not network.is_discrete:
+        continuous = next(v.name for v in network.variables.values() if v.is_continuous)
+        raise InvalidModel(
+            f"The noise variable {continuous!r} is continuous: a FunctionalModel is discrete. "
+            "See LinearEquations and AdditiveEquations."
+        )
+    return network
+
+
+def chain_rule(joint: Factor) -> list[TableCPD]:
+    """P(A, B, C) as P(A) P(B | A) P(C | A, B)."""
+    if not abs(float(joint.values.sum()) - 1.0) <= 1e-9:
+        raise InvalidFactor(
+            f"The joint table of the noise {scope_text(joint.scope)} sums to {joint.values.sum():.10g}, not to one."
+        )
+    names = [variable.name for variable in joint.scope]
+    return [conditional_table(joint.marginal(names[: place + 1]), name) for place, name in enumerate(names)]
+
+
+def _independent(name: str, probabilities: npt.ArrayLike) -> CPD:
+    if isinstance(probabilities, (CPD, Factor)):
+        raise InvalidModel(f"The noise {name!r} is mapped to {probabilities!r}: list such parts without names.")
+    return TableCPD(name, np.asarray(probabilities))
+
+
+def _cpds(part: object) -> list[CPD]:
+    if isinstance(part, CPD):
+        return [part]
+    if isinstance(part, Factor):
+        return list(chain_rule(part))
+    raise InvalidModel(
+        "Noise is given by a mapping such as {'U': [0.5, 0.5]}, CPDs, joint Factors of groups or a BayesianNetwork, "
+        f"not by {part!r}."
+    )
 
 
 class FunctionalModel(Frozen):

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from plausible.causal.adjustment.problem import causal_nodes, without_first_edges
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
-from plausible.causal.identification.adjustment import minimal_adjustment
-from plausible.causal.identification.chains import Chain, district_chains, effect_expression
 from plausible.causal.identification.derivation import IDDerivation, IDStep, district_steps
-from plausible.causal.identification.districts import EffectPlan, Failure, plan_effect
+from plausible.causal.identification.districts import (
+    Chain,
+    EffectPlan,
+    Failure,
+    district_chains,
+    effect_expression,
+    plan_effect,
+)
 from plausible.causal.identification.estimand import Estimand
 from plausible.causal.identification.hedges import Hedge, hedge_of
 from plausible.causal.identification.masks import MaskGraph
@@ -23,7 +29,33 @@ from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["find_hedge", "identify", "is_identifiable"]
+__all__ = ["find_hedge", "identify", "is_identifiable", "minimal_adjustment"]
+
+
+def minimal_adjustment(graph: CausalGraph, effect: Effect) -> tuple[Node, ...] | None:
+    """A minimal W with P(y | do(x), z) = Σ_w P(y | x, w, z) P(w | z); `None` where there is none.
+
+    Without conditions z: no member of W lies on or below a proper causal path, and W separates x from y once the first
+    edges of these paths are cut, which is the complete criterion. With conditions: W and z are no descendants of x, and
+    together they separate x from y once all edges out of x are cut (rules 2 and 3). Linear in the edges of the moral
+    graph.
+
+    van der Zander, Liskiewicz & Textor (2014), Constructing separators and adjustment sets in ancestral graphs, UAI.
+    """
+    y, x, given = effect.outcome, effect.treatment, effect.given
+    if given:
+        forbidden = graph.descendants(x).union(x)
+        if not forbidden.isdisjoint(given):
+            return None
+        cut = graph.without_outgoing(x)
+    else:
+        between = causal_nodes(graph, y, x)
+        forbidden = between.union(graph.descendants(between), x)
+        cut = without_first_edges(graph, x, between)
+    allowed = [node for node in graph.nodes if node not in forbidden and node not in y]
+    found = cut.minimal_separator(x, y, given, allowed)
+    return None if found is None else tuple(node for node in graph.nodes if node in found and node not in given)
+
 
 #: Up to so many variables it is tried which of them an estimand can do without.
 _FEW = 30

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from plausible.base.records import record
+from plausible.causal.expressions.notation import LONGEST
 from plausible.causal.expressions.simplification import simplify
-from plausible.causal.expressions.writing import LONGEST
-from plausible.causal.identification.chains import Chain
-from plausible.causal.identification.districts import DistrictPlan, EffectPlan
+from plausible.causal.identification.districts import Chain, DistrictPlan, EffectPlan
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import node_list
 from plausible.graphs.nodes import Node
@@ -46,17 +45,7 @@ class IDDerivation:
 def district_steps(
     graph: MaskGraph, plan: EffectPlan, chains: Sequence[Sequence[Chain]], outcome: int, treatment: int
 ) -> list[IDStep]:
-    """The steps of the ID algorithm that a plan stands for, with the line of the algorithm that each one is.
-
-    Parameters
-    ----------
-    graph, plan
-        The graph and the plan in it.
-    chains
-        For each district the distribution after each of its steps.
-    outcome, treatment
-        What was asked, as bit sets.
-    """
+    """The steps of the ID algorithm that a plan stands for, with the line of the algorithm that each one is."""
     steps: list[IDStep] = []
     names = graph.names
     if plan.ancestors != graph.members:

@@ -8,9 +8,8 @@ from typing import Any
 from plausible.base.records import record
 from plausible.causal.expressions.code import function_text
 from plausible.causal.expressions.notation import TextNotation
-from plausible.causal.expressions.sources import Source
 from plausible.causal.expressions.symbols import Symbol
-from plausible.causal.expressions.tables import Evaluation
+from plausible.causal.expressions.tables import Evaluation, Source
 from plausible.causal.expressions.tree import Expression
 from plausible.causal.identification.derivation import IDDerivation
 from plausible.causal.identification.question import Effect

@@ -75,17 +75,7 @@ def _braced(graph: CausalGraph) -> str:
 
 
 def hedge_of(graph: MaskGraph, failure: Failure, effect: Effect) -> Hedge:
-    """A hedge inside of the graph at which the algorithm failed, from which no node can be spared.
-
-    Parameters
-    ----------
-    graph
-        The graph that the algorithm ran on.
-    failure
-        Where it failed.
-    effect
-        What it was asked.
-    """
+    """A hedge inside of the graph at which the algorithm failed, from which no node can be spared."""
     treatment = graph.mask(effect.treatment)
     sinks = sum(1 << place for place in bits(failure.inner) if not graph.children[place] & failure.inner)
     singles = (1 << place for place in bits(failure.inner))

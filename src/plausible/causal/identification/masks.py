@@ -16,23 +16,13 @@ __all__ = ["MaskGraph"]
 
 @dataclass(frozen=True, slots=True)
 class MaskGraph:
-    """A causal graph whose nodes are numbered along a topological order.
+    """A causal graph whose nodes are numbered along a topological order."""
 
-    Attributes
-    ----------
-    nodes
-        The node at each position; parents come before their children.
-    parents, children, siblings
-        For each position the bit set of those that an edge `->` or `<->` joins to it.
-    members
-        The nodes that are there; the others were projected out.
-    """
-
-    nodes: tuple[Node, ...]
-    parents: tuple[int, ...]
+    nodes: tuple[Node, ...]  # The node at each position; parents come before their children.
+    parents: tuple[int, ...]  # For each position the bit set of those that an edge `->` or `<->` joins to it.
     children: tuple[int, ...]
     siblings: tuple[int, ...]
-    members: int
+    members: int  # The nodes that are there; the others were projected out.
 
     @classmethod
     def of(cls, graph: DAG | CausalGraph) -> MaskGraph:

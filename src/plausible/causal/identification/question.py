@@ -51,17 +51,7 @@ class Question(NamedTuple):
 def read_question(
     graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, given: Nodes, observed: Nodes | None
 ) -> Question:
-    """The question in names that the graph knows, with latent variables projected out.
-
-    Parameters
-    ----------
-    graph
-        A DAG or causal graph, a model with one, or arrow text.
-    outcome, treatment, given
-        A node or several each.
-    observed
-        The nodes that can be measured; all, where left out.
-    """
+    """The question in names that the graph knows, with latent variables projected out."""
     _refuse_class(graph, outcome, treatment)
     causes = read_causes(graph)
     index = NodeIndex(causes.nodes)

@@ -19,16 +19,7 @@ def reduce_question(graph: MaskGraph, effect: Effect) -> tuple[Effect, list[IDSt
     the loop of the algorithm IDC). When no condition can be exchanged any more, the conditional effect is identifiable
     if and only if P(outcome, given | do(treatment)) is.
 
-    References
-    ----------
     Shpitser & Pearl (2006), Identification of conditional interventional distributions, UAI.
-
-    Parameters
-    ----------
-    graph
-        The causal graph over the observed variables.
-    effect
-        The question.
     """
     steps: list[IDStep] = []
     effect = _without_idle(graph, effect, steps)

@@ -14,19 +14,25 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
-from plausible.causal.counterfactuals.comparison import check_comparison
-from plausible.causal.counterfactuals.copies import Copies, Value
-from plausible.causal.counterfactuals.findings import Finding, findings_under, refuse_idle_do, state_positions
-from plausible.causal.counterfactuals.potential import Setting
+from plausible.causal.counterfactuals.potential import (
+    Copies,
+    Finding,
+    Setting,
+    Value,
+    check_comparison,
+    findings_under,
+    refuse_idle_do,
+    state_positions,
+)
 from plausible.causal.functional.responses import MAX_TYPES, written_product
-from plausible.causal.interventional.response_sampler import (
+from plausible.causal.interventional.response_space import (
     ResponsePrior,
     ResponseProblem,
+    ResponseSpace,
     ResponseState,
     response_step,
     start_responses,
 )
-from plausible.causal.interventional.response_space import ResponseSpace
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.graphs import DAG, CausalGraph

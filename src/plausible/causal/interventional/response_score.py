@@ -13,13 +13,14 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
-from plausible.causal.interventional.response_sampler import (
+from plausible.causal.interventional.response_space import (
+    Cells,
     ResponsePrior,
     ResponseProblem,
+    ResponseSpace,
     draw_types,
     redraw,
 )
-from plausible.causal.interventional.response_space import Cells, ResponseSpace
 from plausible.data.table import Table, TableLike
 from plausible.errors import TooLarge
 from plausible.graphs import DAG, CausalGraph

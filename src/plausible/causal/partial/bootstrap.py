@@ -16,9 +16,9 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import Bounds, check_order, read_systems, solved
-from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
+from plausible.causal.partial.systems import Contradictions
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG

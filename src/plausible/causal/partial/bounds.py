@@ -19,13 +19,11 @@ from plausible.causal.partial.assumptions import (
     check_edge,
     read_assumptions,
 )
-from plausible.causal.partial.feasibility import Contradictions
-from plausible.causal.partial.linear_form import LinearForm, NotLinear
+from plausible.causal.partial.linear_form import LinearForm, NotLinear, Ratio, ratio_of
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.program import Extremum, LimitRow, Program
-from plausible.causal.partial.ratio import Ratio, ratio_of
 from plausible.causal.partial.source import Observed, SourceLike, read_source
-from plausible.causal.partial.systems import Members, Systems
+from plausible.causal.partial.systems import Contradictions, Members, Systems
 from plausible.causal.queries.arguments import read_causal
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor

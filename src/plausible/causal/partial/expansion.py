@@ -11,8 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.causal.counterfactuals.copies import Copies, Copy, Value
-from plausible.causal.counterfactuals.findings import state_positions
+from plausible.causal.counterfactuals.potential import Copies, Copy, Value, state_positions
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.linear_query import WorldFinding
 from plausible.causal.partial.source import Observed
@@ -30,24 +29,12 @@ MAX_TERMS = 2**18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expansion:
-    """P(event) = Σ over terms of weight × P(each copy answers its parents' states by its own).
+    """P(event) = Σ over terms of weight × P(each copy answers its parents' states by its own)."""
 
-    Attributes
-    ----------
-    copies
-        The variables in their worlds whose response types matter, causes first.
-    rows
-        Terms × copies: the position among the assignments to the copy's parents.
-    codes
-        Terms × copies: the position of its state.
-    weights
-        For each term the probability of what the other variables must do, which is observed plainly.
-    """
-
-    copies: tuple[Copy, ...]
-    rows: Positions
-    codes: Positions
-    weights: Floats
+    copies: tuple[Copy, ...]  # The variables in their worlds whose response types matter, causes first.
+    rows: Positions  # Terms × copies: the position among the assignments to the copy's parents.
+    codes: Positions  # Terms × copies: the position of its state.
+    weights: Floats  # For each term the probability of what the other variables must do, which is observed plainly.
 
     def places(self, variable: str) -> list[int]:
         """The copies of a variable."""

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from plausible.base.records import record
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import limited_program, read_systems
-from plausible.causal.partial.constraints import polytope
-from plausible.causal.partial.district import build_district
-from plausible.causal.partial.feasibility import ROUNDING, Contradictions, smallest_violation
-from plausible.causal.partial.region import confidence_polytope
+from plausible.causal.partial.district import build_district, polytope
 from plausible.causal.partial.source import SourceLike, read_source
+from plausible.causal.partial.systems import ROUNDING, Contradictions, confidence_polytope, smallest_violation
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike

@@ -9,9 +9,14 @@ import numpy as np
 
 from plausible.base.display import html_of_print
 from plausible.base.records import record
-from plausible.causal.counterfactuals.comparison import check_comparison
-from plausible.causal.counterfactuals.findings import findings_under, refuse_idle_do, state_positions
-from plausible.causal.counterfactuals.potential import Potential, Setting
+from plausible.causal.counterfactuals.potential import (
+    Potential,
+    Setting,
+    check_comparison,
+    findings_under,
+    refuse_idle_do,
+    state_positions,
+)
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.partial.constraints import Polytope
+from plausible.causal.partial.district import Polytope
 from plausible.causal.partial.linear_form import LinearForm
 from plausible.causal.partial.systems import Members
 from plausible.errors import ImpossibleEvidence, ModelContradicted, NotSupported
@@ -43,28 +43,13 @@ class Program:
 
     Numerator and denominator are both made homogeneous by one more unknown t (Charnes & Cooper 1962): over y = t ν,
     the ratio is linear where the denominator is fixed to one. A plain linear form has the denominator t.
-
-    Attributes
-    ----------
-    polytopes
-        Those of all districts that matter.
-    limits
-        What else must hold.
     """
 
-    polytopes: Mapping[Members, Polytope]
-    limits: Sequence[LimitRow] = ()
+    polytopes: Mapping[Members, Polytope]  # Those of all districts that matter.
+    limits: Sequence[LimitRow] = ()  # What else must hold.
 
     def ends(self, numerator: LinearForm, denominator: LinearForm) -> tuple[Extremum, Extremum]:
-        """The least and the greatest value of numerator / denominator.
-
-        Raises
-        ------
-        ModelContradicted
-            No types satisfy all limits.
-        ImpossibleEvidence
-            The denominator is zero for all of them.
-        """
+        """The least and the greatest value of numerator / denominator."""
         costs, constraints = self._row(numerator), self._constraints()
         found = [self._solved(sign * costs, denominator, constraints) for sign in (1.0, -1.0)]
         least, greatest = (self._extremum(float(costs @ solution), solution) for solution in found)

@@ -30,23 +30,13 @@ SourceLike: TypeAlias = "Factor | BayesianNetwork | ObservedModel | FunctionalMo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed:
-    """Joint tables of the observed variables.
+    """Joint tables of the observed variables."""
 
-    Attributes
-    ----------
-    variables
-        Name -> variable.
-    tables
-        Names -> their joint table, axes in the order asked for: probabilities, or counts of data.
-    total
-        How many rows there are; `None` for a distribution.
-    shared
-        Several lists of names -> their joint tables, where these are cheaper at once than one by one.
-    """
-
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, Variable]  # Name -> variable.
+    # Names -> their joint table, axes in the order asked for: probabilities, or counts of data.
     tables: Callable[[Sequence[str]], Floats]
-    total: float | None
+    total: float | None  # How many rows there are; `None` for a distribution.
+    # Several lists of names -> their joint tables, where these are cheaper at once than one by one.
     shared: Callable[[Sequence[Sequence[str]]], list[Floats]] | None = None
 
     @property

@@ -1,23 +1,195 @@
-"""The districts of a graph with the constraints on their types, each made when it is first needed."""
+"""The districts of a graph with the constraints on their types: with room for noise, or moved where none fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.causal.partial.assumptions import TypeAssumption
-from plausible.causal.partial.constraints import Polytope, conditional, polytope
-from plausible.causal.partial.district import build_district, ordered_members
-from plausible.causal.partial.feasibility import Contradictions, settled
-from plausible.causal.partial.region import confidence_polytope
+from plausible.causal.partial.district import (
+    District,
+    Polytope,
+    assembled,
+    build_district,
+    conditional,
+    ordered_members,
+    polytope,
+    scope_of,
+)
 from plausible.causal.partial.source import Observed
+from plausible.errors import InvalidArgument, ModelContradicted, NotSupported
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
 
-__all__ = ["Members", "Systems"]
+__all__ = [
+    "ROUNDING",
+    "Contradictions",
+    "Members",
+    "Systems",
+    "binomial_interval",
+    "confidence_polytope",
+    "joint_intervals",
+    "settled",
+    "smallest_violation",
+]
+
+
+def binomial_interval(successes: Floats, trials: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Clopper & Pearson's interval for a probability, which covers it with probability 1 - alpha or more.
+
+    >>> low, high = binomial_interval(np.array([0.0, 5.0]), np.array([10.0, 10.0]), 0.05)
+    >>> low.round(4), high.round(4)
+    (array([0.    , 0.1871]), array([0.3085, 0.8129]))
+    """
+    from scipy.special import betaincinv
+
+    failures = trials - successes
+    low, high = np.zeros_like(successes), np.ones_like(successes)
+    some, not_all = successes > 0, failures > 0
+    low[some] = betaincinv(successes[some], failures[some] + 1.0, alpha / 2.0)
+    high[not_all] = betaincinv(successes[not_all] + 1.0, failures[not_all], 1.0 - alpha / 2.0)
+    return low, high
+
+
+def confidence_polytope(graph: CausalGraph, district: District, observed: Observed, level: float) -> Polytope:
+    """The types that show, in each cell, a probability within its interval.
+
+    The intervals hold all at once with probability `level` or more (Clopper & Pearson, with Bonferroni's correction).
+    Where the outside parents are no effects of members, the cells are those of P(members | outside), else the products
+    of the intervals of each member's conditional.
+    """
+    if not observed.is_sample:
+        raise InvalidArgument("confidence= allows for sampling noise, which a distribution has not; give data.")
+    if not 0.0 < level < 1.0:
+        raise InvalidArgument(f"confidence= is a probability such as 0.95, not {level!r}.")
+    whole: tuple[int, Any, Floats, Floats] = (0, None, np.ones((1, 1)), np.ones((1, 1)))
+    outside = {variable.name for variable in district.outside}
+    if outside.isdisjoint(graph.descendants(district.names)):
+        names = [*(variable.name for variable in district.outside), *district.names]
+        counts = observed.tables(names).reshape(math.prod(v.num_states for v in district.outside), -1)
+        low, high = joint_intervals(counts, level)
+        return assembled(district, [whole, (len(district.names), None, low, high)])
+    return assembled(district, [whole, *_products(graph, district, observed, 1.0 - level)])
+
+
+def joint_intervals(counts: Floats, level: float) -> tuple[Floats, Floats]:
+    """Intervals of P(cell | row) that hold all at once with probability `level` or more."""
+    return _cells(counts, (1.0 - level) / _num_intervals(counts))
+
+
+def _cells(counts: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Intervals of P(last | others) for each cell."""
+    return binomial_interval(counts, np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape), alpha)
+
+
+def _num_intervals(counts: Floats) -> int:
+    """How many different intervals rows of counts have: of two cells, one interval is the other's mirror image."""
+    num_rows, num_cells = int(np.count_nonzero(counts.sum(axis=-1))), int(counts.shape[-1])
+    return max(1, num_rows * (num_cells if num_cells > 2 else num_cells - 1))
+
+
+def _products(
+    graph: CausalGraph, district: District, observed: Observed, alpha: float
+) -> Sequence[tuple[int, Any, Floats, Floats]]:
+    scopes = [scope_of(graph, district, place) for place in range(len(district.names))]
+    tables = [observed.tables(names) for names in scopes]
+    share = alpha / sum(_num_intervals(table) for table in tables)
+    rows: list[tuple[int, Any, Floats, Floats]] = []
+    low: Floats = np.ones([variable.num_states for variable in district.outside])
+    high = low
+    for place, (names, table) in enumerate(zip(scopes, tables, strict=True)):
+        layout = [*district.outside, *(response.variable for response in district.responses[: place + 1])]
+        shape = [variable.num_states if variable.name in names else 1 for variable in layout]
+        below, above = (side.reshape(shape) for side in _cells(table, share))
+        low, high = low[..., None] * below, high[..., None] * above
+        rows.append((place + 1, None, low, high))
+    return rows
+
+
+#: Violations up to this total are rounding.
+ROUNDING = 1e-6
+
+
+class Contradictions(StrEnum):
+    """What to do where what is seen contradicts the graph."""
+
+    RAISE = "raise"
+    PROJECT = "project"
+    #: Refuse what sampling noise does not explain, and move the rest.
+    TEST = "test"
+
+
+def smallest_violation(polytope: Polytope) -> float:
+    """The least Σ |A ν - b| over distributions ν of types: zero where the model can show what is seen.
+
+    It is the optimum of the phase-one linear program, with two slacks for each constraint.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+    num_rows, num_types = polytope.matrix.shape
+    slack = eye_array(num_rows, format="csr")
+    spare = csr_array((num_rows, num_rows))
+    upper: Any = vstack([hstack([polytope.matrix, -slack]), hstack([-polytope.matrix, -slack])], format="csr")
+    whole: Any = hstack([csr_array(np.ones((1, num_types))), spare[:1]], format="csr")
+    costs = np.concatenate([np.zeros(num_types), np.ones(num_rows)])
+    sides = np.concatenate([polytope.upper, -polytope.lower])
+    found = linprog(costs, A_ub=upper, b_ub=sides, A_eq=whole, b_eq=[1.0], method="highs")
+    if found.status != 0 or found.fun is None:
+        raise NotSupported(
+            f"The phase-one program of {list(polytope.district.names)} ended without an answer: {found.message}"
+        )
+    return max(0.0, float(found.fun))
+
+
+def settled(
+    polytope: Polytope, contradictions: Contradictions, region: Callable[[], Polytope]
+) -> tuple[Polytope, float]:
+    """A polytope that is not empty, and how far what is seen had to be moved for it."""
+    violation = smallest_violation(polytope)
+    if violation <= ROUNDING:
+        return polytope, 0.0
+    if contradictions is Contradictions.RAISE:
+        advice = 'if this is sampling noise, ask with contradictions="project" or for a confidence= region'
+        raise _contradicted(polytope, violation, "", advice)
+    if contradictions is Contradictions.TEST and (beyond := smallest_violation(region())) > ROUNDING:
+        advice = 'to go on with the nearest that the graph can show, ask with contradictions="project"'
+        raise _contradicted(polytope, beyond, ", nor anything within sampling noise of it", advice)
+    return _projected(polytope), violation
+
+
+def _contradicted(polytope: Polytope, violation: float, reach: str, advice: str) -> ModelContradicted:
+    return ModelContradicted(
+        f"What is observed contradicts the graph: no distribution of the response types of "
+        f"{list(polytope.district.names)} shows it{reach}; the nearest misses it by {violation:.4g} in total. Drop an "
+        f"assumption, add a missing edge, or, {advice}.",
+        violation,
+    )
+
+
+def _projected(polytope: Polytope) -> Polytope:
+    """The same rows with the sides that are nearest in squares; these are unique."""
+    from scipy.optimize import nnls
+
+    matrix = polytope.matrix.toarray()
+    middle = (polytope.lower + polytope.upper) / 2.0
+    # That types sum to one is a constraint that must hold; the others may give way.
+    heavy = 1e4
+    system = np.vstack([matrix, np.full((1, matrix.shape[1]), heavy)])
+    types, _ = nnls(system, np.append(middle, heavy))
+    types /= types.sum()
+    sides = matrix @ types
+    alive = np.flatnonzero(matrix[sides <= 0.0].sum(axis=0) == 0)
+    lower = np.minimum(polytope.lower, sides) if (polytope.lower < polytope.upper).any() else sides
+    upper = np.maximum(polytope.upper, sides) if (polytope.lower < polytope.upper).any() else sides
+    return replace(polytope, lower=lower, upper=upper, alive=alive)
+
 
 Members = tuple[Node, ...]
 
@@ -27,30 +199,15 @@ _TEST_LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Systems:
-    """A causal graph over observed variables, and what is assumed of it.
+    """A causal graph over observed variables, and what is assumed of it."""
 
-    Attributes
-    ----------
-    graph
-        The causal graph.
-    observed
-        What is seen of it.
-    assumptions
-        Which response types do not occur.
-    contradictions
-        What to do where no types show what is seen.
-    confidence
-        The level at which sampling noise is allowed for; `None` where what is seen is taken as it is.
-    latent
-        What is not observed and was projected out of the graph.
-    """
-
-    graph: CausalGraph
-    observed: Observed
-    assumptions: tuple[TypeAssumption, ...]
-    contradictions: Contradictions
+    graph: CausalGraph  # The causal graph.
+    observed: Observed  # What is seen of it.
+    assumptions: tuple[TypeAssumption, ...]  # Which response types do not occur.
+    contradictions: Contradictions  # What to do where no types show what is seen.
+    # The level at which sampling noise is allowed for; `None` where what is seen is taken as it is.
     confidence: float | None = None
-    latent: tuple[Node, ...] = ()
+    latent: tuple[Node, ...] = ()  # What is not observed and was projected out of the graph.
     _polytopes: dict[Members, Polytope] = field(default_factory=dict)
     _violations: dict[Members, float] = field(default_factory=dict)
     _conditionals: dict[str, Floats | None] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["read_causal", "read_nodes", "read_variables", "refuse_overlap"]
+__all__ = ["fresh_name", "read_causal", "read_nodes", "read_variables", "refuse_overlap"]
 
 
 def read_causal(graph: GraphLike[DAG | CausalGraph]) -> CausalGraph:
@@ -29,17 +29,7 @@ def read_nodes(graph: DAG | CausalGraph, nodes: Nodes) -> tuple[Node, ...]:
 
 
 def read_variables(network: BayesianNetwork, names: str | Iterable[str], role: str) -> tuple[Variable, ...]:
-    """One variable of a network or several, in the order given; they must have states.
-
-    Parameters
-    ----------
-    network
-        Where they are.
-    names
-        Their names.
-    role
-        What they are for, for the message.
-    """
+    """One variable of a network or several, in the order given; they must have states."""
     listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     if role == "outcome" and not listed:
         raise InvalidArgument("There is no outcome to ask about: outcome= is empty.")
@@ -60,3 +50,15 @@ def refuse_overlap(groups: Mapping[str, Collection[Node]]) -> None:
         shared = [node for node in first if node in set(second)]
         if shared:
             raise InvalidArgument(f"{shared[0]!r} can't be both in {one}= and in {other}=; take it out of one of them.")
+
+
+def fresh_name(name: str, taken: set[str], mark: str = "_") -> str:
+    """The name with as many marks behind it as tell it apart from all that are taken; it is taken then, too.
+
+    >>> fresh_name("U", {"U", "U_"})
+    'U__'
+    """
+    while name in taken:
+        name += mark
+    taken.add(name)
+    return name

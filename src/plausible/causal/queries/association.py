@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -11,21 +10,52 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import TextTable, format_number, html_of_print, num_shown
+from plausible.base.display import TextTable, format_number, num_shown
+from plausible.base.records import record
 from plausible.causal.queries.arguments import read_variables, refuse_overlap
-from plausible.causal.queries.effects import association_table, effect_table
+from plausible.cpds import TableCPD
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
 
-__all__ = ["EffectComparison", "compare_effect"]
+__all__ = ["EffectComparison", "association_table", "compare_effect", "effect_table"]
+
+
+def association_table(
+    network: BayesianNetwork,
+    outcome: Sequence[Variable],
+    treatment: Sequence[Variable],
+    evidence: EvidenceLike | None = None,
+) -> Floats:
+    """P(Y | x, e) for every x: an axis for each treatment, then one for each outcome; NaN where P(x, e) = 0."""
+    joint = network.query([variable.name for variable in (*treatment, *outcome)], evidence).values
+    total = joint.sum(axis=tuple(range(len(treatment), joint.ndim)), keepdims=True)
+    with np.errstate(invalid="ignore"):
+        table = np.where(total > 0, joint / np.where(total > 0, total, 1.0), np.nan)
+    table.setflags(write=False)
+    return table
+
+
+def effect_table(
+    network: BayesianNetwork,
+    outcome: Sequence[Variable],
+    treatment: Sequence[Variable],
+    evidence: EvidenceLike | None = None,
+) -> Floats:
+    """P(Y | do(x), e) for every x: an axis for each treatment, then one for each outcome; NaN where P(e | do(x)) = 0.
+
+    One inference for all x: in the network in which the treatments are uniform and have no parents, seeing is doing.
+    """
+    for variable in treatment:
+        network = network.with_cpd(TableCPD(variable, np.full(variable.num_states, 1.0 / variable.num_states)))
+    return association_table(network, outcome, treatment, evidence)
 
 
 #: At most so many undefined quantities are named.
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class EffectComparison:
     """What seeing the treatment tells about the outcome, and what setting it does.
 
@@ -110,10 +140,6 @@ class EffectComparison:
             else ""
         )
         return f"{self._table()}\n{verdict}{gaps}"
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
     def _table(self) -> TextTable:
         scope = (*self.treatment, *self.outcome)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print
 from plausible.base.records import record
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
@@ -58,7 +56,7 @@ class AssociationSource:
         return f"{self.trail}  ({note})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AssociationExplanation:
     """The trails that associate two nodes.
 
@@ -102,10 +100,6 @@ class AssociationExplanation:
         parts = ", ".join(f"{number} {kind}" for kind, number in counts.items())
         lines = [f"{pair} are associated{given} ({parts}):", *(f"  {source}" for source in self.sources)]
         return "\n".join(lines if self.is_complete else [*lines, "  ... and more trails"])
-
-    __repr__ = __str__
-
-    _repr_html_ = html_of_print
 
 
 def explain_association(

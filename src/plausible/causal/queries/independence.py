@@ -8,7 +8,7 @@ import numpy as np
 
 from plausible.base.records import record
 from plausible.causal.queries.arguments import read_nodes, read_variables, refuse_overlap
-from plausible.causal.queries.effects import effect_table
+from plausible.causal.queries.association import effect_table
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG

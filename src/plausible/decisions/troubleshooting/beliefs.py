@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.causal.counterfactuals.findings import Finding
+from plausible.causal.counterfactuals.potential import Finding
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.repair_choices import ChoiceView, RepairQuestion
 from plausible.decisions.troubleshooting.steps import Outcome, Step

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Flags, Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
-from plausible.causal.counterfactuals.findings import Finding
+from plausible.causal.counterfactuals.potential import Finding
 from plausible.data import encode_columns
 from plausible.decisions.troubleshooting.beliefs import Device
 from plausible.decisions.troubleshooting.fixed_order import FixedOrder, best_fixed_order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from plausible.causal.counterfactuals.findings import Finding
+from plausible.causal.counterfactuals.potential import Finding
 from plausible.decisions.troubleshooting.beliefs import Beliefs
 from plausible.decisions.troubleshooting.plan_tree import PlanNode
 from plausible.decisions.troubleshooting.profiles import enumerate_profiles

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.causal.counterfactuals.findings import Finding
+from plausible.causal.counterfactuals.potential import Finding
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.beliefs import Device
 from plausible.errors import TooLarge

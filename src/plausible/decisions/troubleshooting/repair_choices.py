@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.counterfactuals.findings import Finding, as_evidence
-from plausible.causal.counterfactuals.potential import Potential
-from plausible.causal.counterfactuals.worlds import ParallelWorlds, parallel_worlds
+from plausible.causal.counterfactuals.potential import Finding, Potential, as_evidence
+from plausible.causal.counterfactuals.query import ParallelWorlds, parallel_worlds
 from plausible.causal.functional.model import FunctionalModel
-from plausible.causal.functional.naming import fresh_name
+from plausible.causal.queries.arguments import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.factors import Factor
 from plausible.inference.budget import Budget

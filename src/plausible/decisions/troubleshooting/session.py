@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.causal.counterfactuals.findings import Finding
-from plausible.causal.counterfactuals.potential import Potential
+from plausible.causal.counterfactuals.potential import Finding, Potential
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
 from plausible.decisions.troubleshooting.beliefs import Beliefs, Device, Situation
 from plausible.decisions.troubleshooting.records import session_record

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from plausible.base.frozen import Frozen
-from plausible.causal.counterfactuals.findings import Finding
-from plausible.causal.counterfactuals.potential import Potential
+from plausible.causal.counterfactuals.potential import Finding, Potential
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.beliefs import Device, Situation

@@ -1,4 +1,4 @@
-"""The augmented model: a causal network in which interventions are variables."""
+"""Interventions as nodes and as variables: the augmented graph and the augmented network."""
 
 from __future__ import annotations
 
@@ -7,15 +7,67 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.queries.arguments import read_variables
-from plausible.causal.queries.augmented_graph import intervention_name
+from plausible.causal.queries.arguments import read_nodes, read_variables
 from plausible.cpds import CPD, RuleCPD, Split, TableCPD, TreeCPD
 from plausible.cpds.splits import Leaf
-from plausible.errors import InvalidArgument, InvalidModel
+from plausible.errors import InvalidArgument, InvalidGraph, InvalidModel
+from plausible.graphs.causal_graph import CausalGraph, read_causes
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.nodes import Node, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["augmented"]
+__all__ = ["augmented", "augmented_graph", "intervention_name"]
+
+
+def intervention_name(node: Node) -> str:
+    """The name of the node, or variable, that stands for an intervention on `node`.
+
+    >>> intervention_name("S")
+    'do(S)'
+    """
+    return f"do({node})"
+
+
+def augmented_graph(
+    graph: GraphLike[DAG | CausalGraph], variables: Nodes | None = None, intervened: Nodes = ()
+) -> DAG | CausalGraph:
+    """G†: the graph with a new parent `do(X)` for each X; and G†_Z̄, in which each Z keeps that parent only.
+
+    What separates `do(X)` from Y tells whether it matters that X was set rather than seen: rules 2 and 3 of the
+    do-calculus are separations in this graph. Linear in the edges.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or a causal graph; its kind is kept.
+    variables
+        The nodes that get the new parent; all where left out.
+    intervened
+        Z: nodes that are set. They get the new parent too, and lose all other edges into them.
+
+    References
+    ----------
+    Koller & Friedman (2009), Probabilistic graphical models, section 21.3.1.
+
+    Examples
+    --------
+    >>> augmented_graph("S -> T -> C; S <-> C", variables="T", intervened="S")
+    CausalGraph('S -> T; T -> C; do(T) -> T; do(S) -> S')
+    """
+    causes = read_causes(graph)
+    cut = read_nodes(causes, intervened)
+    chosen = dict.fromkeys((*(causes.nodes if variables is None else read_nodes(causes, variables)), *cut))
+    taken = set(causes.nodes)
+    for name in map(intervention_name, chosen):
+        if name in taken:
+            raise InvalidGraph(
+                f"There would be two nodes {name!r}. Give the graph before it was augmented, or rename one."
+            )
+        taken.add(name)
+    kept = causes.without_incoming(cut)
+    return type(kept)([*kept.edges, *((intervention_name(node), node) for node in chosen)], nodes=kept.nodes)
 
 
 def augmented(
