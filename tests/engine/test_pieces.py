@@ -51,7 +51,7 @@ def test_split_cliques_are_shared_out_block_by_block():
     split = [int(piece.cliques[0]) for piece in program.pieces if piece.is_split]
     assert split
     for clique in split:
-        ranges = split_blocks(program, clique)
+        ranges = split_blocks(program.layout, clique)
         num_blocks = int(program.layout.cliques["num_blocks"][clique])
         assert [block for first, last in ranges for block in range(first, last)] == list(range(num_blocks))
         if num_blocks > 1:  # interpreted, blocks are wider, and one may be all of the table

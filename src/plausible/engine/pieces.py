@@ -12,16 +12,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.kernels.blocks import Buffers
+from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.jit import steady
-
-if TYPE_CHECKING:
-    from plausible.engine.program import Program
 
 __all__ = ["LARGE", "Job", "Piece", "cut_into_pieces", "run_pieces", "split_blocks"]
 
@@ -104,13 +100,13 @@ def _assembled(parents: Sequence[int], is_top: Sequence[bool], is_split: Sequenc
     )
 
 
-def split_blocks(program: Program, clique: int) -> list[tuple[int, int]]:
+def split_blocks(layout: Layout, clique: int) -> list[tuple[int, int]]:
     """Ranges of a clique's blocks, each with states of its first axis that no other one has."""
-    cliques = program.layout.cliques
+    cliques = layout.cliques
     num_blocks, outer = int(cliques["num_blocks"][clique]), int(cliques["outer_start"][clique])
     if num_blocks == 1:
         return [(0, 1)]
-    size = int(program.layout.outer_sizes[outer])
+    size = int(layout.outer_sizes[outer])
     num_parts = min(size, _NUM_PARTS)
     ends = [size * part // num_parts * (num_blocks // size) for part in range(num_parts + 1)]
     return list(pairwise(ends))

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Ints
 from plausible.base.display import html_of_print
+from plausible.engine.pieces import Piece
 from plausible.errors import counted
 from plausible.kernels.blocks import Layout
 from plausible.kernels.layout import Extent
-
-if TYPE_CHECKING:
-    from plausible.engine.pieces import Piece
 
 __all__ = ["SECONDS_PER_ENTRY", "Program"]
 

@@ -159,7 +159,7 @@ class Workspace:
         opened.add(clique)
         return [
             partial(_call, send_blocks, layout, clique, first, last, semiring)
-            for first, last in split_blocks(self.program, clique)
+            for first, last in split_blocks(self.program.layout, clique)
         ]
 
     def all_marginals(self, weights: Mapping[int, Floats]) -> tuple[float, bool, list[Floats]]:
@@ -310,7 +310,7 @@ class _Answering:
         open_answer(layout, self.buffers, self.wanted, clique, self.semiring)
         start = int(self.starts[clique])
         table = self.tables[start : start + int(self.program.entries[clique])] if start >= 0 else self.tables[:0]
-        blocks = split_blocks(self.program, clique)
+        blocks = split_blocks(self.program.layout, clique)
         size = self._aside_size(clique) if len(blocks) > 1 else 0
         asides = self.asides[clique] = [np.zeros(size) for _ in blocks]
         return [

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
-from plausible.errors import InvalidGraph, counted
-from plausible.graphs.algebra import intersection, is_subgraph, union
+from plausible.errors import InvalidGraph, NotSupported, counted
 from plausible.graphs.connectivity import components, is_connected
 from plausible.graphs.drawing import graph_dot, graph_html
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, NodeSet, edge_pairs, is_networkx, networkx_pairs
 from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
 
-__all__ = ["PlainGraph", "read_pairs"]
+__all__ = ["PlainGraph", "intersection", "is_subgraph", "read_pairs", "union"]
 
 #: Graphs with more edges are shown by their size.
 _MAX_SHOWN = 12
@@ -163,3 +162,44 @@ def _read_text(text: str, kind: type[PlainGraph]) -> tuple[list[Node], list[tupl
 
 def _named(kind: type[PlainGraph]) -> str:
     return f"{'An' if kind.__name__[0] in 'AEIOU' else 'A'} {kind.__name__}"
+
+
+Graph = TypeVar("Graph", bound="PlainGraph")
+
+
+def union(first: Graph, second: Graph) -> Graph:
+    """The nodes and edges of either graph; a directed cycle is refused.
+
+    >>> from plausible.graphs.dag import DAG
+    >>> union(DAG("A -> B"), DAG("B -> C; D"))
+    DAG('A -> B; B -> C; D')
+    """
+    _refuse_mixture(first, second)
+    return type(first)((*first.edges, *second.edges), nodes=(*first.nodes, *second.nodes))
+
+
+def intersection(first: Graph, second: Graph) -> Graph:
+    """The nodes and edges that both graphs have.
+
+    >>> from plausible.graphs.undirected import UndirectedGraph
+    >>> intersection(UndirectedGraph("A - B - C"), UndirectedGraph("C - B; A - D"))
+    UndirectedGraph('B - C; A')
+    """
+    _refuse_mixture(first, second)
+    common = [node for node in first.nodes if node in second]
+    edges = [(a, b) for a, b in first.edges if a in second and b in second and second.has_edge(a, b)]
+    return type(first)(edges, nodes=common)
+
+
+def is_subgraph(part: Graph, whole: Graph) -> bool:
+    """Whether the second graph has all nodes and all edges of the first."""
+    _refuse_mixture(part, whole)
+    return all(node in whole for node in part.nodes) and all(whole.has_edge(a, b) for a, b in part.edges)
+
+
+def _refuse_mixture(first: object, second: object) -> None:
+    if type(first) is not type(second):
+        raise NotSupported(
+            f"A {type(first).__name__} and a {type(second).__name__} have different kinds of edges. "
+            "Bring them to one kind first, such as with .skeleton()."
+        )

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from plausible.base.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
-from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.separation import Rows
 from plausible.graphs.text import quote
 
-if TYPE_CHECKING:
-    from plausible.graphs.dag import DAG
-
 __all__ = ["Junction", "SeparationExplanation", "Trail", "active_trails", "explain_separation"]
+
+
+class Directed(Protocol):
+    """What trails need of a directed acyclic graph."""
+
+    @property
+    def index(self) -> NodeIndex: ...
+    @property
+    def nodes(self) -> tuple[Node, ...]: ...
+    @property
+    def parent_rows(self) -> Rows: ...
+    @property
+    def child_rows(self) -> Rows: ...
+    def ancestors(self, nodes: Nodes, /) -> AbstractSet[Node]: ...
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +154,7 @@ class SeparationExplanation:
     _repr_html_ = html_of_print
 
 
-def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:
+def active_trails(graph: Directed, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:
     """The active trails between `x` and `y`, shortest first.
 
     A trail is active given Z if every collider on it is in Z or has a descendant in Z and no other node of it is in Z
@@ -172,7 +186,9 @@ def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int 
     return Listing(lambda: (_trail(graph, path, observed) for path in paths))
 
 
-def explain_separation(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:
+def explain_separation(
+    graph: Directed, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10
+) -> SeparationExplanation:
     """Why `x` and `y` are d-connected given `given` (an active trail) or d-separated (what blocks each trail).
 
     Parameters
@@ -217,22 +233,22 @@ def explain_separation(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit:
     )
 
 
-def _read(graph: DAG, x: Nodes, y: Nodes, given: Nodes) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+def _read(graph: Directed, x: Nodes, y: Nodes, given: Nodes) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
     """The positions of the unobserved `x`, of the unobserved `y`, and of the observed nodes."""
     observed = frozenset(graph.index.select(given))
     return frozenset(graph.index.select(x)) - observed, frozenset(graph.index.select(y)) - observed, observed
 
 
-def _active_rules(graph: DAG, observed: frozenset[int]) -> PathRules:
+def _active_rules(graph: Directed, observed: frozenset[int]) -> PathRules:
     above = graph.ancestors(graph.index.names(observed))
     return PathRules(graph.parent_rows, graph.child_rows, observed, observed.union(map(graph.index.position, above)))
 
 
-def _all_rules(graph: DAG) -> PathRules:
+def _all_rules(graph: Directed) -> PathRules:
     return PathRules(graph.parent_rows, graph.child_rows, colliders=frozenset(range(len(graph))))
 
 
-def _trail(graph: DAG, path: tuple[int, ...], observed: frozenset[int]) -> Trail:
+def _trail(graph: Directed, path: tuple[int, ...], observed: frozenset[int]) -> Trail:
     """The path with its arrows and the role of each inner node."""
     is_down = [after in graph.child_rows[before] for before, after in pairwise(path)]
     junctions = (
@@ -242,14 +258,14 @@ def _trail(graph: DAG, path: tuple[int, ...], observed: frozenset[int]) -> Trail
     return Trail(graph.index.names(path), tuple("->" if down else "<-" for down in is_down), tuple(junctions))
 
 
-def _junction(graph: DAG, node: int, enters_down: bool, leaves_down: bool, observed: frozenset[int]) -> Junction:
+def _junction(graph: Directed, node: int, enters_down: bool, leaves_down: bool, observed: frozenset[int]) -> Junction:
     name = graph.nodes[node]
     if enters_down and not leaves_down:
         return Junction(name, "collider", _nearest_observed(graph, node, observed))
     return Junction(name, "chain" if enters_down == leaves_down else "fork", name if node in observed else None)
 
 
-def _nearest_observed(graph: DAG, node: int, observed: frozenset[int]) -> Node | None:
+def _nearest_observed(graph: Directed, node: int, observed: frozenset[int]) -> Node | None:
     """The node itself if it is observed, else an observed descendant with the fewest steps to it."""
     queue, found = deque([node]), {node}
     while queue:
