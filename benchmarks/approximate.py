@@ -79,7 +79,7 @@ def _compared(
             num_sweeps,
         ),
         "loopy BP, sweeps": (
-            lambda: model.marginals(found, engine=pb.LoopyBP(max_iterations=_SWEEPS, tolerance=1e-300)),
+            lambda: model.marginals(found, engine=pb.LoopyBP(max_steps=_SWEEPS, tolerance=1e-300)),
             _SWEEPS,
         ),
     }
@@ -140,7 +140,7 @@ def _large() -> list[list[object]]:
     ising = pb.models.ising(pb.models.grid(50, 50), coupling=-0.2)
     nothing = pb.variables.Evidence.read({}, {})
     labels, spins = (pb.inference.Problem.of(factors, nothing) for factors in (potts, list(ising.factors)))
-    messages, gibbs = pb.LoopyBP(max_iterations=5, tolerance=1e-300), pb.Gibbs(200, burn_in=0, num_chains=2)
+    messages, gibbs = pb.LoopyBP(max_steps=5, tolerance=1e-300), pb.Gibbs(200, burn_in=0, num_chains=2)
     alarm = load_quietly(nets_folder() / "alarm.bif.gz")
     calls: dict[str, tuple[Callable[[], object], float]] = {
         "loopy BP: a sweep of a 200 x 200 grid, 4 labels": (lambda: messages.run(labels), 1 / 5),

@@ -135,7 +135,7 @@ def test_threads_and_interruptions_change_no_bit(monkeypatch):
     """Particles have random numbers of their own; steps are pure."""
     monkeypatch.setattr("plausible.inference.sampling.annealed_importance._FEWEST_UPDATES", 0)
     problem = Problem.of(coupled(1.0), NONE)
-    runs = [AnnealedImportance(12, 100, num_threads=n).run(problem) for n in (1, 2, None)]
+    runs = [AnnealedImportance(12, 100, num_threads=n).run(problem).state for n in (1, 2, None)]
     assert len({run.log_weights.tobytes() for run in runs}) == 1
     engine = AnnealedImportance(12, 100)
     state = engine.init(problem)
@@ -145,7 +145,7 @@ def test_threads_and_interruptions_change_no_bit(monkeypatch):
         np.testing.assert_array_equal(state.states, before)
         state = pickle.loads(pickle.dumps(after))
     seen = []
-    resumed = engine.run(problem, state, progress=lambda s: seen.append(s.iterations))
+    resumed = engine.run(problem, state, progress=lambda s: seen.append(s.num_steps)).state
     assert seen == list(range(6, 13))
     assert resumed.log_weights.tobytes() == runs[0].log_weights.tobytes()
     assert engine.step(problem, resumed) is resumed

@@ -99,7 +99,7 @@ def test_a_sequential_round_makes_all_messages_of_a_forest_final():
     scopes = [(i, i + 1) for i in range(1000)]
     factors, _ = factors_of(scopes, rng.random((1000, 2, 2)) ** 3, [2] * 1001)
     info = LoopyBP().log_total(factors, NONE).info
-    assert (info.iterations, info.exact) == (2, True)
+    assert (info.num_steps, info.exact) == (2, True)
     assert info.residual < 1e-12
 
 
@@ -185,7 +185,7 @@ def test_settled_beliefs_agree_and_the_total_is_the_bethe_energy_of_the_beliefs(
         factors, variables = factors_of(scopes, tables, sizes)
         engine = LoopyBP(tolerance=1e-12)
         singles = engine.marginals(factors, variables, NONE)
-        state = engine.run(Problem.of(factors, NONE))
+        state = engine.run(Problem.of(factors, NONE)).state
         assert state.converged
         energy, entropy = 0.0, 0.0
         degrees = np.zeros(len(sizes))
@@ -224,11 +224,11 @@ def test_a_frustrated_model_is_said_not_to_settle():
     """Strong couplings of random signs keep synchronous messages moving; the answer says so and what to try."""
     rng = np.random.default_rng(6)
     factors, variables = grid(5, lambda: 4.0 * rng.choice([-1, 1]), 0.3, rng)
-    belief = LoopyBP(schedule="synchronous", max_iterations=100).query(factors, variables[:1], NONE)
+    belief = LoopyBP(schedule="synchronous", max_steps=100).query(factors, variables[:1], NONE)
     assert not belief.info.converged
     assert not belief.info.exact
     assert belief.info.error is None
-    assert belief.info.iterations == 100
+    assert belief.info.num_steps == 100
     assert belief.info.residual > 1e-8
     assert "damping=0.5" in belief.info.advice
 
@@ -239,20 +239,20 @@ def test_a_run_goes_on_from_a_pickled_state_as_if_never_stopped():
     problem = Problem.of(factors, NONE)
     for engine in (LoopyBP(schedule="residual"), TreeReweightedBP(), MaxProduct()):
         seen = []
-        whole = engine.run(problem, progress=seen.append)
-        assert [state.iterations for state in seen] == list(range(1, whole.iterations + 1))
+        whole = engine.run(problem, progress=seen.append).state
+        assert [state.num_steps for state in seen] == list(range(1, whole.num_steps + 1))
         before = seen[2].messages.incoming.copy()
-        resumed = engine.run(problem, pickle.loads(pickle.dumps(seen[2])))
+        resumed = engine.run(problem, pickle.loads(pickle.dumps(seen[2]))).state
         np.testing.assert_array_equal(seen[2].messages.incoming, before)
         np.testing.assert_array_equal(resumed.messages.incoming, whole.messages.incoming)
-        assert resumed.iterations == whole.iterations
+        assert resumed.num_steps == whole.num_steps
 
 
 # --- bounds ---
 
 
-@pytest.mark.parametrize("max_iterations", [1, 3, 300])
-def test_reweighted_upper_bounds_hold_settled_or_not(max_iterations):
+@pytest.mark.parametrize("max_steps", [1, 3, 300])
+def test_reweighted_upper_bounds_hold_settled_or_not(max_steps):
     """log Z is never above the bound, for factors of up to three variables, zeros, and any number of rounds."""
     rng = np.random.default_rng(8)
     num_tight = 0
@@ -263,13 +263,13 @@ def test_reweighted_upper_bounds_hold_settled_or_not(max_iterations):
         tables = [table * (rng.random(table.shape) >= (0.1 if trial % 2 else 0.0)) for table in tables]
         joint = full_product(scopes, tables, sizes)
         factors, _ = factors_of(scopes, tables, sizes)
-        engine = TreeReweightedBP(max_iterations=max_iterations, damping=0.3, seed=trial)
+        engine = TreeReweightedBP(max_steps=max_steps, damping=0.3, seed=trial)
         found = engine.log_total(factors, NONE)
         truth = math.log(joint.sum()) if joint.sum() > 0 else -math.inf
         assert found.is_bound
         assert found.upper >= truth - 1e-12
         num_tight += found.upper - truth < 1.0
-    assert num_tight > 20 or max_iterations < 300
+    assert num_tight > 20 or max_steps < 300
 
 
 def test_the_reweighted_bound_of_a_settled_run_is_its_value():
@@ -300,9 +300,7 @@ def test_max_product_on_forests_finds_a_best_assignment_despite_ties():
             assert best.info.exact
 
 
-@pytest.mark.parametrize(
-    "engine", [MaxProduct(damping=0.3), MaxProduct(max_iterations=2), MaxProduct(reweighted=False)]
-)
+@pytest.mark.parametrize("engine", [MaxProduct(damping=0.3), MaxProduct(max_steps=2), MaxProduct(reweighted=False)])
 def test_max_product_never_claims_more_than_enumeration_proves(engine):
     """Value + gap is at least the best value of all; where the gap is closed the assignment is a best one."""
     rng = np.random.default_rng(11)
@@ -332,7 +330,7 @@ def test_max_product_keeps_its_best_assignment_and_its_lowest_bound():
     factors, _ = grid(8, lambda: 1.5 * rng.choice([-1, 1]), 0.6, rng)
     problem = Problem.of(factors, NONE)
     seen = []
-    last = MaxProduct(damping=0.2).run(problem, progress=seen.append)
+    last = MaxProduct(damping=0.2).run(problem, progress=seen.append).state
     values, uppers = [state.value for state in seen], [state.upper for state in seen]
     assert values == sorted(values)
     assert uppers == sorted(uppers, reverse=True)
@@ -348,10 +346,10 @@ def test_max_product_stops_once_the_bound_is_met_or_nothing_improves():
     easy, _ = grid(12, lambda: 0.3, 1.0, rng)
     proved = MaxProduct(tolerance=0.0).best(easy, NONE)
     assert proved.info.exact
-    assert proved.info.iterations < 300
+    assert proved.info.num_steps < 300
     hard, _ = grid(12, lambda: 2.0 * rng.choice([-1, 1]), 0.2, rng)
     left = MaxProduct(tolerance=0.0).best(hard, NONE)
-    assert left.info.iterations < 300
+    assert left.info.num_steps < 300
     assert left.info.error > 0.1
     assert not left.info.exact
     assert "DualDecomposition" in left.info.advice

@@ -105,7 +105,7 @@ def test_branch_and_bound_without_time_answers_at_once_with_a_bound_that_holds()
     """A 30x30 grid with three states: no tables, a greedy ascent, the bound of the peaks; given time it goes on."""
     rng = np.random.default_rng(1)
     problem = Problem.of(grid(30, np.exp(rng.normal(size=(30, 30, 3))), np.exp(rng.normal(size=(3, 3)))), NO_EVIDENCE)
-    state = BranchAndBound(time_limit=0).run(problem)
+    state = BranchAndBound(time_limit=0).run(problem).state
     assert not state.converged
     assert not state.is_searching
     assert state.upper == 0.0
@@ -119,9 +119,9 @@ def test_branch_and_bound_resumed_from_no_time_ends_with_the_best():
     rng = np.random.default_rng(3)
     factors = [Factor({f"X{a}": 2, f"X{b}": 2}, rng.random((2, 2))) for b in range(6) for a in range(b)]
     problem = Problem.of(factors, NO_EVIDENCE)
-    stopped = BranchAndBound(time_limit=0).run(problem)
+    stopped = BranchAndBound(time_limit=0).run(problem).state
     assert not stopped.converged
-    finished = BranchAndBound().run(problem, stopped)
+    finished = BranchAndBound().run(problem, stopped).state
     assert finished.converged
     assert finished.value + problem.log_scale == pytest.approx(largest(factors))
 
@@ -143,9 +143,9 @@ def test_label_moves_count_the_sweeps_of_a_state_that_they_go_on_from():
     """One sweep allowed and made: the same engine stays, one that allows more goes on to the end."""
     rng = np.random.default_rng(4)
     problem = Problem.of(grid(8, np.exp(rng.normal(size=(8, 8, 4))), np.exp(np.eye(4))), NO_EVIDENCE)
-    one = AlphaExpansion(max_sweeps=1).run(problem)
-    assert AlphaExpansion(max_sweeps=1).run(problem, one).iterations == 1
-    assert AlphaExpansion().run(problem, one).energy == pytest.approx(AlphaExpansion().run(problem).energy)
+    one = AlphaExpansion(max_steps=1).run(problem).state
+    assert AlphaExpansion(max_steps=1).run(problem, one).state.num_steps == 1
+    assert AlphaExpansion().run(problem, one).state.energy == pytest.approx(AlphaExpansion().run(problem).state.energy)
 
 
 # --- shared tables ---
@@ -180,8 +180,8 @@ def test_sharing_takes_little_memory_on_a_grid():
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: AlphaExpansion(max_sweeps=1.5), "max_sweeps"),
-        (lambda: AlphaBetaSwap(max_sweeps=True), "max_sweeps"),
+        (lambda: AlphaExpansion(max_steps=1.5), "max_steps"),
+        (lambda: AlphaBetaSwap(max_steps=True), "max_steps"),
         (lambda: AlphaBetaSwap(time_limit=-1), "time_limit"),
         (lambda: SimulatedAnnealing(schedule=3), "schedule"),
         (lambda: LinearRelaxation(integer="yes"), "integer"),

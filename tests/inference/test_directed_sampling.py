@@ -272,7 +272,7 @@ def test_acceptance_rate_is_told_and_few_accepted_bring_a_remedy():
     assert f"acceptance rate {accepted / 20_000:.4g}" in answer.info.advice
     assert "LikelihoodWeighting()" in answer.info.advice
     assert not answer.info.converged
-    assert answer.info.iterations == 20_000
+    assert answer.info.num_steps == 20_000
 
 
 def test_no_accepted_sample_is_an_error_with_a_remedy_and_bounds_the_probability():

@@ -28,7 +28,7 @@ def test_the_bound_is_never_below_the_best_and_certificates_are_right(block, zer
         factors = random_factors(np.random.default_rng(seed), zeros=zeros)
         expected = largest(factors)
         try:
-            best = DualDecomposition(max_iterations=200).best(factors, NO_EVIDENCE)
+            best = DualDecomposition(max_steps=200).best(factors, NO_EVIDENCE)
         except ImpossibleEvidence:
             assert expected == -math.inf
             continue
@@ -53,7 +53,7 @@ def test_the_bound_only_goes_down_and_the_value_only_up(seed):
     """Over the sweeps of a frustrated grid of three labels."""
     rng = np.random.default_rng(seed)
     problem = Problem.of(grid(4, np.exp(rng.normal(size=(4, 4, 3))), np.exp(rng.normal(size=(3, 3)))), NO_EVIDENCE)
-    engine = DualDecomposition(max_iterations=30)
+    engine = DualDecomposition(max_steps=30)
     states = [engine.init(problem)]
     engine.run(problem, progress=states.append)
     for before, after in itertools.pairwise(states):
@@ -104,15 +104,15 @@ def test_a_run_can_be_interrupted_and_resumed():
     """Three steps, a pickle, and the rest give the same numbers as one run."""
     rng = np.random.default_rng(3)
     problem = Problem.of(grid(5, np.exp(rng.normal(size=(5, 5, 2))), np.exp(-0.8 * np.eye(2))), NO_EVIDENCE)
-    engine = DualDecomposition(max_iterations=40, tolerance=0.0)
+    engine = DualDecomposition(max_steps=40, tolerance=0.0)
     state = engine.init(problem)
     for _ in range(3):
         state = engine.step(problem, state)
-    resumed = DualDecomposition(max_iterations=37, tolerance=0.0).run(problem, pickle.loads(pickle.dumps(state)))
-    whole = engine.run(problem)
+    resumed = DualDecomposition(max_steps=37, tolerance=0.0).run(problem, pickle.loads(pickle.dumps(state))).state
+    whole = engine.run(problem).state
     assert resumed.upper == whole.upper
     assert resumed.states.tolist() == whole.states.tolist()
-    assert resumed.iterations == whole.iterations
+    assert resumed.num_steps == whole.num_steps
 
 
 def test_a_gap_that_stays_is_reported():
@@ -153,7 +153,7 @@ def test_nothing_to_choose_ties_and_impossibility():
     assert not found.info.exact
 
 
-@pytest.mark.parametrize("options", [{"max_iterations": 0}, {"tolerance": -1.0}, {"tolerance": math.nan}])
+@pytest.mark.parametrize("options", [{"max_steps": 0}, {"tolerance": -1.0}, {"tolerance": math.nan}])
 def test_options_out_of_range_are_refused(options):
     """By name."""
     with pytest.raises(InvalidArgument, match=next(iter(options))):

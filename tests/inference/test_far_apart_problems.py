@@ -94,12 +94,12 @@ def test_no_bound_is_nan_where_a_run_stops_before_it_sees_a_contradiction(engine
     tables = {(0, 1): [[1, 0], [0, 0]], (1, 2): [[0, 1], [1, 1]], (2, 0): [[1, 0], [0, 0]], (2, 3): [[0, 1], [1, 0]]}
     factors = [Factor((v[a], v[b]), table) for (a, b), table in tables.items()]
     for rounds in (1, 2, 9):
-        found = engine(schedule=schedule, max_iterations=rounds).log_total(factors, NONE)
+        found = engine(schedule=schedule, max_steps=rounds).log_total(factors, NONE)
         assert not math.isnan(found)
         assert not math.isnan(found.upper)
     assert found == found.upper == -math.inf
     with pytest.raises(ImpossibleEvidence):
-        MaxProduct(schedule=schedule, max_iterations=5).best(factors, NONE)
+        MaxProduct(schedule=schedule, max_steps=5).best(factors, NONE)
 
 
 def test_a_difference_is_as_good_as_its_worse_part():
@@ -133,11 +133,11 @@ def test_a_network_without_a_possible_assignment_has_no_partition_function(engin
     [
         *((LoopyBP, "damping", value) for value in ("x", 1.0, math.nan, True)),
         *((LoopyBP, "tolerance", value) for value in ("a", -1.0, math.nan)),
-        *((LoopyBP, "max_iterations", value) for value in ("3", 2.5, True, 0)),
+        *((LoopyBP, "max_steps", value) for value in ("3", 2.5, True, 0)),
         *((TreeReweightedBP, "seed", value) for value in (-1, 1.5)),
         *((MeanField, name, value) for name, value in (("seed", -1), ("restarts", 1.5), ("blocks", 5))),
-        *((MaxProduct, name, value) for name, value in (("max_iterations", 1.5), ("num_trees", 1.5), ("seed", "x"))),
-        *((DualDecomposition, name, value) for name, value in (("max_iterations", 1.5), ("tolerance", "x"))),
+        *((MaxProduct, name, value) for name, value in (("max_steps", 1.5), ("num_trees", 1.5), ("seed", "x"))),
+        *((DualDecomposition, name, value) for name, value in (("max_steps", 1.5), ("tolerance", "x"))),
     ],
 )
 def test_options_are_checked_by_name_when_an_engine_is_made(engine, name, value):
@@ -155,6 +155,6 @@ def test_dual_decomposition_goes_as_far_for_small_energies_as_for_large_ones():
     for unit in (0.1, 1e-6):
         factors = [Factor([variables[end] for end in tie], np.exp(unit * table)) for tie, table in energies.items()]
         problem = Problem.of(factors, NONE)
-        state = DualDecomposition().run(problem)
+        state = DualDecomposition().run(problem).state
         gaps.append((state.upper - state.value) / unit)
     assert gaps[1] <= gaps[0] + 1e-3

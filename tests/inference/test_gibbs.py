@@ -348,7 +348,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not():
     """Steps are pure; a stored state goes on with the same random numbers."""
     problem, engine = Problem.of(BITS, NONE), Gibbs(num_samples=300, burn_in=25, num_chains=3)
     seen = []
-    whole = engine.run(problem, progress=lambda state: seen.append(state.iterations))
+    whole = engine.run(problem, progress=lambda state: seen.append(state.num_sweeps)).state
     state = engine.init(problem)
     assert math.isinf(state.residual)
     for _ in range(9):
@@ -356,11 +356,11 @@ def test_an_interrupted_run_ends_as_one_that_was_not():
         after = engine.step(problem, state)
         np.testing.assert_array_equal(state.codes, before)
         state = pickle.loads(pickle.dumps(after))
-    resumed = engine.run(problem, state)
+    resumed = engine.run(problem, state).state
     np.testing.assert_array_equal(resumed.sums, whole.sums)
-    assert resumed.iterations == whole.iterations == seen[-1]
+    assert resumed.num_sweeps == whole.num_sweeps == seen[-1]
     assert whole.is_finished
-    assert engine.step(problem, whole).iterations == whole.iterations
+    assert engine.step(problem, whole).num_sweeps == whole.num_sweeps
     assert whole.converged == (whole.residual <= 0.01 + 1e-15)
 
 
@@ -377,13 +377,13 @@ def test_an_interrupted_run_ends_as_one_that_was_not():
 def test_states_told_to_progress_stay_as_they_were(engine):
     """A run taken up from any of them ends as the whole one did, bit for bit; their arrays can't be written into."""
     problem, told, copies = Problem.of(BITS, NONE), [], []
-    whole = engine.run(problem, progress=lambda state: (told.append(state), copies.append(pickle.dumps(state))))
+    whole = engine.run(problem, progress=lambda state: told.append(state) or copies.append(pickle.dumps(state))).state
     arrays = [name for name in whole.__slots__ if isinstance(getattr(whole, name), np.ndarray)]
     for state, copy in zip(told, map(pickle.loads, copies), strict=True):
         for name in arrays:
             np.testing.assert_array_equal(getattr(state, name), getattr(copy, name))
             assert not getattr(state, name).flags.writeable
-    resumed = engine.run(problem, told[len(told) // 2])
+    resumed = engine.run(problem, told[len(told) // 2]).state
     for name in arrays:
         np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
 

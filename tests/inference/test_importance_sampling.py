@@ -199,4 +199,4 @@ def test_wrong_options_are_refused():
 def test_learning_samples_are_counted():
     net, evidence = random_case(1)
     answer = ImportanceSampling(10_000, adapt=3).query(families(net), [net.variables["X0"]], evidence)
-    assert answer.info.iterations == 13_000
+    assert answer.info.num_steps == 13_000

@@ -99,14 +99,14 @@ def test_each_sweep_lowers_the_energy_and_runs_can_be_resumed(seed, moves):
     problem = Problem.of(factors, NO_EVIDENCE)
     seen = []
     start = moves.init(problem)
-    whole = moves.run(problem, progress=seen.append)
+    whole = moves.run(problem, progress=seen.append).state
     energies = [start.energy, *(state.energy for state in seen)]
     assert all(after <= before for before, after in itertools.pairwise(energies))
     assert energies[-1] < energies[0]
     assert -problem.log_product(whole.states[None, :])[0] == pytest.approx(whole.energy)
-    resumed = moves.run(problem, pickle.loads(pickle.dumps(moves.step(problem, start))))
+    resumed = moves.run(problem, pickle.loads(pickle.dumps(moves.step(problem, start)))).state
     assert resumed.states.tolist() == whole.states.tolist()
-    assert resumed.iterations == whole.iterations == len(seen)
+    assert resumed.num_steps == whole.num_steps == len(seen)
     assert whole.converged
 
 
@@ -189,12 +189,12 @@ def test_too_few_sweeps_are_reported():
     """One sweep that helped has not shown that no other does; none at all are refused."""
     rng = np.random.default_rng(0)
     factors = grid(6, np.exp(rng.normal(size=(6, 6, 4))), np.exp(-potts(4)))
-    info = AlphaExpansion(max_sweeps=1).best(factors, NO_EVIDENCE).info
+    info = AlphaExpansion(max_steps=1).best(factors, NO_EVIDENCE).info
     assert not info.converged
-    assert info.iterations == 1
-    assert "max_sweeps" in info.advice
-    with pytest.raises(InvalidArgument, match="max_sweeps"):
-        AlphaExpansion(max_sweeps=0)
+    assert info.num_steps == 1
+    assert "max_steps" in info.advice
+    with pytest.raises(InvalidArgument, match="max_steps"):
+        AlphaExpansion(max_steps=0)
 
 
 @pytest.mark.parametrize("moves", [AlphaExpansion(), AlphaBetaSwap()], ids=repr)

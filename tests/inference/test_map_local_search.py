@@ -284,14 +284,14 @@ def test_larger_tables_bound_more_tightly_until_the_bound_is_the_maximum(seed):
     """A 6x6 grid: every bound holds, the last is exact, and then the search walks straight to the maximum."""
     problem = Problem.of(grid(6, seed), NOTHING)
     states = [BranchAndBound(max_entries=2**i).init(problem) for i in (2, 4, 6, 12)]
-    maximum = BranchAndBound().run(problem).value
+    maximum = BranchAndBound().run(problem).state.value
     assert all(state.upper >= maximum - 1e-9 for state in states)
     assert states[-1].upper == pytest.approx(maximum)
     assert states[0].upper > maximum + 1e-6
     straight = BranchAndBound(max_entries=2**12).step(problem, states[-1], num_nodes=37)
     assert straight.converged
-    assert straight.iterations <= 36
-    assert BranchAndBound(max_entries=2**4).run(problem).value == pytest.approx(maximum)
+    assert straight.num_nodes <= 36
+    assert BranchAndBound(max_entries=2**4).run(problem).state.value == pytest.approx(maximum)
 
 
 def test_without_time_the_answer_has_a_gap_that_holds():

@@ -53,8 +53,8 @@ def test_a_state_that_was_never_drawn_is_not_called_impossible(engine, seed):
     options = {"num_samples": 200} if engine is Metropolis else {"num_particles": 200, "num_temperatures": 2}
     info = (answer := engine(seed=seed, **options).query(RARE, [A], NONE)).info
     assert abs(answer.values[1] - 0.001) <= info.error
-    assert info.error >= 3 / info.iterations
-    assert info.effective_samples <= info.iterations * (1 + 1e-9)
+    assert info.error >= 3 / info.num_steps
+    assert info.effective_samples <= info.num_steps * (1 + 1e-9)
 
 
 def test_one_state_and_observed_variables_stay_certain():
@@ -70,11 +70,11 @@ def test_probabilities_that_never_varied_are_certain_only_where_nothing_could_va
     """P(A | others) is constant for a variable alone; for one of a pair it may be so because the chains stand still."""
     alone = Gibbs(num_samples=1000).query([*RARE, *[Factor((B, C), [[3, 1], [1, 2]])]], [A], NONE)
     assert 1e-16 < alone.info.error < 1e-9
-    assert alone.info.effective_samples <= alone.info.iterations
+    assert alone.info.effective_samples <= alone.info.num_steps
     stuck = [Factor((A, B), [[1.0, 1e-9], [1e-9, 1e-3]])]
     answer = Gibbs(num_samples=1000, burn_in=10_000).query(stuck, [A], NONE)
-    assert answer.info.error >= 3 / answer.info.iterations
-    assert answer.info.effective_samples <= answer.info.iterations
+    assert answer.info.error >= 3 / answer.info.num_steps
+    assert answer.info.effective_samples <= answer.info.num_steps
 
 
 def test_chains_that_refuse_nearly_all_proposals_say_so():
@@ -84,7 +84,7 @@ def test_chains_that_refuse_nearly_all_proposals_say_so():
     assert info.acceptance < 0.02
     assert not info.converged
     assert "proposal=" in info.advice
-    assert info.effective_samples <= max(1, info.acceptance * info.iterations)
+    assert info.effective_samples <= max(1, info.acceptance * info.num_steps)
     assert info.error > 0
 
 
@@ -124,7 +124,7 @@ class OneWorse:
     def query(self, factors, targets, evidence):
         """Records that differ in every field."""
         worst = evidence.hard["B"] == 1
-        info = QueryInfo("x", False, True, 0.5 if worst else 0.1, iterations=7 if worst else 9, effective_samples=3.0)
+        info = QueryInfo("x", False, True, 0.5 if worst else 0.1, num_steps=7 if worst else 9, effective_samples=3.0)
         return Factor(targets, [0.5, 0.5]).with_info(info)
 
 
@@ -133,14 +133,14 @@ def test_the_record_of_expected_counts_is_that_of_one_row(rows):
     """All fields come from the row with the largest error."""
     table = np.array(rows, dtype=np.int32)
     info = expected_counts(PAIR, {"A": [A]}, [A, B], table, np.ones(2), OneWorse()).info
-    assert info == QueryInfo("x", False, True, 0.5, iterations=7, effective_samples=3.0)
+    assert info == QueryInfo("x", False, True, 0.5, num_steps=7, effective_samples=3.0)
 
 
 def test_effective_samples_of_expected_counts_are_no_more_than_the_draws():
     """However little the chains of a row vary."""
     rows = np.array([[-1, 0], [0, -1], [-1, -1]], dtype=np.int32)
     info = expected_counts(PAIR, {"A": [A, B]}, [A, B], rows, np.ones(3), Gibbs(num_samples=1000)).info
-    assert info.effective_samples <= info.iterations
+    assert info.effective_samples <= info.num_steps
     assert info.error > 1e-6
 
 
@@ -235,7 +235,7 @@ def test_totals_of_large_models_by_chains_are_doubted_with_bounds_as_the_way_out
     """`Gibbs` leaves totals to annealing, whose weights are too unequal on a large grid; fewer particles are taken."""
     monkeypatch.setattr("plausible.inference.sampling.chains._MAX_ANNEALED", 3_000_000)  # a third of the work
     found = Gibbs().log_total(grid(18, 1.5)[0], NONE)
-    assert found.info.iterations < 200
+    assert found.info.num_steps < 200
     assert not found.info.converged
     for words in ("AnnealedImportance()", "MiniBuckets()", "TreeReweightedBP()"):
         assert words in found.info.advice

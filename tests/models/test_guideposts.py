@@ -112,7 +112,7 @@ def test_mean_field_names_the_block_that_zeros_tie_and_then_something_else():
     assert then != first
 
 
-@pytest.mark.parametrize("engine", [pb.LoopyBP(max_iterations=1), pb.TreeReweightedBP(max_iterations=1)])
+@pytest.mark.parametrize("engine", [pb.LoopyBP(max_steps=1), pb.TreeReweightedBP(max_steps=1)])
 def test_messages_that_do_not_settle_lead_on(engine):
     ring = pb.MarkovNetwork(pb.Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA"))
     advice = ring.query("A", engine=engine).info.advice
@@ -124,8 +124,8 @@ def test_a_run_taken_up_again_answers_as_one_that_was_not_stopped(engine):
     ring = [pb.Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
     problem = Problem.of(ring, NOTHING)
     begun = engine.step(problem, engine.step(problem, engine.init(problem)))
-    whole = engine.marginals_of(problem, engine.run(problem))
-    assert engine.marginals_of(problem, engine.run(problem, begun)) == whole
+    whole = engine.marginals_of(problem, engine.run(problem).state)
+    assert engine.marginals_of(problem, engine.run(problem, begun).state) == whole
     assert whole["A"] == engine.query(ring, ring[0].scope[:1], NOTHING)
 
 
@@ -134,7 +134,7 @@ def test_a_chain_that_has_not_begun_to_count_has_no_answer():
     with pytest.raises(pb.errors.InvalidArgument, match="burn-in"):
         pb.Gibbs().marginals_of(problem, pb.Gibbs().init(problem))
     with pytest.raises(pb.errors.NotSupported, match="watched="):
-        pb.Gibbs().beliefs_from(problem, pb.Gibbs().run(problem), [(0, 1)])
+        pb.Gibbs().beliefs_from(problem, pb.Gibbs().run(problem).state, [(0, 1)])
 
 
 def test_marginal_maps_refuse_negative_times_and_keep_short_ones():

@@ -83,7 +83,7 @@ def read_engine(text: str) -> Any:
     Values are numbers, `True`, `None`, lists and the like as Python writes them, and else text.
 
     >>> read_engine("loopy-bp:damping=0.3,schedule=residual")
-    LoopyBP(schedule='residual', damping=0.3, tolerance=1e-08, max_iterations=1000)
+    LoopyBP(schedule='residual', damping=0.3, tolerance=1e-08, max_steps=1000)
     >>> read_engine("gibbs:blocks=[['A','B']],seed=1").blocks
     (('A', 'B'),)
     """

@@ -133,8 +133,8 @@ def compare_grey(levels: int = 8, size: int = 64, seed: int = 0) -> Comparison:
     engines = (
         AlphaExpansion(),
         AlphaBetaSwap(),
-        MaxProduct(max_iterations=30),
-        DualDecomposition(max_iterations=100),
+        MaxProduct(max_steps=30),
+        DualDecomposition(max_steps=100),
     )
     attempts = _attempts(network, truth.shape, engines, lambda labels: _decibels(truth, labels, levels - 1))
     return Comparison(
@@ -158,7 +158,7 @@ def compare_segments(size: int = 64, seed: int = 0) -> Comparison:
     colours = ColourModel.from_scribbles(noisy, scribbled(truth))
     network = segment_field(noisy, colours, smoothness=6.0)
     by_colour = colours.energies(noisy).argmin(axis=2)
-    engines = (AlphaExpansion(), AlphaBetaSwap(), DualDecomposition(max_iterations=100))
+    engines = (AlphaExpansion(), AlphaBetaSwap(), DualDecomposition(max_steps=100))
     attempts = _attempts(network, truth.shape, engines, lambda labels: 1 - _error_rate(truth, labels))
     segmentations = [colours.means[labels] for labels in (by_colour, *(attempt.result.labels for attempt in attempts))]
     return Comparison(

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported
@@ -14,6 +14,7 @@ from plausible.factors import Factor
 from plausible.inference.engines import check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.problem import Problem
 from plausible.inference.sampled_jeffrey import joints_of_draws
@@ -21,21 +22,15 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["ApproximateEngine", "Beliefs", "FactorEngine", "ResumableEngine", "with_observed"]
 
+StateT = TypeVar("StateT")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """What an engine believes of groups of variables.
+    """What an engine believes of groups of variables."""
 
-    Attributes
-    ----------
-    tables
-        For each group an array with an axis for each of its variables; it sums to one.
-    info
-        How they were got; its `error` is that of the worst number.
-    """
-
-    tables: tuple[Floats, ...]
-    info: QueryInfo
+    tables: tuple[Floats, ...]  # for each group an array with an axis for each of its variables; it sums to one
+    info: QueryInfo  # how they were got; its `error` is that of the worst number
 
 
 class FactorEngine(ABC):
@@ -122,13 +117,12 @@ class ApproximateEngine(FactorEngine):
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         problem = Problem.of(factors, evidence)
         if problem.is_impossible:
-            info = QueryInfo("a factor that is zero")
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, QueryInfo("a factor that is zero"))
         return self.estimate(problem)
 
 
-class ResumableEngine(ApproximateEngine):
-    """An engine whose state, at any time of a run, has an answer.
+class ResumableEngine(IterativeEngine[StateT], ApproximateEngine):
+    """An engine that goes step by step, and whose state, at any time of a run, has an answer.
 
     Examples
     --------
@@ -136,17 +130,22 @@ class ResumableEngine(ApproximateEngine):
     >>> ring = [Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
     >>> problem, engine = Problem.of(ring, Evidence.read({}, {})), LoopyBP()
     >>> begun = engine.step(problem, engine.init(problem))
-    >>> [engine.marginals_of(problem, state)["A"].info.converged for state in (begun, engine.run(problem, begun))]
-    [False, True]
+    >>> run = engine.run(problem, begun)
+    >>> [engine.marginals_of(problem, state)["A"].info.converged for state in (begun, run.state)], run.converged
+    ([False, True], True)
     """
 
     __slots__ = ()
 
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The belief about each group of variables at the end of a run."""
+        return self.beliefs_from(problem, self.run(problem).state, groups)
+
     @abstractmethod
-    def beliefs_from(self, problem: Problem, state: Any, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+    def beliefs_from(self, problem: Problem, state: StateT, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """`beliefs`, as a state of a run on the problem has them."""
 
-    def marginals_of(self, problem: Problem, state: Any) -> dict[str, Factor]:
+    def marginals_of(self, problem: Problem, state: StateT) -> dict[str, Factor]:
         """P(X | evidence) of each variable of the problem, as a state has it; `.info` says what that is worth."""
         found = self.beliefs_from(problem, state, [(place,) for place in range(len(problem.variables))])
         return {

@@ -239,7 +239,7 @@ def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_compl
         exact=is_exact,
         converged=is_exact or all(_info(total).converged for total in scores.known.values()),
         error=0.0 if is_exact else gap if gap < math.inf else None,
-        iterations=len(scores.known),
+        num_steps=len(scores.known),
         advice="" if is_exact else _advice(scores, bound, is_complete),
     )
     positions = {**scores.evidence.hard, **{v.name: state for v, state in zip(scores.free, best, strict=True)}}

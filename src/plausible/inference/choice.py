@@ -85,7 +85,7 @@ def chosen(
     >>> chosen("auto", None, lambda: True, lambda: BELIEFS) is None
     True
     >>> chosen("auto", None, lambda: False, lambda: BELIEFS)
-    LoopyBP(schedule='sequential', damping=0.3, tolerance=1e-08, max_iterations=1000)
+    LoopyBP(schedule='sequential', damping=0.3, tolerance=1e-08, max_steps=1000)
     """
     if isinstance(engine, str) and engine == "auto":
         return None if fits() else otherwise()

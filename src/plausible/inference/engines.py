@@ -248,7 +248,7 @@ class JunctionTree:
         compiled = self._compiled(list(factors), ())
         generator = np.random.default_rng(self.seed)
         states = compiled.sample(num_rows, _about(evidence, compiled.variables), generator)
-        info = replace(compiled.info, iterations=num_rows, advice=told_size(num_rows, num_rows))
+        info = replace(compiled.info, num_steps=num_rows, advice=told_size(num_rows, num_rows))
         return DrawnStates(tuple(compiled.variables.values()), states, float(num_rows), info)
 
     def _compiled(self, factors: Sequence[Factor], targets: Sequence[Variable]) -> CompiledFactors:

@@ -49,6 +49,11 @@ class Estimate(float):
         estimate.info, estimate.lower, estimate.upper, estimate.is_bound = info, lower, upper, is_bound
         return estimate
 
+    @classmethod
+    def within(cls, value: float, info: QueryInfo, margin: float = 0.0) -> Estimate:
+        """A number that is known for certain up to a margin, which rounding needs; -inf for the logarithm of zero."""
+        return cls(value, info, lower=value - margin, upper=value + margin, is_bound=True)
+
     def __repr__(self) -> str:
         limits = [
             f"{word} {limit:.6g}" if limit != float(self) else f"{word} {float(self)!r}"
@@ -102,7 +107,7 @@ def difference(first: float, second: float) -> float:
 def _as_estimate(number: float) -> Estimate:
     if isinstance(number, Estimate):
         return number
-    return Estimate(number, QueryInfo("exact inference"), lower=number, upper=number, is_bound=True)
+    return Estimate.within(number, QueryInfo("exact inference"))
 
 
 def _both(first: QueryInfo, second: QueryInfo) -> QueryInfo:
@@ -117,7 +122,7 @@ def _both(first: QueryInfo, second: QueryInfo) -> QueryInfo:
         error=sum(errors) if len(errors) == 2 else None,
         cost=first.cost + second.cost,
         largest_table=max(first.largest_table, second.largest_table),
-        iterations=first.iterations + second.iterations,
+        num_steps=first.num_steps + second.num_steps,
         residual=max(residuals, default=None),
         advice=worse.advice or better.advice,
     )

@@ -29,7 +29,7 @@ class QueryInfo:
         The table entries built, all tables together.
     largest_table
         The entries of the largest table.
-    iterations
+    num_steps
         How many rounds an iterative method went; for samplers, how many samples were drawn.
     residual
         By how much the last round changed anything; `None` where there are no rounds.
@@ -51,7 +51,7 @@ class QueryInfo:
     error: float | None = 0.0
     cost: int = 0
     largest_table: int = 0
-    iterations: int = 0
+    num_steps: int = 0
     residual: float | None = None
     effective_samples: float | None = None
     acceptance: float | None = None
@@ -65,7 +65,7 @@ class QueryInfo:
         parts += ["error unknown"] if self.error is None else [f"error {self.error:.3g}"] if self.error else []
         parts += [f"cost {self.cost:,}"] if self.cost else []
         rounds = "sample" if self.effective_samples is not None else "round"
-        parts += [counted(self.iterations, rounds)] if self.iterations else []
+        parts += [counted(self.num_steps, rounds)] if self.num_steps else []
         measures = {"effective samples": self.effective_samples, "acceptance": self.acceptance, "R-hat": self.r_hat}
         parts += [f"{name} {number:.4g}" for name, number in measures.items() if number is not None]
         return f"{', '.join(parts)}{f'; {self.advice}' if self.advice else ''}"

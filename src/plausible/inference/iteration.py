@@ -1,63 +1,136 @@
-"""The run of an engine that goes step by step."""
+"""Engines that go step by step: their runs, and what the states of message passing have in common."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
+from plausible.base.options import check_count, check_number
+from plausible.errors import InvalidArgument
+from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
+from plausible.search.clock import Clock
+from plausible.search.run import Run, Stops, ends_converged, iterate
 
-__all__ = ["IterativeEngine", "IterativeState"]
+__all__ = ["IterativeEngine", "RoundState", "check_rounds"]
 
-
-class IterativeState(Protocol):
-    """What is known after some rounds: all that the next one needs."""
-
-    @property
-    def iterations(self) -> int:
-        """How many rounds there were."""
-
-    @property
-    def converged(self) -> bool:
-        """Whether another round would change nothing that counts."""
-
-
-StateT = TypeVar("StateT", bound=IterativeState)
+StateT = TypeVar("StateT")
+RoundT = TypeVar("RoundT", bound="RoundState")
 
 
 class IterativeEngine(ABC, Generic[StateT]):
-    """An engine whose states can be looked into, stored, and taken up again; `max_iterations` is one of its options."""
+    """An engine whose states can be looked into, stored, and taken up again."""
 
     __slots__ = ()
 
-    max_iterations: int
+    #: Options that some of them have.
+    max_steps: int | None = None
+    time_limit: float | None = None
 
     @abstractmethod
     def init(self, problem: Problem) -> StateT:
-        """The state before any round."""
+        """The state before any step."""
 
     @abstractmethod
     def step(self, problem: Problem, state: StateT) -> StateT:
-        """One round; a state that has converged stays as it is."""
+        """One step; a state that is finished stays as it is."""
 
     def run(
-        self, problem: Problem, state: StateT | None = None, progress: Callable[[StateT], None] | None = None
-    ) -> StateT:
-        """Rounds until the state has converged or `max_iterations` of them are over, those before `state` counted in.
+        self,
+        problem: Problem,
+        start: StateT | Run[StateT] | None = None,
+        progress: Callable[[StateT], object] | None = None,
+    ) -> Run[StateT]:
+        """Steps until a state is the last one, or a limit of the engine is met; steps before `start` count.
 
         Parameters
         ----------
         problem
             The factors, on arrays.
-        state
-            Where to go on from; by default `init(problem)`.
+        start
+            A state or a run to go on from; by default `init(problem)`.
         progress
-            Called with the state after each round.
+            Told the state after each step; a true answer stops the run.
         """
-        state = self.init(problem) if state is None else state
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
+        return self._iterate(partial(self.step, problem), self.init(problem) if start is None else start, progress)
+
+    def _iterate(
+        self,
+        step: Callable[[StateT], StateT],
+        start: StateT | Run[StateT],
+        progress: Callable[[StateT], object] | None = None,
+        clock: Clock | None = None,
+    ) -> Run[StateT]:
+        if not isinstance(start, Run):
+            start = Run(start, getattr(start, "num_steps", 0))
+        stops = Stops(0.0, self.max_steps, self.time_limit, progress)
+        return iterate(step, start, stops, ends=self._ends, clock=clock)
+
+    def _ends(self, state: Any) -> str:
+        """Why a state is the last one; "" if it is not."""
+        return ends_converged(state)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RoundState:
+    """What messages have said after some rounds; it can be pickled, and a run can go on from it.
+
+    Attributes
+    ----------
+    num_steps
+        How many rounds there were.
+    residual
+        By how much the last one changed a message, or a belief.
+    converged
+        Whether that was too little to go on.
+    is_contradictory
+        Whether something is left no state, which proves that the product is zero everywhere.
+    """
+
+    num_steps: int = 0
+    residual: float = math.inf
+    converged: bool = False
+    is_contradictory: bool = False
+
+    def after_round(self: RoundT, residual: float, tolerance: float, **parts: Any) -> RoundT:
+        """With new parts, after a round whose largest change is given, negative for a contradiction."""
+        return replace(
+            self,
+            **parts,
+            num_steps=self.num_steps + 1,
+            residual=max(residual, 0.0),
+            converged=residual <= tolerance,
+            is_contradictory=residual < 0,
+        )
+
+    def at_rest(self: RoundT, *, is_contradictory: bool) -> RoundT:
+        """The same, at the end of its run without another round."""
+        return replace(self, residual=0.0, converged=True, is_contradictory=is_contradictory)
+
+    def info(self, engine: str, *, is_exact: bool, cost: int, largest_table: int, advice: str) -> QueryInfo:
+        """What an answer from here is worth; the advice is for messages that have not settled."""
+        is_exact = is_exact or self.is_contradictory
+        return QueryInfo(
+            engine,
+            exact=is_exact,
+            converged=self.converged,
+            error=0.0 if is_exact else None,
+            cost=cost,
+            largest_table=largest_table,
+            num_steps=self.num_steps,
+            residual=self.residual,
+            advice="" if is_exact or self.converged else advice,
+        )
+
+
+def check_rounds(schedule: str, schedules: tuple[str, ...], damping: float, tolerance: float, max_steps: int) -> None:
+    """Refuse options of message passing that can't be."""
+    if schedule not in schedules:
+        raise InvalidArgument(f"schedule={schedule!r} must be one of {', '.join(map(repr, schedules))}.")
+    check_number("damping", damping, least=0, below=1)
+    check_number("tolerance", tolerance, least=0)
+    check_count("max_steps", max_steps, 1)

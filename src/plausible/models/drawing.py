@@ -50,5 +50,5 @@ def draw_by(
 
 def drawn_exactly(frame: pd.DataFrame) -> pd.DataFrame:
     """A frame of independent rows that says so."""
-    frame.attrs.update(info=QueryInfo("independent samples", iterations=len(frame)), effective_size=float(len(frame)))
+    frame.attrs.update(info=QueryInfo("independent samples", num_steps=len(frame)), effective_size=float(len(frame)))
     return frame

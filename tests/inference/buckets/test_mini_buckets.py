@@ -87,7 +87,7 @@ def test_plain_mini_buckets_are_what_dechter_and_rish_define():
     rng = np.random.default_rng(0)
     ab, bc, ca = (np.exp(rng.normal(size=(2, 2))) for _ in range(3))
     factors = [Factor({"A": 2, "B": 2}, ab), Factor({"B": 2, "C": 2}, bc), Factor({"C": 2, "A": 2}, ca)]
-    found = MiniBuckets(bound=2, is_weighted=False, max_iterations=0).log_total(factors, NO_EVIDENCE)
+    found = MiniBuckets(bound=2, is_weighted=False, max_steps=0).log_total(factors, NO_EVIDENCE)
     tables = {"A": (ab, ca.T, bc), "B": (bc, ab.T, ca), "C": (ca, bc.T, ab)}  # rows: the variable that is split
     uppers = []
     for first, second, third in tables.values():
@@ -104,8 +104,8 @@ def test_weights_and_shifts_tighten_on_average():
         rng = np.random.default_rng(seed)
         factors = grid(5, np.exp(0.3 * rng.normal(size=(5, 5, 2))), np.ones((2, 2)))
         factors = [Factor(f.scope, np.exp(rng.normal(size=(2, 2)))) if len(f.scope) == 2 else f for f in factors]
-        plain = MiniBuckets(bound=3, is_weighted=False, max_iterations=0).log_total(factors, NO_EVIDENCE)
-        weighted = MiniBuckets(bound=3, max_iterations=0).log_total(factors, NO_EVIDENCE)
+        plain = MiniBuckets(bound=3, is_weighted=False, max_steps=0).log_total(factors, NO_EVIDENCE)
+        weighted = MiniBuckets(bound=3, max_steps=0).log_total(factors, NO_EVIDENCE)
         shifted = MiniBuckets(bound=3).log_total(factors, NO_EVIDENCE)
         assert shifted.upper <= weighted.upper + 1e-9
         assert shifted.lower >= weighted.lower - 1e-9
@@ -158,7 +158,7 @@ def test_an_entries_limit_splits_as_a_variables_limit_does():
 def test_a_run_can_be_interrupted_and_resumed():
     """Two steps, a pickle, and the rest give the same numbers as one run, which only tightens."""
     problem = Problem.of(dense_factors(np.random.default_rng(4)), NO_EVIDENCE)
-    engine = MiniBuckets(bound=2, max_iterations=6, tolerance=0.0)
+    engine = MiniBuckets(bound=2, max_steps=6, tolerance=0.0)
     state = engine.init(problem)
     for _ in range(2):
         later = engine.step(problem, state)
@@ -166,10 +166,10 @@ def test_a_run_can_be_interrupted_and_resumed():
         assert later.lower.total >= state.lower.total
         state = later
     states = []
-    resumed = engine.run(problem, pickle.loads(pickle.dumps(state)), progress=states.append)
-    whole = engine.run(problem)
+    resumed = engine.run(problem, pickle.loads(pickle.dumps(state)), progress=states.append).state
+    whole = engine.run(problem).state
     assert len(states) == 4
-    assert resumed.iterations == whole.iterations == 6
+    assert resumed.num_steps == whole.num_steps == 6
     assert (resumed.upper.total, resumed.lower.total) == (whole.upper.total, whole.lower.total)
 
 
@@ -230,7 +230,7 @@ def test_a_joint_that_is_too_large_is_refused():
 # --- maxima ---
 
 
-@pytest.mark.parametrize("engine", [MiniBucketMax(bound=1), MiniBucketMax(bound=2, max_iterations=0)], ids=repr)
+@pytest.mark.parametrize("engine", [MiniBucketMax(bound=1), MiniBucketMax(bound=2, max_steps=0)], ids=repr)
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
 def test_the_best_assignment_is_bracketed_and_certificates_are_right(zeros, engine):
     """100 models: value ≤ best ≤ value + error, and best where it says so."""
@@ -267,7 +267,7 @@ def test_shifts_lower_the_bound():
     """Ten dense models with tables of two variables: never a larger gap with shifts, and half of it on average."""
     gaps = np.array(
         [
-            [MiniBucketMax(bound=2, max_iterations=n).best(factors, NO_EVIDENCE).info.error for n in (0, 20)]
+            [MiniBucketMax(bound=2, max_steps=n).best(factors, NO_EVIDENCE).info.error for n in (0, 20)]
             for factors in (dense_factors(np.random.default_rng(seed)) for seed in range(10))
         ]
     )
@@ -351,7 +351,7 @@ def test_nothing_one_state_separate_parts_and_impossibility():
     [
         {"bound": 0},
         {"max_entries": 0},
-        {"max_iterations": -1},
+        {"max_steps": -1},
         {"tolerance": math.nan},
         {"tolerance": "x"},
         {"bound": 2.5},

@@ -126,7 +126,7 @@ def test_factors_of_one_variable_are_in_all_trees_and_change_no_draw():
 
 def test_it_settles_on_frustrated_models_where_loopy_propagation_does_not():
     """Every one of 15 models with couplings of random signs; loopy belief propagation misses some."""
-    convex, loopy = ConvexBP(counts="covering", tolerance=1e-3), LoopyBP(max_iterations=200)
+    convex, loopy = ConvexBP(counts="covering", tolerance=1e-3), LoopyBP(max_steps=200)
     num_loopy = 0
     for seed in range(15):
         problem = problem_of(*frustrated(np.random.default_rng(seed)))
@@ -139,7 +139,7 @@ def test_it_settles_on_frustrated_models_where_loopy_propagation_does_not():
 @pytest.mark.parametrize("counts", ["covering", "trees"])
 def test_it_settles_on_hundreds_of_frustrated_models(counts):
     """250 models with couplings of random signs and several strengths, each to 1e-4."""
-    engine = ConvexBP(counts=counts, tolerance=1e-4, max_iterations=100_000)
+    engine = ConvexBP(counts=counts, tolerance=1e-4, max_steps=100_000)
     for seed in range(250):
         strength = (0.5, 1.0, 1.5)[seed % 3]
         problem = problem_of(*frustrated(np.random.default_rng(seed), strength=strength))
@@ -152,15 +152,15 @@ def test_the_dual_never_rises_and_all_starts_end_in_the_same_beliefs(counts):
     rng = np.random.default_rng(2)
     problem = problem_of(*frustrated(rng, num_variables=4, strength=0.5))
     engine = ConvexBP(counts=counts, tolerance=1e-9)
-    estimates = [ConvexBP(counts=counts, max_iterations=n).estimate(problem) for n in (1, 2, 3, 5, 9)]
+    estimates = [ConvexBP(counts=counts, max_steps=n).estimate(problem) for n in (1, 2, 3, 5, 9)]
     assert (np.diff(estimates) < 1e-10).all()
-    plain = engine.run(problem)
+    plain = engine.run(problem).state
     start = engine.init(problem)
     taken = rng.normal(size=start.messages.size)
     places = np.concatenate([turn.entries for turn in start.layout.turns])
     messages = np.concatenate([turn.messages for turn in start.layout.turns])
     moved = start.logs - np.bincount(places, taken[messages])
-    other = engine.run(problem, type(start)(start.layout, moved, taken))
+    other = engine.run(problem, type(start)(start.layout, moved, taken)).state
     assert plain.converged
     assert other.converged
     np.testing.assert_allclose(np.exp(other.logs), np.exp(plain.logs), atol=1e-6)
@@ -177,10 +177,10 @@ def test_tree_counts_reach_the_bound_of_tree_reweighted_propagation():
 
 
 @pytest.mark.parametrize("counts", ["trees", "covering"])
-@pytest.mark.parametrize("max_iterations", [1, 50])
-def test_bounds_hold_at_any_time_with_zeros_and_one_state_variables(counts, max_iterations):
+@pytest.mark.parametrize("max_steps", [1, 50])
+def test_bounds_hold_at_any_time_with_zeros_and_one_state_variables(counts, max_steps):
     """log Z is at most `upper`, settled or not, and impossible products are found or bounded."""
-    engine = ConvexBP(counts=counts, max_iterations=max_iterations)
+    engine = ConvexBP(counts=counts, max_steps=max_steps)
     num_possible = 0
     for seed in range(20):
         scopes, tables, sizes = random_model(np.random.default_rng(seed), 0.25)
@@ -199,15 +199,15 @@ def test_bounds_hold_at_any_time_with_zeros_and_one_state_variables(counts, max_
 def test_only_numbers_with_a_theorem_are_called_bounds():
     """Those near Bethe's promise nothing, nor do a user's own unless they say so."""
     problem = problem_of(*frustrated(np.random.default_rng(4), num_variables=4))
-    assert not ConvexBP(max_iterations=3).estimate(problem).is_bound
+    assert not ConvexBP(max_steps=3).estimate(problem).is_bound
     own = ConvexBP(counts=lambda p: CountingNumbers(covering_counts(p).factors, covering_counts(p).variables))
     assert not own.estimate(problem).is_bound
     assert own.estimate(problem) == pytest.approx(float(ConvexBP(counts="covering").estimate(problem)))
 
 
 @pytest.mark.parametrize("counts", COUNTS)
-@pytest.mark.parametrize("max_iterations", [1, 2, 50])
-def test_impossible_models_have_no_bound_that_is_no_number(counts, max_iterations):
+@pytest.mark.parametrize("max_steps", [1, 2, 50])
+def test_impossible_models_have_no_bound_that_is_no_number(counts, max_steps):
     """A factor of zeros, zeros found by the last turn of a round, and states ruled out by different factors."""
     same, other = np.eye(2), 1 - np.eye(2)
     models = [
@@ -216,12 +216,12 @@ def test_impossible_models_have_no_bound_that_is_no_number(counts, max_iteration
         ([(0, 1), (1,), (0,)], [same, [1.0, 0.0], [0.0, 1.0]], (2, 2)),
         ([(0, 1), (1, 2), (2, 3), (3,), (0,)], [same, same, same, [1.0, 0.0], [0.0, 1.0]], (2,) * 4),
     ]
-    engine = ConvexBP(counts=counts, max_iterations=max_iterations)
+    engine = ConvexBP(counts=counts, max_steps=max_steps)
     for scopes, tables, sizes in models:
         problem = problem_of(scopes, tables, sizes)
         found = engine.estimate(problem)
         assert not math.isnan(found.upper)
-        if max_iterations == 50 or problem.is_impossible:
+        if max_steps == 50 or problem.is_impossible:
             assert (found, found.upper, found.is_bound, found.info.exact) == (-math.inf, -math.inf, True, True)
         if found == -math.inf:
             with pytest.raises(ImpossibleEvidence):
@@ -250,9 +250,9 @@ def test_advice_names_what_helps_and_no_option_that_is_taken():
     """Other counts only where they are others."""
     problem = problem_of(*frustrated(np.random.default_rng(4), num_variables=4))
     for counts in COUNTS:
-        advice = ConvexBP(counts=counts, max_iterations=1).estimate(problem).info.advice
+        advice = ConvexBP(counts=counts, max_steps=1).estimate(problem).info.advice
         assert ("counts='covering'" in advice) == (counts != "covering")
-        assert "max_iterations" in advice
+        assert "max_steps" in advice
         assert "MiniBuckets()" in advice
 
 
@@ -294,7 +294,7 @@ def test_empty_impossible_and_refused():
     assert engine.log_total(fixed, NONE) == -math.inf
     with pytest.raises(ImpossibleEvidence):
         engine.query(fixed, variables[:1], NONE)
-    bad = {"counts": ("none", 3, []), "tolerance": (-1.0, "x", math.nan, None), "max_iterations": (0, 2.5, "x", True)}
+    bad = {"counts": ("none", 3, []), "tolerance": (-1.0, "x", math.nan, None), "max_steps": (0, 2.5, "x", True)}
     for options in [{name: value} for name, values in bad.items() for value in values]:
         with pytest.raises(InvalidArgument, match=f"{next(iter(options))}="):
             ConvexBP(**options)

@@ -290,12 +290,12 @@ def test_runs_go_on_from_pickled_states_and_say_when_they_stopped_early(engine):
     factors, variables = factors_of(*random_grid(np.random.default_rng(6), 3, 3, 0.5))
     problem = Problem.of(factors, NONE)
     seen = []
-    whole = engine.run(problem, progress=seen.append)
+    whole = engine.run(problem, progress=seen.append).state
     first = engine.step(problem, engine.init(problem))
-    resumed = engine.run(problem, pickle.loads(pickle.dumps(first)))
+    resumed = engine.run(problem, pickle.loads(pickle.dumps(first))).state
     np.testing.assert_array_equal(resumed.messages, whole.messages)
-    assert [state.iterations for state in seen] == list(range(1, whole.iterations + 1))
-    early = replace(engine, max_iterations=1).query(factors, variables[:1], NONE).info
+    assert [state.num_steps for state in seen] == list(range(1, whole.num_steps + 1))
+    early = replace(engine, max_steps=1).query(factors, variables[:1], NONE).info
     assert (early.converged, early.exact, early.error) == (False, False, None)
     assert "not settled" in early.advice
     assert "MiniBuckets()" in early.advice
@@ -304,9 +304,9 @@ def test_runs_go_on_from_pickled_states_and_say_when_they_stopped_early(engine):
 def test_advice_on_a_tree_is_to_go_on():
     """Nothing else is needed there: not damping, nor another engine."""
     factors, variables = factors_of([(v, v + 1) for v in range(6)], [[[1, 2], [3, 1]]] * 6, (2,) * 7)
-    early = ClusterBP(bound=2, schedule="synchronous", max_iterations=2).query(factors, variables[:1], NONE).info
+    early = ClusterBP(bound=2, schedule="synchronous", max_steps=2).query(factors, variables[:1], NONE).info
     assert (early.converged, early.exact) == (False, False)
-    assert "max_iterations" in early.advice
+    assert "max_steps" in early.advice
     assert "damping" not in early.advice
 
 
@@ -355,7 +355,7 @@ def test_groups_that_no_region_holds_and_bad_options_are_refused():
         "damping": (1.0, -0.1, "x"),
         "schedule": ("random", 3),
         "tolerance": (-1, "x", math.nan),
-        "max_iterations": (0, "x"),
+        "max_steps": (0, "x"),
     }
     for options in [{name: value} for name, values in bad.items() for value in values]:
         with pytest.raises(InvalidArgument, match=f"{next(iter(options))}="):
@@ -374,7 +374,7 @@ def test_groups_that_no_region_holds_and_bad_options_are_refused():
         (6, RegionBP(schedule="synchronous", damping=0.0)),
         (6, RegionBP()),
         (5, RegionBP(damping=0.0)),
-        (4, RegionBP(schedule="synchronous", damping=0.0, max_iterations=4000)),
+        (4, RegionBP(schedule="synchronous", damping=0.0, max_steps=4000)),
     ],
     ids=repr,
 )
@@ -387,6 +387,6 @@ def test_messages_that_grow_for_ever_prove_nothing(size, engine):
     assert (total.info.exact, total.is_bound) == (False, False)
     belief = engine.query(factors, factors[0].scope[:1], Evidence.read({}, {}))
     assert (belief.values > 0).all()
-    if engine.run(Problem.of(factors, Evidence.read({}, {}))).has_diverged:
+    if engine.run(Problem.of(factors, Evidence.read({}, {}))).state.has_diverged:
         assert not belief.info.converged
         assert belief.info.advice

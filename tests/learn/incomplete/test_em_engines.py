@@ -92,7 +92,7 @@ def test_variational_em_with_all_variables_in_one_block_is_em():
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("restarts", [1, 3])
+@pytest.mark.parametrize("restarts", [0, 2])
 def test_mean_field_of_many_cases_is_that_of_each(seed, restarts):
     """Cases with the same cells missing go together; the engine, asked case by case, has the same beliefs."""
     rng = np.random.default_rng(seed)

@@ -29,30 +29,14 @@ _SOFTNESS = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MiniBucketMaxState:
-    """Mini-buckets after some sweeps; it can be pickled, and a run can go on from it.
-
-    Attributes
-    ----------
-    tree
-        The mini-buckets.
-    side
-        Their tables and the best bound.
-    states
-        The best assignment so far, by state positions.
-    value
-        log Π φ of it, `problem.log_scale` left out; -inf where some factor is zero.
-    iterations
-        How many sweeps with shifts there were after the first.
-    converged
-        Whether the bound is reached, or stopped going down.
-    """
+    """Mini-buckets after some sweeps; it can be pickled, and a run can go on from it."""
 
     tree: BucketTree
-    side: Side
-    states: Ints
-    value: float
-    iterations: int = 0
-    converged: bool = False
+    side: Side  # the tables of the mini-buckets and the best bound
+    states: Ints  # the best assignment so far, by state positions
+    value: float  # log Π φ of it, `problem.log_scale` left out; -inf where some factor is zero
+    num_steps: int = 0  # sweeps with shifts after the first
+    converged: bool = False  # whether the bound is reached, or stopped going down
 
     @property
     def upper(self) -> float:
@@ -80,7 +64,7 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         The most variables in a table; a larger factor is not split.
     max_entries
         The most entries in a table; a larger factor is not split.
-    max_iterations
+    max_steps
         How many sweeps that tighten the bound follow the first one; zero for none.
     tolerance
         Stop when a sweep changes the bound by less than this.
@@ -97,13 +81,13 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
 
     bound: int = 10
     max_entries: int = 2**20
-    max_iterations: int = 20
+    max_steps: int = 20
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
         check_count("bound", self.bound, 1)
         check_count("max_entries", self.max_entries, 1)
-        check_count("max_iterations", self.max_iterations)
+        check_count("max_steps", self.max_steps)
         check_number("tolerance", self.tolerance, least=0)
 
     def init(self, problem: Problem) -> MiniBucketMaxState:
@@ -112,7 +96,7 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
         side = untouched(tree, log_tables(problem), scopes, [0.0] * len(tree.clusters), _SOFTNESS)
         nothing = np.zeros(len(problem.variables), dtype=np.int64)
-        state = MiniBucketMaxState(tree, begun(tree, side, matching=self.max_iterations > 0), nothing, -math.inf)
+        state = MiniBucketMaxState(tree, begun(tree, side, matching=self.max_steps > 0), nothing, -math.inf)
         return self._decoded(problem, state)
 
     def step(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
@@ -120,11 +104,11 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         if state.converged:
             return state
         side = improved(state.tree, state.side)
-        return self._decoded(problem, replace(state, side=side, iterations=state.iterations + 1))
+        return self._decoded(problem, replace(state, side=side, num_steps=state.num_steps + 1))
 
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that was met, with the best bound."""
-        state = self.run(problem)
+        state = self.run(problem).state
         if state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
         entries = state.tree.entries
@@ -135,7 +119,7 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
             converged=state.converged,
             cost=sum(entries),
             largest_table=max(entries, default=0),
-            iterations=state.iterations,
+            num_steps=state.num_steps,
             residual=state.residual if math.isfinite(state.residual) else None,
             advice="" if is_proved else f"Raise bound above {self.bound}, or search with BranchAndBound().",
         )

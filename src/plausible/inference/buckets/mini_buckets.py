@@ -39,25 +39,13 @@ _SOFTNESS = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MiniBucketState:
-    """Mini-buckets after some sweeps; it can be pickled, and a run can go on from it.
-
-    Attributes
-    ----------
-    tree
-        The mini-buckets.
-    upper, lower
-        The tables and the best bound of either side.
-    iterations
-        How many sweeps with shifts each side had after its first.
-    converged
-        Whether the last one changed too little to go on.
-    """
+    """Mini-buckets after some sweeps; it can be pickled, and a run can go on from it."""
 
     tree: BucketTree
-    upper: Side
+    upper: Side  # the tables and the best bound of either side
     lower: Side
-    iterations: int = 0
-    converged: bool = False
+    num_steps: int = 0  # sweeps with shifts that each side had after its first
+    converged: bool = False  # whether the last one changed too little to go on
 
     @property
     def residual(self) -> float:
@@ -87,7 +75,7 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         The most variables in a table; a larger factor is not split.
     max_entries
         The most entries in a table; a larger factor is not split.
-    max_iterations
+    max_steps
         How many sweeps that tighten the bound follow the first one; zero for none.
     tolerance
         Stop when a sweep changes the bound by less than this.
@@ -107,14 +95,14 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
 
     bound: int = 10
     max_entries: int = 2**20
-    max_iterations: int = 5
+    max_steps: int = 5
     tolerance: float = 1e-3
     is_weighted: bool = True
 
     def __post_init__(self) -> None:
         check_count("bound", self.bound, 1)
         check_count("max_entries", self.max_entries, 1)
-        check_count("max_iterations", self.max_iterations)
+        check_count("max_steps", self.max_steps)
         check_number("tolerance", self.tolerance, least=0)
         check_flag("is_weighted", self.is_weighted)
 
@@ -126,12 +114,12 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         limits = Limits(self.bound, max(self.max_entries // num_kept, 1))
         tree = tree_of(problem, free_order(problem), kept, limits)
         logs, scopes = log_tables(problem), [problem.scope(factor) for factor in range(len(problem.factors))]
-        matching = self.max_iterations > 0
+        matching = self.max_steps > 0
         upper = untouched(tree, logs, scopes, self._weights(tree), _SOFTNESS)
         upper = begun(tree, upper, matching=matching)
         lower = untouched(tree, logs, scopes, self._negative_weights(tree), _SOFTNESS)
         lower = begun(tree, replace(lower, anchor=_anchor(problem, tree, upper)), matching=matching)
-        return MiniBucketState(tree, upper, lower, converged=tree.is_exact or self.max_iterations == 0)
+        return MiniBucketState(tree, upper, lower, converged=tree.is_exact or self.max_steps == 0)
 
     def step(self, problem: Problem, state: MiniBucketState) -> MiniBucketState:
         """A sweep with shifts for each side."""
@@ -139,19 +127,19 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
             return replace(state, converged=True)
         upper, lower = improved(state.tree, state.upper), improved(state.tree, state.lower)
         is_over = max(upper.change, lower.change) <= self.tolerance
-        return MiniBucketState(state.tree, upper, lower, state.iterations + 1, is_over)
+        return MiniBucketState(state.tree, upper, lower, state.num_steps + 1, is_over)
 
     # --- answers ---
 
     def estimate(self, problem: Problem) -> Estimate:
         """Bounds on log Σ Π φ, and the middle between them, or the upper one where there is no lower one."""
-        state = self.run(problem)
+        state = self.run(problem).state
         scale, slack = problem.log_scale, scale_slack(problem)
         upper = state.upper.total + state.upper.slack + slack + scale
         lower = state.lower.total - state.lower.slack - slack + scale
         if upper == -math.inf:
             info = replace(self._info([state]), exact=True, converged=True, error=0.0, advice="")
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, info)
         value = upper if lower == -math.inf else (lower + upper) / 2
         error = None if lower == -math.inf else (upper - lower) / 2
         info = replace(self._info([state]), error=0.0 if state.tree.is_exact else error)
@@ -203,25 +191,25 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         tree = tree_of(problem, sums_first(problem, places), (), Limits(self.bound, self.max_entries))
         scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
         side = untouched(tree, log_tables(problem), scopes, self._weights(tree, set(places)), _SOFTNESS)
-        side = begun(tree, side, matching=self.max_iterations > 0)
-        best, iterations = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64)), 0
+        side = begun(tree, side, matching=self.max_steps > 0)
+        best, num_steps = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64)), 0
         found = self._given(problem, places, best)
-        while iterations < self.max_iterations and not tree.is_exact and side.change > self.tolerance:
-            side, iterations = improved(tree, side), iterations + 1
-        if iterations:
+        while num_steps < self.max_steps and not tree.is_exact and side.change > self.tolerance:
+            side, num_steps = improved(tree, side), num_steps + 1
+        if num_steps:
             later = decoded(tree, side, best)
             other = self._given(problem, places, later)
             best, found = (later, other) if float(other) > float(found) else (best, found)
         if side.total == -math.inf:
             raise ImpossibleEvidence.outright()
-        is_over = tree.is_exact or side.change <= self.tolerance or not self.max_iterations
+        is_over = tree.is_exact or side.change <= self.tolerance or not self.max_steps
         info = QueryInfo(
             "mini-buckets",
             exact=tree.is_exact and found.info.exact,
             converged=is_over,
             cost=sum(tree.entries),
             largest_table=max(tree.entries, default=0),
-            iterations=iterations,
+            num_steps=num_steps,
             residual=None if math.isinf(side.change) else side.change,
             advice="" if tree.is_exact else f"Raise bound above {self.bound} for tighter bounds.",
         )
@@ -243,7 +231,7 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
                 f"The joint of {names} has {num_entries:.3g} entries; max_entries={self.max_entries}. "
                 "Ask for fewer variables at once."
             )
-        state = self.run(problem, self.init(problem, group))
+        state = self.run(problem, self.init(problem, group)).state
         if state.upper.total == -math.inf:
             raise ImpossibleEvidence.outright()
         return state
@@ -277,7 +265,7 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
             converged=all(state.converged for state in states),
             cost=sum(entries),
             largest_table=max(entries, default=0),
-            iterations=max((state.iterations for state in states), default=0),
+            num_steps=max((state.num_steps for state in states), default=0),
             residual=residual if math.isfinite(residual) else None,
             advice="" if is_exact else f"Raise bound above {self.bound}: with larger tables the bounds meet.",
         )

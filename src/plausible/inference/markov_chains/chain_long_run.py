@@ -163,7 +163,7 @@ def _stationary_info(solved: StationaryVector, residual: float) -> QueryInfo:
         exact=False,
         converged=solved.is_settled,
         error=None,
-        iterations=solved.num_steps,
+        num_steps=solved.num_steps,
         residual=residual,
         advice="There are too many states for elimination. The error is about residual / spectral_gap().",
     )

@@ -159,7 +159,7 @@ def _stepped(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats, Q
         exact=is_over and damping <= _FAST,
         converged=is_over,
         error=min(1.0, change * damping / (1 - damping)) if damping < 1 else None,
-        iterations=steps,
+        num_steps=steps,
         residual=change,
         advice="" if is_over else "With so many pages, take a damping further below one.",
     )

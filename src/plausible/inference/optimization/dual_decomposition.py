@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -12,47 +13,31 @@ from plausible.base.options import check_count, check_number
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.max_sum import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.max_sum import shift_all
+from plausible.search.run import Run
 
 __all__ = ["DualDecomposition", "DualState"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DualState:
-    """Where a dual decomposition is.
+    """Where a dual decomposition is."""
 
-    Attributes
-    ----------
-    messages
-        δ_fi(x_i), one after the other for each variable of each factor, in scope order.
-    states
-        The best assignment so far, by state positions.
-    value
-        log Π φ of it, `problem.log_scale` left out; -inf where some factor is zero.
-    upper
-        What no assignment exceeds.
-    iterations
-        How many sweeps over all factors, there and back, were made.
-    residual
-        By how much the last one lowered the bound.
-    converged
-        Whether the bound is reached, or stopped going down.
-    """
-
-    messages: Floats
-    states: Ints
-    value: float
-    upper: float
-    iterations: int = 0
-    residual: float = np.inf
-    converged: bool = False
+    messages: Floats  # δ_fi(x_i), one after the other for each variable of each factor, in scope order
+    states: Ints  # the best assignment so far, by state positions
+    value: float  # log Π φ of it, `problem.log_scale` left out; -inf where some factor is zero
+    upper: float  # what no assignment exceeds
+    num_steps: int = 0  # sweeps over all factors, there and back
+    residual: float = np.inf  # by how much the last one lowered the bound
+    converged: bool = False  # whether the bound is reached, or stopped going down
 
 
 @dataclass(frozen=True, slots=True)
-class DualDecomposition(Optimizer):
+class DualDecomposition(IterativeEngine[DualState], Optimizer):
     """Find a good assignment and an ever tighter bound on the best one; if they meet, the assignment is optimal.
 
     Every factor is maximised by itself; messages δ_fi(x_i) shift values between factors so that
@@ -67,7 +52,7 @@ class DualDecomposition(Optimizer):
 
     Parameters
     ----------
-    max_iterations
+    max_steps
         The most sweeps, each there and back.
     tolerance
         The bound has stopped where a sweep lowers it by less than this times the largest logarithm of a factor's
@@ -83,11 +68,11 @@ class DualDecomposition(Optimizer):
     (Assignment(A=1, B=1, C=1), True)
     """
 
-    max_iterations: int = 1000
+    max_steps: int = 1000
     tolerance: float = 1e-7
 
     def __post_init__(self) -> None:
-        check_count("max_iterations", self.max_iterations, 1)
+        check_count("max_steps", self.max_steps, 1)
         check_number("tolerance", self.tolerance, least=0)
 
     def init(self, problem: Problem) -> DualState:
@@ -102,31 +87,24 @@ class DualDecomposition(Optimizer):
     def run(
         self,
         problem: Problem,
-        state: DualState | None = None,
-        progress: Callable[[DualState], None] | None = None,
-    ) -> DualState:
-        """Sweeps until the bound is met or stops, or as many as `max_iterations`; goes on from a state if given one."""
+        start: DualState | Run[DualState] | None = None,
+        progress: Callable[[DualState], object] | None = None,
+    ) -> Run[DualState]:
+        """Sweeps until the bound is met or stops, or `max_steps` are over."""
         layout = MaxSum.of(problem)
-        digits = layout.digits
-        state = _start(layout) if state is None else state
-        for _ in range(self.max_iterations):
-            if state.converged:
-                break
-            state = self._swept(layout, digits, state)
-            if progress is not None:
-                progress(state)
-        return state
+        sweep = partial(self._swept, layout, layout.digits)
+        return self._iterate(sweep, _start(layout) if start is None else start, progress)
 
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that was met, with the last bound."""
-        state = self.run(problem)
+        state = self.run(problem).state
         if MaxSum.of(problem).is_impossible(state.upper):
             raise ImpossibleEvidence.outright()
         info = QueryInfo(
             "dual decomposition",
             exact=False,
             converged=state.converged,
-            iterations=state.iterations,
+            num_steps=state.num_steps,
             residual=state.residual,
             advice=self._advice(state),
         )
@@ -142,13 +120,13 @@ class DualDecomposition(Optimizer):
         residual = state.upper - upper
         pace = self.tolerance * min(layout.largest_range, 1.0)
         is_over = upper - value <= PROOF or residual < pace or layout.is_impossible(upper)
-        return DualState(messages, states, value, upper, state.iterations + 1, residual, is_over)
+        return DualState(messages, states, value, upper, state.num_steps + 1, residual, is_over)
 
     def _advice(self, state: DualState) -> str:
         if state.upper - state.value <= PROOF:
             return ""
         if not state.converged:
-            return f"Raise max_iterations above {self.max_iterations}: the bound was still going down."
+            return f"Raise max_steps above {self.max_steps}: the bound was still going down."
         return (
             "The bound has stopped above the value. LinearRelaxation(integer=True) closes the gap where the problem is "
             "small enough."

@@ -31,7 +31,7 @@ class AlphaExpansion(LabelMoves):
 
     Parameters
     ----------
-    max_sweeps
+    max_steps
         The most rounds over all labels.
     time_limit
         Stop after this many seconds, once the current cut is done, with the best labels so far; `None` for no limit.
@@ -46,7 +46,7 @@ class AlphaExpansion(LabelMoves):
     Assignment(A=2, B=2, C=2)
     """
 
-    max_sweeps: int = 50
+    max_steps: int = 50
     time_limit: float | None = None
 
     def _title(self) -> str:
@@ -95,7 +95,7 @@ class AlphaBetaSwap(LabelMoves):
 
     Parameters
     ----------
-    max_sweeps
+    max_steps
         The most rounds over all pairs of labels.
     time_limit
         Stop after this many seconds, once the current cut is done, with the best labels so far; `None` for no limit.
@@ -110,7 +110,7 @@ class AlphaBetaSwap(LabelMoves):
     Assignment(A=0, B=0)
     """
 
-    max_sweeps: int = 50
+    max_steps: int = 50
     time_limit: float | None = None
 
     def _title(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import monotonic
+from functools import partial
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseEnergy, minimize_binary
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
+from plausible.search.clock import Clock
+from plausible.search.run import Run
 
 __all__ = ["LabelMoves", "LabelState", "best_choice", "check_tables"]
 
@@ -25,44 +28,30 @@ _BLOCK = 2**22
 
 
 _SETTLED = "No single move helps; DualDecomposition() or LinearRelaxation() may prove that nothing does."
-_UNFINISHED = "Raise max_sweeps= or time_limit=: moves that help may be left."
+_UNFINISHED = "Raise max_steps= or time_limit=: moves that help may be left."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelState:
-    """Where a search by label moves is.
+    """Where a search by label moves is."""
 
-    Attributes
-    ----------
-    states
-        The position of each variable's state, in the order of the problem.
-    energy
-        -log Π φ of them, `problem.log_scale` left out; inf where some factor is zero.
-    iterations
-        How many sweeps over all labels were made.
-    residual
-        By how much the last sweep lowered the energy.
-    converged
-        Whether no move lowers it any more.
-    """
-
-    states: Ints
-    energy: float
-    iterations: int = 0
-    residual: float = np.inf
-    converged: bool = False
+    states: Ints  # the position of each variable's state, in the order of the problem
+    energy: float  # -log Π φ of them, `problem.log_scale` left out; inf where some factor is zero
+    num_steps: int = 0  # sweeps over all labels
+    residual: float = np.inf  # by how much the last sweep lowered the energy
+    converged: bool = False  # whether no move lowers it any more
 
 
-class LabelMoves(Optimizer):
+class LabelMoves(IterativeEngine[LabelState], Optimizer):
     """Sweeps of moves, each the best of exponentially many and found by one cut, until none helps."""
 
     __slots__ = ()
 
-    max_sweeps: int
+    max_steps: int
     time_limit: float | None
 
     def __post_init__(self) -> None:
-        check_count("max_sweeps", self.max_sweeps, 1)
+        check_count("max_steps", self.max_steps, 1)
         check_seconds("time_limit", self.time_limit)
 
     def init(self, problem: Problem) -> LabelState:
@@ -71,29 +60,29 @@ class LabelMoves(Optimizer):
 
     def step(self, problem: Problem, state: LabelState) -> LabelState:
         """One sweep: every move once, kept where it lowers the energy."""
-        return self._sweep(problem, self._read(problem), state)
+        return self._sweep(problem, self._read(problem), Clock.of(None), state)
 
     def run(
         self,
         problem: Problem,
-        state: LabelState | None = None,
-        progress: Callable[[LabelState], None] | None = None,
-    ) -> LabelState:
-        """Sweeps until no move helps, `max_sweeps` were made, those of a state given included, or the time is up."""
-        return self._run(problem, self._read(problem), state, progress)
+        start: LabelState | Run[LabelState] | None = None,
+        progress: Callable[[LabelState], object] | None = None,
+    ) -> Run[LabelState]:
+        """Sweeps until no move helps, `max_steps` were made, those before `start` included, or the time is up."""
+        return self._run(problem, self._read(problem), start, progress)
 
     def optimize(self, problem: Problem) -> Optimum:
         """Labels that no single move makes better."""
         energy = self._read(problem)
         if (energy.unary.min(axis=1) == np.inf).any():
             raise ImpossibleEvidence.outright()
-        state = self._run(problem, energy)
+        state = self._run(problem, energy).state
         least = self._least_energy(energy, state)
         info = QueryInfo(
             self._title(),
             exact=False,
             converged=state.converged,
-            iterations=state.iterations,
+            num_steps=state.num_steps,
             residual=state.residual,
             advice=_SETTLED if state.converged else _UNFINISHED,
         )
@@ -103,23 +92,17 @@ class LabelMoves(Optimizer):
         self,
         problem: Problem,
         energy: PairwiseEnergy,
-        state: LabelState | None = None,
-        progress: Callable[[LabelState], None] | None = None,
-    ) -> LabelState:
-        deadline = np.inf if self.time_limit is None else monotonic() + self.time_limit
-        state = _start(problem, energy) if state is None else state
-        while not state.converged and state.iterations < self.max_sweeps and monotonic() < deadline:
-            state = self._sweep(problem, energy, state, deadline)
-            if progress is not None:
-                progress(state)
-        return state
+        start: LabelState | Run[LabelState] | None = None,
+        progress: Callable[[LabelState], object] | None = None,
+    ) -> Run[LabelState]:
+        clock = Clock.of(self.time_limit)
+        sweep = partial(self._sweep, problem, energy, clock)
+        return self._iterate(sweep, _start(problem, energy) if start is None else start, progress, clock)
 
-    def _sweep(
-        self, problem: Problem, energy: PairwiseEnergy, state: LabelState, deadline: float = np.inf
-    ) -> LabelState:
+    def _sweep(self, problem: Problem, energy: PairwiseEnergy, clock: Clock, state: LabelState) -> LabelState:
         labels, lowest, is_whole = state.states[energy.places], state.energy, True
         for move in self._moves(energy.num_labels):
-            is_whole = is_whole and monotonic() < deadline
+            is_whole = is_whole and not clock.is_over
             if not is_whole:
                 break
             proposed = self._moved(energy, labels, move)
@@ -128,7 +111,7 @@ class LabelMoves(Optimizer):
                 labels, lowest = proposed, value
         drop = state.energy - lowest if lowest < state.energy else 0.0
         is_over = is_whole and drop <= ROUNDING * (1 + abs(lowest))
-        return LabelState(energy.states(problem, labels), lowest, state.iterations + 1, drop, is_over)
+        return LabelState(energy.states(problem, labels), lowest, state.num_steps + 1, drop, is_over)
 
     def _read(self, problem: Problem) -> PairwiseEnergy:
         energy = PairwiseEnergy.of(problem, self._title().capitalize())

@@ -103,7 +103,7 @@ class LinearRelaxation(Optimizer):
             "integer program",
             exact=False,
             converged=found.status == 0,
-            iterations=int(found.mip_node_count or 0),
+            num_steps=int(found.mip_node_count or 0),
             advice=_CLOSE if found.status == 0 else "Raise max_nodes= or time_limit= for a smaller gap.",
         )
         return Optimum(states, max(min(0.0, upper), value), info)
@@ -136,7 +136,7 @@ class LinearRelaxation(Optimizer):
                 "linear relaxation",
                 exact=False,
                 converged=is_solved,
-                iterations=int(found.nit or 0),
+                num_steps=int(found.nit or 0),
                 advice=_FRACTIONS if is_solved else "Raise time_limit=: without a solution there is no bound.",
             ),
         )

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from time import monotonic
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.map_plan import TimeUpError, plan_bound
 from plausible.inference.optimization.flips import States
 from plausible.inference.optimization.map_local_search import LocalSearch
@@ -22,13 +22,16 @@ from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mi
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.depth_first import BoundingTables, Path, depth_first
+from plausible.search.clock import Clock
 from plausible.search.local_search import GreedyAscent
+from plausible.search.run import CONVERGED, Run
 
 __all__ = ["BranchAndBound", "BranchAndBoundState"]
 
 
 #: The nodes between two looks at the clock: some hundredths of a second.
 _CHUNK = 2**17
+_NO_LIMIT = Clock.of(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,22 +88,14 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchAndBoundState:
-    """How far a search is.
+    """How far a search is."""
 
-    Attributes
-    ----------
-    parts
-        The searches in the connected parts of the model, which go on side by side; those for whose tables there was
-        no time wait.
-    num_variables
-        The variables of the problem.
-    """
-
+    #: The searches in the connected parts of the model, which go on side by side; those without their tables wait.
     parts: tuple[_Part | _Waiting, ...]
-    num_variables: int
+    num_variables: int  # of the problem
 
     @property
-    def iterations(self) -> int:
+    def num_nodes(self) -> int:
         """The partial assignments that were looked at."""
         return sum(part.num_nodes for part in self.parts)
 
@@ -140,7 +135,7 @@ class BranchAndBoundState:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchAndBound(Optimizer):
+class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
     """Find a best assignment by depth-first branch and bound, or bound it if time runs out (Kask & Dechter 2001).
 
     Mini-buckets bound what the unassigned variables can add; the first assignment comes from `LocalSearch`. Connected
@@ -189,26 +184,26 @@ class BranchAndBound(Optimizer):
     def run(
         self,
         problem: Problem,
-        state: BranchAndBoundState | None = None,
+        start: BranchAndBoundState | Run[BranchAndBoundState] | None = None,
         progress: Callable[[BranchAndBoundState], object] | None = None,
-    ) -> BranchAndBoundState:
+    ) -> Run[BranchAndBoundState]:
         """Search until finished or late; `progress` is told each state, and stops by an answer that is true.
 
         From a state that was left late it goes on, for as long again.
         """
-        deadline = math.inf if self.time_limit is None else monotonic() + self.time_limit
-        if state is None:
-            state = self._begun(problem, self._first_states(problem))
-        state = self._prepared(problem, state, deadline)
-        while state.is_searching and monotonic() < deadline:
-            state = self._advanced(state)
-            if progress is not None and progress(state):
-                break
-        return state
+        clock = Clock.of(self.time_limit)
+        if start is None:
+            start = self._begun(problem, self._first_states(problem))
+        begun = start if isinstance(start, Run) else Run(start)
+        begun = replace(begun, state=self._prepared(problem, begun.state, clock))
+        return self._iterate(self._advanced, begun, progress, clock)
+
+    def _ends(self, state: BranchAndBoundState) -> str:
+        return "" if state.is_searching else CONVERGED if state.converged else "time limit"
 
     def optimize(self, problem: Problem) -> Optimum:
         """A best assignment, or the best one found in time."""
-        state = self.run(problem)
+        state = self.run(problem).state
         if problem.is_impossible or state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
         advice = "" if state.converged else "Give more time, or a larger max_entries for tighter bounds."
@@ -220,7 +215,7 @@ class BranchAndBound(Optimizer):
             error=state.residual,
             cost=sum(h.logs.size for h in heuristics),
             largest_table=max((h.largest for h in heuristics), default=0),
-            iterations=state.iterations,
+            num_steps=state.num_nodes,
             residual=state.residual,
             advice=advice,
         )
@@ -245,13 +240,9 @@ class BranchAndBound(Optimizer):
             parts.append(_Waiting(places, tuple(factors), start[places], value))
         return BranchAndBoundState(tuple(parts), len(problem.variables))
 
-    def _prepared(
-        self, problem: Problem, state: BranchAndBoundState, deadline: float = math.inf
-    ) -> BranchAndBoundState:
+    def _prepared(self, problem: Problem, state: BranchAndBoundState, clock: Clock = _NO_LIMIT) -> BranchAndBoundState:
         """With the tables of parts that wait, as far as there is time for them."""
-        parts = tuple(
-            self._part(problem, part, deadline) if isinstance(part, _Waiting) else part for part in state.parts
-        )
+        parts = tuple(self._part(problem, part, clock) if isinstance(part, _Waiting) else part for part in state.parts)
         return replace(state, parts=parts)
 
     def _advanced(self, state: BranchAndBoundState, num_nodes: int = _CHUNK) -> BranchAndBoundState:
@@ -260,13 +251,12 @@ class BranchAndBound(Optimizer):
         )
         return replace(state, parts=parts)
 
-    def _part(self, problem: Problem, waiting: _Waiting, deadline: float) -> _Part | _Waiting:
+    def _part(self, problem: Problem, waiting: _Waiting, clock: Clock) -> _Part | _Waiting:
         scopes, tables = _log_tables(problem, waiting.variables.tolist(), waiting.factors)
         sizes = problem.sizes[waiting.variables].tolist()
-        if deadline < math.inf:
+        if clock.deadline < math.inf:
             try:  # to plan takes a fourth to a third of the time that the tables take
-                now = monotonic()
-                plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, now + (deadline - now) / 4)
+                plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, clock.share(1 / 4).deadline)
             except TimeUpError:
                 return waiting
         heuristic = mini_bucket_heuristic(scopes, tables, sizes, self.max_entries)

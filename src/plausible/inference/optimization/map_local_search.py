@@ -95,7 +95,7 @@ class LocalSearch(Optimizer):
             exact=False,
             converged=not is_cut_off,
             error=None,
-            iterations=state.num_steps,
+            num_steps=state.num_steps,
             advice=f"The search was stopped by its {state.stopped_by}: raise it." if is_cut_off else _MAXIMUM,
         )
         return Optimum(np.array(state.best, dtype=np.int64), 0.0, info)  # every factor's peak is one

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.errors import ImpossibleEvidence
 from plausible.inference.optimization.graph_cuts import has_cut
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
@@ -29,24 +29,12 @@ _PATIENCE = 4
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MaxProductState(MessageState):
-    """Messages, the best assignment that some of them have made, and what no assignment exceeds.
+    """Messages, the best assignment that some of them have made, and what no assignment exceeds."""
 
-    Attributes
-    ----------
-    states
-        The assignment, by state positions.
-    value
-        log Π φ of it, `problem.log_scale` left out; -inf where there is none yet.
-    upper
-        The lowest bound so far.
-    num_idle
-        How many assignments ago value or bound were last improved by more than a hundredth of the gap.
-    """
-
-    states: Ints
-    value: float = -math.inf
-    upper: float = 0.0  # no factor exceeds one
-    num_idle: int = 0
+    states: Ints  # the assignment, by state positions
+    value: float = -math.inf  # log Π φ of it, `problem.log_scale` left out; -inf where there is none yet
+    upper: float = 0.0  # the lowest bound so far: no factor exceeds one
+    num_idle: int = 0  # assignments since value or bound improved by more than a hundredth of the gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +54,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
 
     Parameters
     ----------
-    schedule, damping, max_iterations
+    schedule, damping, max_steps
         As for `LoopyBP`.
     tolerance, num_trees, seed
         As for `TreeReweightedBP`.
@@ -85,7 +73,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
     """
 
     tolerance: float = 1e-11
-    max_iterations: int = 300
+    max_steps: int = 300
     reweighted: bool = True
 
     @property
@@ -106,17 +94,8 @@ class MaxProduct(ReweightedEngine, Optimizer):
     def step(self, problem: Problem, state: MessageState) -> MaxProductState:
         """One round, and every few rounds, or where the messages have settled, an assignment and a bound."""
         after = cast(MaxProductState, MessageEngine.step(self, problem, state))
-        is_due = after.converged or after.iterations % _ROUNDS == 0 or after.iterations >= self.max_iterations
+        is_due = after.converged or after.num_steps % _ROUNDS == 0 or after.num_steps >= self.max_steps
         return self._judged(problem, after) if is_due and not after.is_contradictory else after
-
-    def run(
-        self,
-        problem: Problem,
-        state: MessageState | None = None,
-        progress: Callable[[MessageState], None] | None = None,
-    ) -> MaxProductState:
-        """Rounds until the messages settle, a bound is met, nothing improves, or `max_iterations` are over."""
-        return cast(MaxProductState, MessageEngine.run(self, problem, state, progress))
 
     def _judged(self, problem: Problem, state: MaxProductState) -> MaxProductState:
         """The state with a new assignment and a new bound, as far as they are better."""
@@ -139,7 +118,9 @@ class MaxProduct(ReweightedEngine, Optimizer):
 
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that the messages made on their way."""
-        state = cast(MaxProductState, self._settled(problem))
+        state = cast(MaxProductState, self.run(problem).state)
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
         info = self._info(problem, state, _NAME, "")
         if info.exact:
             return Optimum(state.states, float(problem.log_product(state.states[None, :])[0]), info)
@@ -156,7 +137,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
             return "There may be a better assignment. GraphCut() finds a best one of these factors, and proves it."
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         other = "reweighted=False" if self.reweighted else "reweighted=True"
-        return f"There may be a better assignment. Try {damped}{other}, more max_iterations or DualDecomposition()."
+        return f"There may be a better assignment. Try {damped}{other}, more max_steps or DualDecomposition()."
 
 
 def _decoded(state: MessageState) -> Ints:

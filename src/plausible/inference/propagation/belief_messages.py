@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_number
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.base.options import check_count
 from plausible.inference.info import QueryInfo
-from plausible.inference.iteration import IterativeEngine
+from plausible.inference.iteration import IterativeEngine, RoundState, check_rounds
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (
     Clusters,
@@ -35,41 +33,15 @@ _SCHEDULES = ("sequential", "synchronous", "residual")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MessageState:
-    """All messages after some rounds; it can be pickled, and a run can go on from it.
+class MessageState(RoundState):
+    """All messages between factors and variables after some rounds."""
 
-    Attributes
-    ----------
-    graph
-        The factor graph, with how often each factor counts: factors within others are merged into these.
-    order
-        The variables, as a walk through the graph comes by them.
-    is_forest
-        Whether it has no cycles.
-    messages
-        The logarithms of the messages from factors to variables and back: those of edge e, a number for each state,
-        begin at `graph.edges["start"][e]`, their peaks near zero.
-    urgencies
-        By how much what the factors of each variable were told has changed since its last turn.
-    iterations
-        How many rounds there were.
-    residual
-        By how much the last one changed a message.
-    converged
-        Whether that was too little to go on.
-    is_contradictory
-        Whether the messages leave some variable no state, which proves that the product is zero everywhere.
-    """
-
-    graph: MessageGraph
-    order: Ints
+    graph: MessageGraph  # with how often each factor counts: factors within others are merged into these
+    order: Ints  # the variables, as a walk through the graph comes by them
     is_forest: bool
+    #: Logarithms: those of edge e, a number for each state, begin at `graph.edges["start"][e]`, their peaks near zero.
     messages: Messages
-    urgencies: Floats
-    iterations: int = 0
-    residual: float = math.inf
-    converged: bool = False
-    is_contradictory: bool = False
+    urgencies: Floats  # by how much what the factors of each variable were told has changed since its last turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +51,10 @@ class MessageEngine(IterativeEngine[MessageState]):
     schedule: str = "sequential"
     damping: float = 0.0
     tolerance: float = 1e-8
-    max_iterations: int = 1000
+    max_steps: int = 1000
 
     def __post_init__(self) -> None:
-        if self.schedule not in _SCHEDULES:
-            raise InvalidArgument(f"schedule={self.schedule!r} must be one of {', '.join(map(repr, _SCHEDULES))}.")
-        check_number("damping", self.damping, least=0, below=1)
-        check_number("tolerance", self.tolerance, least=0)
-        check_count("max_iterations", self.max_iterations, 1)
+        check_rounds(self.schedule, _SCHEDULES, self.damping, self.tolerance, self.max_steps)
 
     @property
     @abstractmethod
@@ -115,7 +83,7 @@ class MessageEngine(IterativeEngine[MessageState]):
         is_possible = push_all(graph, messages, self._rule(state), workspace(graph))
         if is_possible and order.size:
             return state
-        return replace(state, residual=0.0, converged=True, is_contradictory=not is_possible)
+        return state.at_rest(is_contradictory=not is_possible)
 
     def step(self, problem: Problem, state: MessageState) -> MessageState:
         """One round: each variable's messages renewed once, or twice if sequential.
@@ -128,15 +96,7 @@ class MessageEngine(IterativeEngine[MessageState]):
         # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
         target = min(self.tolerance, _ROUNDING) if state.is_forest else self.tolerance
         residual = self._play(state, messages, urgencies, target)
-        return replace(
-            state,
-            messages=messages,
-            urgencies=urgencies,
-            iterations=state.iterations + 1,
-            residual=max(residual, 0.0),
-            converged=residual <= target,
-            is_contradictory=residual < 0,
-        )
+        return state.after_round(residual, target, messages=messages, urgencies=urgencies)
 
     def _play(self, state: MessageState, messages: Messages, urgencies: Floats, target: float) -> float:
         """Renew the messages in place; the largest change, or the largest urgency left; negative if contradictory."""
@@ -156,25 +116,13 @@ class MessageEngine(IterativeEngine[MessageState]):
 
     # --- what the messages say ---
 
-    def _settled(self, problem: Problem) -> MessageState:
-        """The end of a run; refuses a product that it finds to be zero."""
-        state = self.run(problem)
-        if state.is_contradictory:
-            raise ImpossibleEvidence.outright()
-        return state
-
     def _info(self, problem: Problem, state: MessageState, engine: str, advice: str) -> QueryInfo:
-        is_exact = state.is_contradictory or (state.is_forest and state.residual <= _ROUNDING)
-        return QueryInfo(
+        return state.info(
             engine,
-            exact=is_exact,
-            converged=state.converged,
-            error=0.0 if is_exact else None,
+            is_exact=state.is_forest and state.residual <= _ROUNDING,
             cost=int(problem.tables.size),
             largest_table=int(np.diff(problem.table_starts).max(initial=0)),
-            iterations=state.iterations,
-            residual=state.residual,
-            advice="" if is_exact or state.converged else advice,
+            advice=advice,
         )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,15 +23,37 @@ from plausible.inference.propagation.belief_messages import MessageEngine, Messa
 __all__ = ["LoopyBP", "TreeReweightedBP"]
 
 
-_LOOPY = "loopy belief propagation"
-_REWEIGHTED = "tree-reweighted belief propagation"
-
 #: What else there is where messages don't settle: larger clusters, bounds from both sides, samples.
 _OTHERS = "ClusterBP(bound=8), MiniBuckets() or Gibbs()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopyBP(MessageEngine, ResumableEngine):
+class _SumProduct(MessageEngine, ResumableEngine[MessageState]):
+    """Messages that sum: what is read off them."""
+
+    _name: ClassVar[str]
+
+    @property
+    def _is_max(self) -> bool:
+        return False
+
+    @property
+    @abstractmethod
+    def _advice(self) -> str:
+        """What to try where the messages have not settled."""
+
+    def beliefs_from(self, problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The belief about each group: of one variable, or of several within the scope of a factor.
+
+        Refuses a product that the messages find to be zero.
+        """
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
+        return Beliefs(_tables(problem, state, groups), self._info(problem, state, self._name, self._advice))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopyBP(_SumProduct):
     r"""Loopy belief propagation: approximate in general, exact on trees (Koller & Friedman 2009, §11.3).
 
     There is one cluster for each factor φ_f and one for each variable. Messages start at one and are updated until they
@@ -56,7 +79,7 @@ class LoopyBP(MessageEngine, ResumableEngine):
     tolerance
         Messages, scaled to a maximum of one, have converged when they change by no more than this; on a forest they are
         updated until only rounding is left.
-    max_iterations
+    max_steps
         The most rounds to run. A round costs Σ arity · entries over the tables, twice that if sequential; a round of
         the residual schedule has one turn per variable.
 
@@ -70,9 +93,7 @@ class LoopyBP(MessageEngine, ResumableEngine):
     (array([0.613, 0.387]), True, False)
     """
 
-    @property
-    def _is_max(self) -> bool:
-        return False
+    _name: ClassVar[str] = "loopy belief propagation"
 
     @property
     def _in_logs(self) -> bool:
@@ -81,31 +102,21 @@ class LoopyBP(MessageEngine, ResumableEngine):
     def _weights(self, clusters: Clusters) -> Floats:
         return np.ones(clusters.num_factors)
 
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """The belief about each group: of one variable, or of several within the scope of a factor."""
-        return self.beliefs_from(problem, self.run(problem), groups)
-
-    def beliefs_from(self, problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """`beliefs`, as the messages of a state have them; refuses a product that they find to be zero."""
-        if state.is_contradictory:
-            raise ImpossibleEvidence.outright()
-        return Beliefs(_tables(problem, state, groups), self._info(problem, state, _LOOPY, self._advice))
-
     def estimate(self, problem: Problem) -> Estimate:
         """The Bethe approximation of log Z, at a fixed point minus the Bethe free energy; exact on a forest."""
-        state, found = _read_off(self.run(problem))
-        info = self._info(problem, state, _LOOPY, self._advice)
+        state, found = _read_off(self.run(problem).state)
+        info = self._info(problem, state, self._name, self._advice)
         return _exact(problem, found, info) if info.exact else Estimate(found.log_constant + problem.log_scale, info)
 
     @property
     def _advice(self) -> str:
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         other = "" if self.schedule == "residual" else "schedule='residual', "
-        return f"The messages have not settled. Try {damped}{other}more max_iterations, TreeReweightedBP(), {_OTHERS}."
+        return f"The messages have not settled. Try {damped}{other}more max_steps, TreeReweightedBP(), {_OTHERS}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeReweightedBP(ReweightedEngine, ResumableEngine):
+class TreeReweightedBP(ReweightedEngine, _SumProduct):
     r"""Tree-reweighted belief propagation: approximate beliefs, and an upper bound on log Z.
 
     Take some sets of factors without cycles, and let ρ_f be the share of them that contain factor f. Messages are those
@@ -121,7 +132,7 @@ class TreeReweightedBP(ReweightedEngine, ResumableEngine):
 
     Parameters
     ----------
-    schedule, damping, max_iterations
+    schedule, damping, max_steps
         As for `LoopyBP`.
     tolerance
         Messages have converged when their logarithms change by no more than this.
@@ -141,24 +152,12 @@ class TreeReweightedBP(ReweightedEngine, ResumableEngine):
     (True, 3.332, 3.379)
     """
 
-    @property
-    def _is_max(self) -> bool:
-        return False
-
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """The belief about each group: of one variable, or of several within the scope of a factor."""
-        return self.beliefs_from(problem, self.run(problem), groups)
-
-    def beliefs_from(self, problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """`beliefs`, as the messages of a state have them; refuses a product that they find to be zero."""
-        if state.is_contradictory:
-            raise ImpossibleEvidence.outright()
-        return Beliefs(_tables(problem, state, groups), self._info(problem, state, _REWEIGHTED, self._advice))
+    _name: ClassVar[str] = "tree-reweighted belief propagation"
 
     def estimate(self, problem: Problem) -> Estimate:
         """The reweighted approximation of log Z, with the upper bound that the messages prove."""
-        state, found = _read_off(self.run(problem))
-        info = self._info(problem, state, _REWEIGHTED, self._advice)
+        state, found = _read_off(self.run(problem).state)
+        info = self._info(problem, state, self._name, self._advice)
         if info.exact:
             return _exact(problem, found, info)
         # No factor exceeds one, so that Z is at most the number of assignments.
@@ -170,9 +169,7 @@ class TreeReweightedBP(ReweightedEngine, ResumableEngine):
     @property
     def _advice(self) -> str:
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
-        return (
-            f"The messages have not settled, so the bound could be tighter. Try {damped}more max_iterations, {_OTHERS}."
-        )
+        return f"The messages have not settled, so the bound could be tighter. Try {damped}more max_steps, {_OTHERS}."
 
 
 # --- from messages to log Z ---

@@ -11,10 +11,10 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.iteration import IterativeEngine
+from plausible.inference.iteration import RoundState
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_layout import ConvexLayout, Turn, lay_out_convex, log_sums
 from plausible.inference.regions.counting_numbers import (
@@ -35,38 +35,16 @@ _MAKERS: dict[str, Callable[[Problem], CountingNumbers]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConvexState:
-    """All messages after some rounds; it can be pickled, and a run can go on from it.
+class ConvexState(RoundState):
+    """All messages after some rounds; the residual is of beliefs about factors, in a turn of the last round."""
 
-    Attributes
-    ----------
-    layout
-        Counting numbers, and the order of turns.
-    logs
-        a_f log b_f of each entry of each factor, in the order of `problem.tables`; -inf for those proved to be zero.
-    messages
-        What each variable has taken from each entry of its factors.
-    iterations
-        How many rounds there were.
-    residual
-        By how much a belief about a factor changed in a turn of the last one.
-    converged
-        Whether that was too little to go on.
-    is_contradictory
-        Whether some variable has no state left, which proves that the product is zero everywhere.
-    """
-
-    layout: ConvexLayout
-    logs: Floats
-    messages: Floats
-    iterations: int = 0
-    residual: float = math.inf
-    converged: bool = False
-    is_contradictory: bool = False
+    layout: ConvexLayout  # counting numbers, and the order of turns
+    logs: Floats  # a_f log b_f of each entry, in the order of `problem.tables`; -inf for those proved to be zero
+    messages: Floats  # what each variable has taken from each entry of its factors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
+class ConvexBP(ResumableEngine[ConvexState]):
     r"""Belief propagation with a convex free energy: it converges to the same beliefs from any start.
 
     Beliefs minimise -Σ ⟨log φ_f⟩ - Σ c_f H(b_f) - Σ c_v H(b_v) among those that agree on variables. Where the counting
@@ -89,7 +67,7 @@ class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
         that converges fastest. Or a function from a `Problem` to `CountingNumbers`.
     tolerance
         Beliefs about factors have converged when they change by no more than this in a turn.
-    max_iterations
+    max_steps
         The most rounds to run. A round costs Σ arity · entries over the tables.
 
     Examples
@@ -104,14 +82,14 @@ class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
 
     counts: str | Callable[[Problem], CountingNumbers] = "bethe-like"
     tolerance: float = 1e-6
-    max_iterations: int = 5000
+    max_steps: int = 5000
 
     def __post_init__(self) -> None:
         if not callable(self.counts) and not (isinstance(self.counts, str) and self.counts in _MAKERS):
             known = ", ".join(map(repr, _MAKERS))
             raise InvalidArgument(f"counts={self.counts!r} must be one of {known}, or a function of a problem.")
         check_number("tolerance", self.tolerance, least=0)
-        check_count("max_iterations", self.max_iterations, 1)
+        check_count("max_steps", self.max_steps, 1)
 
     # --- rounds ---
 
@@ -120,7 +98,7 @@ class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
         maker = self.counts if callable(self.counts) else _MAKERS[self.counts]
         layout = lay_out_convex(problem, maker(problem))
         state = ConvexState(layout, problem.logs, np.zeros(layout.num_messages))
-        return state if problem.variables else replace(state, residual=0.0, converged=True)
+        return state if problem.variables else state.at_rest(is_contradictory=False)
 
     def step(self, problem: Problem, state: ConvexState) -> ConvexState:
         """One turn of each variable."""
@@ -131,21 +109,13 @@ class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
                 residual = -1.0
                 break
             residual = max(residual, change)
-        return replace(
-            state,
-            logs=logs,
-            messages=messages,
-            iterations=state.iterations + 1,
-            residual=max(residual, 0.0),
-            converged=residual <= self.tolerance,
-            is_contradictory=residual < 0,
-        )
+        return state.after_round(residual, self.tolerance, logs=logs, messages=messages)
 
     # --- what they say ---
 
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+    def beliefs_from(self, problem: Problem, state: ConvexState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group of variables that some factor has."""
-        state, _ = _read_off(problem, self.run(problem))
+        state, _ = _read_off(problem, state)
         if state.is_contradictory:
             raise ImpossibleEvidence.outright()
         tables = tuple(_belief(problem, state, group) if group else np.ones(()) for group in groups)
@@ -153,38 +123,27 @@ class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """The dual of the free energy: an upper bound on log Z where the counting numbers are known to give one."""
-        state, dual = _read_off(problem, self.run(problem))
+        state, dual = _read_off(problem, self.run(problem).state)
         info = self._info(problem, state)
         if state.is_contradictory:
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, info)
         value, margin = dual + problem.log_scale, problem.scale_rounding
         if not problem.variables:
-            return Estimate(value, info, lower=value - margin, upper=value + margin, is_bound=True)
+            return Estimate.within(value, info, margin)
         if state.layout.is_upper:
             margin += state.layout.slack + _rounding(problem, state)
             return Estimate(value, info, upper=value + margin, is_bound=True)
         return Estimate(value, info)
 
     def _info(self, problem: Problem, state: ConvexState) -> QueryInfo:
-        is_exact = state.is_contradictory or not problem.variables
-        return QueryInfo(
+        other = "" if self.counts == "covering" else "counts='covering', which settles faster, "
+        return state.info(
             "convex belief propagation",
-            exact=is_exact,
-            converged=state.converged,
-            error=0.0 if is_exact else None,
+            is_exact=not problem.variables,
             cost=int(problem.tables.size),
             largest_table=int(np.diff(problem.table_starts).max(initial=0)),
-            iterations=state.iterations,
-            residual=state.residual,
-            advice="" if state.converged or is_exact else self._advice,
-        )
-
-    @property
-    def _advice(self) -> str:
-        other = "" if self.counts == "covering" else "counts='covering', which settles faster, "
-        return (
-            f"The beliefs are on their way. Try more max_iterations, a higher tolerance, {other}MiniBuckets() for "
-            "bounds, or Gibbs()."
+            advice="The beliefs are on their way. Try more max_steps, a higher tolerance, "
+            f"{other}MiniBuckets() for bounds, or Gibbs().",
         )
 
 

@@ -11,12 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count, check_number
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.iteration import IterativeEngine
+from plausible.inference.iteration import RoundState, check_rounds
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_energy import edge_sums, forest_total, negative_energy, region_tables
 from plausible.inference.regions.region_graph import RegionGraph
@@ -32,38 +31,17 @@ _SCHEDULES = ("sequential", "synchronous")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RegionState:
-    """All messages after some rounds; it can be pickled, and a run can go on from it.
-
-    Attributes
-    ----------
-    layout
-        The regions, and where their tables and messages lie.
-    messages
-        The logarithms of the messages from inner to outer regions, their peaks at zero.
-    iterations
-        How many rounds there were.
-    residual
-        By how much the last one changed the logarithm of a message, undamped; relative to it where that is below -1.
-    converged
-        Whether that was too little to go on.
-    is_contradictory
-        Whether the messages leave some region no state, which proves that the product is zero everywhere.
-    has_diverged
-        Whether the messages have grown beyond all that the factors can say; they are those of the round before.
-    """
+class RegionState(RoundState):
+    """All messages after some rounds; the residual is of their logarithms, undamped, relative to those below -1."""
 
     layout: RegionLayout
-    messages: Floats
-    iterations: int = 0
-    residual: float = math.inf
-    converged: bool = False
-    is_contradictory: bool = False
+    messages: Floats  # logarithms of those from inner to outer regions, their peaks at zero
+    #: Whether they have grown beyond all that the factors can say; they are those of the round before.
     has_diverged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
+class RegionEngine(ResumableEngine[RegionState]):
     r"""Options and rounds of message passing between outer regions γ and what they share, inner regions β.
 
     The belief of an outer region is the product of its factors and of the messages λ from the n inner regions within
@@ -79,16 +57,12 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
     schedule: str = "sequential"
     damping: float = 0.0
     tolerance: float = 1e-8
-    max_iterations: int = 1000
+    max_steps: int = 1000
 
     _name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if self.schedule not in _SCHEDULES:
-            raise InvalidArgument(f"schedule={self.schedule!r} must be one of {', '.join(map(repr, _SCHEDULES))}.")
-        check_number("damping", self.damping, least=0, below=1)
-        check_number("tolerance", self.tolerance, least=0)
-        check_count("max_iterations", self.max_iterations, 1)
+        check_rounds(self.schedule, _SCHEDULES, self.damping, self.tolerance, self.max_steps)
 
     @abstractmethod
     def regions(self, problem: Problem) -> RegionGraph:
@@ -105,12 +79,12 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
         is_contradictory = bool(np.isneginf(peaks).any())
         if layout.waves and not is_contradictory:
             return state
-        return replace(state, residual=0.0, converged=True, is_contradictory=is_contradictory)
+        return state.at_rest(is_contradictory=is_contradictory)
 
     def step(self, problem: Problem, state: RegionState) -> RegionState:
         """One round: the waves of messages forth and back, or all messages at once."""
         if state.has_diverged:
-            return replace(state, iterations=state.iterations + 1)
+            return replace(state, num_steps=state.num_steps + 1)
         waves, messages = state.layout.waves, state.messages.copy()
         # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
         target = min(self.tolerance, _ROUNDING) if state.layout.is_exact else self.tolerance
@@ -123,21 +97,13 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
                 break
             residual = max(residual, change)
         if residual >= 0 and not state.layout.is_exact and _is_beyond(messages, problem):
-            return replace(state, iterations=state.iterations + 1, residual=math.inf, has_diverged=True)
-        return replace(
-            state,
-            messages=messages,
-            iterations=state.iterations + 1,
-            residual=max(residual, 0.0),
-            converged=residual <= target,
-            is_contradictory=residual < 0,
-        )
+            return replace(state, num_steps=state.num_steps + 1, residual=math.inf, has_diverged=True)
+        return state.after_round(residual, target, messages=messages)
 
     # --- what the messages say ---
 
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+    def beliefs_from(self, problem: Problem, state: RegionState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group of variables that some region holds."""
-        state = self.run(problem)
         if state.is_contradictory:
             raise ImpossibleEvidence.outright()
         everything = region_tables(state.layout, state.messages)
@@ -146,15 +112,14 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """Minus the region free energy, Σ c_R (Σ b_R log Π φ + H(b_R)); log Z where it is exact."""
-        state = self.run(problem)
+        state = self.run(problem).state
         info = self._info(state)
         if state.is_contradictory:
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, info)
         if not info.exact:
             return Estimate(negative_energy(state.layout, state.messages) + problem.log_scale, info)
         found = forest_total(state.layout, state.messages)
-        value, margin = found.value + problem.log_scale, found.margin + problem.scale_rounding
-        return Estimate(value, info, lower=value - margin, upper=value + margin, is_bound=True)
+        return Estimate.within(found.value + problem.log_scale, info, found.margin + problem.scale_rounding)
 
     def _belief(self, problem: Problem, layout: RegionLayout, tables: Floats, group: tuple[int, ...]) -> Floats:
         if not group:
@@ -183,25 +148,20 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
         """How to get regions that hold more."""
 
     def _info(self, state: RegionState) -> QueryInfo:
-        is_exact = state.is_contradictory or (state.layout.is_exact and state.residual <= _ROUNDING)
-        return QueryInfo(
+        return state.info(
             self._name,
-            exact=is_exact,
-            converged=state.converged,
-            error=0.0 if is_exact else None,
+            is_exact=state.layout.is_exact and state.residual <= _ROUNDING,
             cost=int(state.layout.starts[-1]),
             largest_table=int(np.diff(state.layout.starts).max(initial=0)),
-            iterations=state.iterations,
-            residual=state.residual,
-            advice="" if is_exact or state.converged else self._advice(state),
+            advice=self._advice(state),
         )
 
     def _advice(self, state: RegionState) -> str:
         if state.layout.is_exact:
-            return "The messages have not settled. They are final, and exact, after more rounds: raise max_iterations."
+            return "The messages have not settled. They are final, and exact, after more rounds: raise max_steps."
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         return (
-            f"The messages have not settled. Try {damped}more max_iterations, ConvexBP(), whose messages settle given "
+            f"The messages have not settled. Try {damped}more max_steps, ConvexBP(), whose messages settle given "
             "enough rounds, MiniBuckets() for bounds, or Gibbs()."
         )
 

@@ -39,7 +39,7 @@ class ClusterBP(RegionEngine):
     tolerance
         Messages have converged when their logarithms, undamped, would change by no more than this, relative to those
         below -1; on a tree they are updated until only rounding is left.
-    max_iterations
+    max_steps
         The most rounds to run.
 
     Examples
@@ -89,7 +89,7 @@ class RegionBP(RegionEngine):
     clusters
         Sets of variable names; by default `short_loops`, which are the squares of a grid. Observed variables are
         skipped, and a factor that fits in no cluster is a cluster by itself.
-    schedule, damping, tolerance, max_iterations
+    schedule, damping, tolerance, max_steps
         As for `ClusterBP`.
 
     Examples

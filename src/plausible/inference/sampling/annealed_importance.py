@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import read_count
 from plausible.errors import ImpossibleEvidence
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
@@ -24,6 +24,7 @@ from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_starts import possible_states
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
+from plausible.search.run import Run
 
 __all__ = ["AnnealedImportance", "AnnealingState"]
 
@@ -47,7 +48,7 @@ class AnnealingState:
 
     Attributes
     ----------
-    iterations, num_temperatures
+    num_steps, num_temperatures
         The steps made, and how many there are in all.
     states
         (particles, variables): positions of states.
@@ -57,7 +58,7 @@ class AnnealingState:
         The logarithm of each particle's weight so far.
     """
 
-    iterations: int
+    num_steps: int
     num_temperatures: int
     states: Ints
     generators: NDArray[np.uint64]
@@ -85,7 +86,7 @@ class AnnealingState:
     @property
     def is_finished(self) -> bool:
         """Whether the last temperature is reached."""
-        return self.iterations == self.num_temperatures
+        return self.num_steps == self.num_temperatures
 
     @property
     def converged(self) -> bool:
@@ -94,7 +95,7 @@ class AnnealingState:
 
 
 @dataclass(frozen=True, slots=True)
-class AnnealedImportance(ApproximateEngine):
+class AnnealedImportance(ResumableEngine[AnnealingState]):
     """Estimate log Z by annealed importance sampling (Neal 2001), and beliefs from the weighted particles.
 
     Particles start with independent variables, each drawn from its single-variable factors. At step t of T every other
@@ -159,36 +160,34 @@ class AnnealedImportance(ApproximateEngine):
 
     def step(self, problem: Problem, state: AnnealingState) -> AnnealingState:
         """The weights and sweeps of the next temperature; a finished state stays as it is."""
-        return self._step(problem, ChainLayout.of(problem), _Path.of(problem), state)
+        return self._step(ChainLayout.of(problem), _Path.of(problem), state)
 
     def run(
         self,
         problem: Problem,
-        state: AnnealingState | None = None,
-        progress: Callable[[AnnealingState], None] | None = None,
-    ) -> AnnealingState:
-        """Steps until the last temperature, from a new state or a given one; `progress` sees each state."""
-        layout, path = ChainLayout.of(problem), _Path.of(problem)
-        state = self.init(problem) if state is None else state
-        while not state.is_finished:
-            state = self._step(problem, layout, path, state)
-            if progress is not None:
-                progress(state)
-        return state
+        start: AnnealingState | Run[AnnealingState] | None = None,
+        progress: Callable[[AnnealingState], object] | None = None,
+    ) -> Run[AnnealingState]:
+        """Steps until the last temperature."""
+        step = partial(self._step, ChainLayout.of(problem), _Path.of(problem))
+        return self._iterate(step, self.init(problem) if start is None else start, progress)
 
-    def _step(self, problem: Problem, layout: ChainLayout, path: _Path, state: AnnealingState) -> AnnealingState:
+    def _ends(self, state: AnnealingState) -> str:
+        return "last temperature" if state.is_finished else ""
+
+    def _step(self, layout: ChainLayout, path: _Path, state: AnnealingState) -> AnnealingState:
         if state.is_finished:
             return state
-        before = path.log_tables(state.iterations / state.num_temperatures)
-        after = path.log_tables((state.iterations + 1) / state.num_temperatures)
+        before = path.log_tables(state.num_steps / state.num_temperatures)
+        after = path.log_tables((state.num_steps + 1) / state.num_temperatures)
         codes, generators = layout.codes(state.states), state.generators.copy()
         places = layout.places(codes)
         log_weights = state.log_weights + (after[places] - before[places]).sum(axis=1)
-        if state.iterations + 1 < state.num_temperatures:
+        if state.num_steps + 1 < state.num_temperatures:
             self._sweep(_positive(after), layout, codes, places, generators)
         return replace(
             state,
-            iterations=state.iterations + 1,
+            num_steps=state.num_steps + 1,
             states=layout.states(codes),
             generators=generators,
             log_weights=log_weights,
@@ -217,10 +216,9 @@ class AnnealedImportance(ApproximateEngine):
     def estimate(self, problem: Problem) -> Estimate:
         """log Σ Π φ with an interval of about 95 %; -inf where no particle ended on a positive product."""
         try:
-            state = self.run(problem)
+            state = self.run(problem).state
         except ImpossibleEvidence:
-            info = QueryInfo("factors that rule each other out")
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, QueryInfo("factors that rule each other out"))
         peak = float(state.log_weights.max())
         info = self._info(problem, state, None)
         if peak == -math.inf:
@@ -229,9 +227,8 @@ class AnnealedImportance(ApproximateEngine):
         width = interval_width(state.effective_size - 1) * state.residual
         return Estimate(value, replace(info, error=width), lower=value - width, upper=value + width)
 
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+    def beliefs_from(self, problem: Problem, state: AnnealingState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The weighted frequencies of each group's joint states among the particles."""
-        state = self.run(problem)
         if state.log_weights.max() == -math.inf:
             raise ImpossibleEvidence(
                 "No particle ended on an assignment of positive probability: the evidence is impossible, or so "
@@ -271,7 +268,7 @@ class AnnealedImportance(ApproximateEngine):
             converged=state.converged,
             error=error,
             cost=state.num_temperatures * len(state.log_weights) * len(problem.variables),
-            iterations=len(state.log_weights),
+            num_steps=len(state.log_weights),
             residual=state.residual,
             effective_samples=state.effective_size,
             advice=advice,

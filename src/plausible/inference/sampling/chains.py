@@ -8,7 +8,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +40,10 @@ from plausible.inference.sampling.chain_starts import starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.jit import repeated, steady
+from plausible.search.run import Run
 from plausible.variables import Evidence
 
 __all__ = ["ChainEngine", "ChainState", "Sweeps"]
-
-Progress: TypeAlias = Callable[["ChainState"], None]
 
 #: The burn-in is made in so many steps, or fewer.
 _BURN_IN_STEPS = 10
@@ -65,7 +65,7 @@ class ChainState:
 
     Attributes
     ----------
-    iterations
+    num_sweeps
         The sweeps that each chain has made, burn-in included.
     burn_in, batch_length
         How many of them are not counted, and how many then make a batch.
@@ -83,7 +83,7 @@ class ChainState:
         The distribution of each variable, one after the other, that a method draws from; empty for most.
     """
 
-    iterations: int
+    num_sweeps: int
     burn_in: int
     batch_length: int
     codes: Ints
@@ -98,7 +98,7 @@ class ChainState:
     @property
     def num_filled(self) -> int:
         """The batches that are full."""
-        return max(0, self.iterations - self.burn_in) // self.batch_length
+        return max(0, self.num_sweeps - self.burn_in) // self.batch_length
 
     @property
     def is_finished(self) -> bool:
@@ -131,7 +131,7 @@ class ChainState:
         number = self.num_filled
         if not number:
             raise InvalidArgument(
-                f"No batch of this state is full after {self.iterations} sweeps, {self.burn_in} of which are burn-in. "
+                f"No batch of this state is full after {self.num_sweeps} sweeps, {self.burn_in} of which are burn-in. "
                 "Take more steps."
             )
         draws = self.draws[:, : number * self.batch_length]
@@ -149,12 +149,12 @@ class Sweeps(NamedTuple):
     """
 
     number: int
-    iterations: int
+    num_sweeps: int
     chains: ChainArrays
     guide: Floats
 
 
-class ChainEngine(ResumableEngine):
+class ChainEngine(ResumableEngine[ChainState]):
     """An engine that runs several chains; subclasses are frozen, hold these options, and make the sweeps."""
 
     __slots__ = ()
@@ -223,11 +223,27 @@ class ChainEngine(ResumableEngine):
         collapse, layout = self._prepare(problem)
         return self._advance(collapse.problem, layout, state.copy()).sealed()
 
-    def run(self, problem: Problem, state: ChainState | None = None, progress: Progress | None = None) -> ChainState:
-        """Steps until all batches are full, from a new state or a given one; `progress` sees each state."""
+    def run(
+        self,
+        problem: Problem,
+        start: ChainState | Run[ChainState] | None = None,
+        progress: Callable[[ChainState], object] | None = None,
+    ) -> Run[ChainState]:
+        """Steps until all batches are full; `progress` is told copies, and stops it by a true answer."""
         collapse, layout = self._prepare(problem)
-        begun = self._init(collapse, layout, ()) if state is None else state.copy()
-        return self._finish(collapse.problem, layout, begun, progress).sealed()
+        begun = start if isinstance(start, Run) else Run(self._init(collapse, layout, ()) if start is None else start)
+
+        def told(state: ChainState) -> object:
+            return progress is not None and progress(state.copy().sealed())
+
+        step = partial(self._advance, collapse.problem, layout)
+        with repeated(begun.state.sums.shape[1] - begun.state.num_filled):
+            run = self._iterate(step, replace(begun, state=begun.state.copy()), None if progress is None else told)
+        run.state.sealed()
+        return run
+
+    def _ends(self, state: ChainState) -> str:
+        return "all draws" if state.is_finished else ""
 
     def draws(self, problem: Problem) -> dict[str, Ints]:
         """An array (chains, draws) of state positions after each sweep for each variable that is not collapsed."""
@@ -300,21 +316,15 @@ class ChainEngine(ResumableEngine):
             guide,
         )
 
-    def _finish(
-        self, problem: Problem, layout: ChainLayout, state: ChainState, progress: Progress | None = None
-    ) -> ChainState:
+    def _finish(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:
         with repeated(state.sums.shape[1] - state.num_filled):
-            while not state.is_finished:
-                state = self._advance(problem, layout, state)
-                if progress is not None:
-                    progress(state.copy().sealed())
-        return state
+            return self._iterate(partial(self._advance, problem, layout), state).state
 
     def _advance(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:
         """One step that writes into the arrays of the state; a finished one stays as it is."""
         if state.is_finished:
             return state
-        waiting = max(0, state.burn_in - state.iterations)
+        waiting = max(0, state.burn_in - state.num_sweeps)
         number = min(waiting, max(state.batch_length, -(-state.burn_in // _BURN_IN_STEPS))) or state.batch_length
         num_chains = len(state.codes)
         sums = np.zeros((num_chains, 0 if waiting else layout.num_cells))
@@ -323,12 +333,12 @@ class ChainEngine(ResumableEngine):
         places = layout.places(state.codes)
         moved = state.codes, places, state.generators
         chains = ChainArrays(*moved, sums, sums.copy(), watched, draws, state.accepted)
-        self._sweep(problem, layout, Sweeps(number, state.iterations, chains, state.guide))
+        self._sweep(problem, layout, Sweeps(number, state.num_sweeps, chains, state.guide))
         if not waiting:
             batch = state.num_filled
             state.sums[:, batch], state.squares[:, batch] = chains.sums, chains.squares
             state.draws[:, batch * number : (batch + 1) * number] = draws
-        return replace(state, iterations=state.iterations + number)
+        return replace(state, num_sweeps=state.num_sweeps + number)
 
     def _each_chain(self, work: Callable[[ChainArrays], Any], sweeps: Sweeps) -> None:
         """Do the work for all chains, on threads if it is worth it: chains share nothing, so it changes no bit."""
@@ -369,7 +379,7 @@ class ChainEngine(ResumableEngine):
         return Beliefs(found.tables, self._info(collapse.problem, layout, full, found))
 
     def _moves(self, layout: ChainLayout, state: ChainState) -> Moves:
-        proposals = self._num_proposals(layout) * state.iterations * len(state.codes)
+        proposals = self._num_proposals(layout) * state.num_sweeps * len(state.codes)
         acceptance = float(state.accepted.sum()) / proposals if proposals else None
         return Moves(self._moves_blocks, self._ON_LOGS, acceptance, state.draws.shape[0] * state.draws.shape[1])
 
@@ -382,9 +392,9 @@ class ChainEngine(ResumableEngine):
             exact=not layout.blocks,
             converged=not doubt,
             error=found.error if layout.blocks else 0.0,
-            cost=state.iterations * len(state.codes) * len(layout.blocks),
+            cost=state.num_sweeps * len(state.codes) * len(layout.blocks),
             largest_table=layout.largest_block,
-            iterations=moves.num_draws,
+            num_steps=moves.num_draws,
             residual=found.r_hat - 1,
             effective_samples=found.effective_samples if layout.blocks else None,
             acceptance=moves.acceptance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import Engine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chain_advice import ONE_CHAIN, cut_text
@@ -30,11 +31,10 @@ from plausible.inference.sampling.chain_diagnostics import (
     told_r_hat,
 )
 from plausible.inference.sampling.chain_starts import blocking_factor
+from plausible.search.run import Run
 from plausible.variables import Evidence, Variable
 
 __all__ = ["CollapsedGibbs", "CollapsedState"]
-
-Progress: TypeAlias = Callable[["CollapsedState"], None]
 
 _NOTHING = Evidence.read({}, {})
 
@@ -48,7 +48,7 @@ class CollapsedState:
 
     Attributes
     ----------
-    iterations, burn_in
+    num_steps, burn_in
         The sweeps made, and how many of them don't count.
     states
         (chains, sampled variables): positions of states.
@@ -56,7 +56,7 @@ class CollapsedState:
         (chains, draws, sampled variables): where they were after each sweep that counts.
     """
 
-    iterations: int
+    num_steps: int
     burn_in: int
     states: Ints
     draws: Ints
@@ -68,7 +68,7 @@ class CollapsedState:
     @property
     def num_filled(self) -> int:
         """The draws that were made."""
-        return max(0, self.iterations - self.burn_in)
+        return max(0, self.num_steps - self.burn_in)
 
     @property
     def is_finished(self) -> bool:
@@ -89,7 +89,7 @@ class CollapsedState:
 
 
 @dataclass(frozen=True, slots=True)
-class CollapsedGibbs(ApproximateEngine):
+class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
     """Gibbs sampling of some variables S, while another engine answers for the others (cutset sampling).
 
     A sweep redraws each x_i of S from P(x_i | the rest of S), for which the inner engine sums over all other variables.
@@ -151,10 +151,17 @@ class CollapsedGibbs(ApproximateEngine):
         return self._step(self._particles(problem), state)
 
     def run(
-        self, problem: Problem, state: CollapsedState | None = None, progress: Progress | None = None
-    ) -> CollapsedState:
-        """Sweeps until all draws are made, from a new state or a given one; `progress` sees each state."""
-        return self._run(self._particles(problem), state, progress)
+        self,
+        problem: Problem,
+        start: CollapsedState | Run[CollapsedState] | None = None,
+        progress: Callable[[CollapsedState], object] | None = None,
+    ) -> Run[CollapsedState]:
+        """Sweeps until all draws are made."""
+        particles = self._particles(problem)
+        return self._iterate(partial(self._step, particles), start or self._init(particles), progress)
+
+    def _ends(self, state: CollapsedState) -> str:
+        return "all draws" if state.is_finished else ""
 
     def _particles(self, problem: Problem) -> _Particles:
         names = set(self.sampled)
@@ -173,31 +180,21 @@ class CollapsedGibbs(ApproximateEngine):
     def _step(self, particles: _Particles, state: CollapsedState) -> CollapsedState:
         if state.is_finished:
             return state
-        rng = np.random.default_rng([self.seed, state.iterations + 1])
+        rng = np.random.default_rng([self.seed, state.num_steps + 1])
         states, draws = state.states.copy(), state.draws.copy()
         for row in states:
             for place in range(len(row)):
                 row[place] = _drawn(particles.conditional(row, place), rng)
-        if state.iterations >= state.burn_in:
+        if state.num_steps >= state.burn_in:
             draws[:, state.num_filled] = states
-        return replace(state, iterations=state.iterations + 1, states=states, draws=draws)
-
-    def _run(
-        self, particles: _Particles, state: CollapsedState | None = None, progress: Progress | None = None
-    ) -> CollapsedState:
-        state = self._init(particles) if state is None else state
-        while not state.is_finished:
-            state = self._step(particles, state)
-            if progress is not None:
-                progress(state)
-        return state
+        return replace(state, num_steps=state.num_steps + 1, states=states, draws=draws)
 
     # --- the answers ---
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The joint of each group: the mean, over draws, of the inner engine's belief given the sampled variables."""
         particles = self._particles(problem)
-        state = self._run(particles)
+        state = self._iterate(partial(self._step, particles), self._init(particles)).state
         num_chains, num_draws, width = state.draws.shape
         rows, which = np.unique(state.draws.reshape(num_chains * num_draws, width), axis=0, return_inverse=True)
         tables, values = [], [np.ones((num_chains, num_draws, 1))]
@@ -228,7 +225,7 @@ class CollapsedGibbs(ApproximateEngine):
             converged=not doubt,
             error=min(1.0, width) if particles.is_exact else None,
             cost=particles.num_runs,
-            iterations=count,
+            num_steps=count,
             residual=worst - 1,
             effective_samples=size,
             r_hat=worst,
@@ -255,7 +252,7 @@ class CollapsedGibbs(ApproximateEngine):
         value = self.inner.log_total(problem.reduced, _NOTHING)
         if isinstance(value, Estimate):
             return value
-        return Estimate(value, QueryInfo(type(self.inner).__name__), lower=value, upper=value, is_bound=True)
+        return Estimate.within(value, QueryInfo(type(self.inner).__name__))
 
 
 class _Particles:

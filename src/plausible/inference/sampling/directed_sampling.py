@@ -175,7 +175,7 @@ class DirectedSampler(FactorEngine):
             plan = self._plan_for(listed, (), evidence)
         except ImpossibleEvidence:
             info = QueryInfo("a factor that is zero")
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, info)
         sums = self._sums(plan)
         return sums.log_mean(self.info(sums), plan.log_limit)
 
@@ -300,7 +300,7 @@ def sampling_info(engine: str, sums: SampleSums, few: str, num_drawn: int | None
         exact=False,
         converged=not advice,
         error=None if sums.is_zero else sums.error,
-        iterations=sums.num_samples if num_drawn is None else num_drawn,
+        num_steps=sums.num_samples if num_drawn is None else num_drawn,
         effective_samples=sums.effective_size,
         advice=advice,
     )

@@ -177,7 +177,7 @@ class Metropolis(ChainEngine):
 
     def _generator(self, sweeps: Sweeps) -> np.random.Generator:
         """Random numbers for these sweeps: a run taken up again goes on as if never stopped."""
-        return np.random.default_rng([self.seed, sweeps.iterations])
+        return np.random.default_rng([self.seed, sweeps.num_sweeps])
 
 
 def _checked(answer: tuple[Ints, Floats], problem: Problem, states: Ints) -> tuple[Ints, Floats]:

@@ -164,7 +164,7 @@ def _info(how: str, count: int, error: float | None, size: float, advice: str) -
         exact=False,
         converged=not advice,
         error=error,
-        iterations=count,
+        num_steps=count,
         effective_samples=size,
         advice=advice,
     )

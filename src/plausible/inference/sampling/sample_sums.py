@@ -129,7 +129,7 @@ class SampleSums:
             return Estimate(-math.inf, info, upper=upper)
         value = self.log_unit + math.log(self.total / self.num_samples)
         if self.is_constant:
-            return Estimate(value, info, lower=value, upper=value, is_bound=True)
+            return Estimate.within(value, info)
         spread = math.sqrt(max(1 / self.effective_size - 1 / self.num_samples, 0.0))
         width = max(_WIDTH * spread, _UNSEEN / self.num_samples)
         return Estimate(value, info, lower=value - width, upper=min(value + width, log_limit))

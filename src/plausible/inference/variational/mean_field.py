@@ -19,11 +19,13 @@ from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.compiled import compile_factors
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
 from plausible.inference.variational.mean_field_start import first_beliefs
 from plausible.inference.variational.mean_field_zeros import tied_by_zeros
 from plausible.kernels.mean_field import expected_log, gather, update_singles
+from plausible.search.run import Run
 from plausible.variables import Evidence, Variable
 
 __all__ = ["MeanField", "MeanFieldState"]
@@ -53,7 +55,7 @@ class MeanFieldState:
         The lower bound on log Z, `problem.log_scale` left out; -inf before the first step.
     rounding
         A generous measure of what rounding can have done to it.
-    iterations
+    num_steps
         The steps taken.
     residual
         The largest change of a belief in the last step.
@@ -67,13 +69,13 @@ class MeanFieldState:
     gains: Floats
     energy: float = -math.inf
     rounding: float = 0.0
-    iterations: int = 0
+    num_steps: int = 0
     residual: float = math.inf
     converged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class MeanField(ResumableEngine):
+class MeanField(ResumableEngine[MeanFieldState]):
     """Naive or structured mean field: approximate beliefs, and a lower bound on log Z (Saul & Jordan 1996).
 
     Coordinate ascent (Koller & Friedman 2009, §11.5) looks, among all q = Π_B q_B over blocks of variables, for the one
@@ -95,10 +97,10 @@ class MeanField(ResumableEngine):
         Groups of variables that are treated jointly; a variable in no group is a block by itself. Without blocks this
         is naive mean field; with all variables in one block it is exact.
     restarts
-        How many runs from different starts; the best one counts, since there are local optima.
+        How many runs from other starts follow the first; the best one counts, since there are local optima.
     tolerance
         Stop when no belief changes by more than this in a step.
-    max_iterations
+    max_steps
         The most steps in a run.
     seed
         A non-negative integer for the random starts; the same seed gives the same answer.
@@ -120,13 +122,13 @@ class MeanField(ResumableEngine):
     """
 
     blocks: Sequence[Sequence[str]] | None = None
-    restarts: int = 1
+    restarts: int = 0
     tolerance: float = 1e-8
-    max_iterations: int = 1000
+    max_steps: int = 1000
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("restarts", 1), ("max_iterations", 1), ("seed", 0)):
+        for name, least in (("restarts", 0), ("max_steps", 1), ("seed", 0)):
             object.__setattr__(self, name, read_count(name, getattr(self, name), least))
         check_number("tolerance", self.tolerance, least=0)
         object.__setattr__(self, "blocks", read_blocks(self.blocks))
@@ -136,7 +138,7 @@ class MeanField(ResumableEngine):
         """The names of variables that its options mention."""
         return tuple(name for block in self.blocks or () for name in block)
 
-    # --- iterations ---
+    # --- steps ---
 
     def init(self, problem: Problem, restart: int = 0) -> MeanFieldState:
         """Where a run begins; raises `ImpossibleEvidence` where zeros are found to leave no assignment."""
@@ -170,7 +172,7 @@ class MeanField(ResumableEngine):
             gains=gains,
             energy=expected + entropy + float(gains.sum()),
             rounding=_rounding(plan, magnitude + abs(expected) + entropy),
-            iterations=state.iterations + 1,
+            num_steps=state.num_steps + 1,
             residual=residual,
             converged=residual <= self.tolerance,
         )
@@ -178,43 +180,23 @@ class MeanField(ResumableEngine):
     def run(
         self,
         problem: Problem,
-        state: MeanFieldState | None = None,
-        progress: Callable[[MeanFieldState], None] | None = None,
-    ) -> MeanFieldState:
-        """Steps until nothing changes: of one run that is taken up, or of all restarts, of which the best is returned.
-
-        Parameters
-        ----------
-        problem
-            What to run on.
-        state
-            Of a run that was interrupted; from the beginning where left out.
-        progress
-            Called after each step.
-        """
-        if state is not None:
-            return self._finish(problem, state, progress)
-        plan = self._plan(problem)
-        runs = (self._finish(problem, self._start(problem, plan, n), progress) for n in range(self.restarts))
-        return max(runs, key=lambda run: run.energy)
-
-    def _finish(
-        self, problem: Problem, state: MeanFieldState, progress: Callable[[MeanFieldState], None] | None
-    ) -> MeanFieldState:
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
+        start: MeanFieldState | Run[MeanFieldState] | None = None,
+        progress: Callable[[MeanFieldState], object] | None = None,
+    ) -> Run[MeanFieldState]:
+        """Steps until nothing changes: from a start, or from all that `restarts` asks for, of which the best counts."""
+        if start is not None:
+            return IterativeEngine.run(self, problem, start, progress)
+        plan, runs = self._plan(problem), list[Run[MeanFieldState]]()
+        for number in range(self.restarts + 1):
+            runs.append(IterativeEngine.run(self, problem, self._start(problem, plan, number), progress))
+            if runs[-1].stopped_by == "interrupted":
+                break
+        return max(runs, key=lambda run: run.state.energy)
 
     # --- answers ---
 
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """The product of what the blocks believe of their variables in each group."""
-        return self.beliefs_from(problem, self.run(problem), groups)
-
     def beliefs_from(self, problem: Problem, state: MeanFieldState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """`beliefs`, as a state has them."""
+        """The product of what the blocks believe of their variables in each group."""
         plan = state.plan
         owners = {place: number for number, block in enumerate(plan.groups) for place in block.variables}
         parts = [_by_owner(group, owners) for group in groups]
@@ -233,10 +215,9 @@ class MeanField(ResumableEngine):
     def estimate(self, problem: Problem) -> Estimate:
         """The energy functional, a lower bound on log Z."""
         try:
-            state = self.run(problem)
+            state = self.run(problem).state
         except ImpossibleEvidence:
-            info = QueryInfo(_NAME)
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+            return Estimate.within(-math.inf, QueryInfo(_NAME))
         plan, value, margin = state.plan, state.energy + problem.log_scale, state.rounding + problem.scale_rounding
         upper = value + margin if plan.is_exact else math.inf
         return Estimate(value, self._info(problem, state), lower=value - margin, upper=upper, is_bound=True)
@@ -248,7 +229,7 @@ class MeanField(ResumableEngine):
         if state.plan.is_exact:
             return ""
         if not state.converged:
-            return f"Raise max_iterations={self.max_iterations}: beliefs still change by {state.residual:.1g} a step."
+            return f"Raise max_steps={self.max_steps}: beliefs still change by {state.residual:.1g} a step."
         if certain := tied_by_zeros(problem, state.plan, state.beliefs):
             return (
                 f"Zeros in the factor over {certain.scope} leave beliefs that treat these variables as independent no "
@@ -266,7 +247,7 @@ class MeanField(ResumableEngine):
             error=0.0 if plan.is_exact else None,
             cost=len(plan.logs) + sum(group.program.num_entries for group in plan.groups),
             largest_table=int(max([0, *plan.links[:, 1], *(group.program.entries.max() for group in plan.groups)])),
-            iterations=state.iterations,
+            num_steps=state.num_steps,
             residual=state.residual,
             advice=self._advice(problem, state),
         )

@@ -271,7 +271,7 @@ def _together(asked: _Asked, before: Floats | None, sweeps: int | None) -> _Foun
     if np.isneginf(pattern.constants).any():
         raise _ImpossibleCase(int(np.argmin(pattern.constants)))
     if before is not None:
-        found = pattern.settled(before, engine.tolerance, sweeps or engine.max_iterations)
+        found = pattern.settled(before, engine.tolerance, sweeps or engine.max_steps)
     elif pattern.has_barred_ties:  # a possible assignment has to be looked for, which the engine does
         found = np.stack([_run(asked, place, None, None)[1].beliefs for place in range(len(asked.places))])
     else:
@@ -285,8 +285,8 @@ def _together(asked: _Asked, before: Floats | None, sweeps: int | None) -> _Foun
 def _best_start(pattern: _Pattern, engine: MeanField) -> Floats:
     """The best run of each case."""
     best, energies = np.zeros((len(pattern.constants), pattern.size)), np.full(len(pattern.constants), -np.inf)
-    for restart in range(engine.restarts):
-        found = pattern.settled(pattern.start(engine, restart), engine.tolerance, engine.max_iterations)
+    for restart in range(engine.restarts + 1):
+        found = pattern.settled(pattern.start(engine, restart), engine.tolerance, engine.max_steps)
         reached = pattern.energies(found)
         is_better = reached > energies
         best[is_better], energies[is_better] = found[is_better], reached[is_better]
@@ -329,9 +329,9 @@ def _run(asked: _Asked, place: int, before: Floats | None, sweeps: int | None) -
         if problem.is_impossible:
             raise ImpossibleEvidence.outright()
         if before is None:
-            return problem, engine.run(problem)
+            return problem, engine.run(problem).state
         state = replace(engine.init(problem), beliefs=before)
-        for _ in range(sweeps or engine.max_iterations):
+        for _ in range(sweeps or engine.max_steps):
             state = engine.step(problem, state)
             if state.converged:
                 break
