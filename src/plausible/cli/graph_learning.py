@@ -11,8 +11,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
 from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
-from plausible.learn.confidence.edge_strengths import EdgeStrengths
-from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.constraint_based.pc import ConstraintResult, Variant, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing

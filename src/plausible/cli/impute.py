@@ -18,10 +18,9 @@ from plausible.cli.tables import TableFormat, check_ending, new_table, open_tabl
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.learn.missingness.cells import table_cells
+from plausible.learn.missingness.cells import state_columns, table_cells
 from plausible.learn.missingness.imputation import ImputationMethod, impute
 from plausible.learn.missingness.multiple_imputation import multiple_imputation
-from plausible.learn.missingness.state_columns import state_columns
 from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "run"]

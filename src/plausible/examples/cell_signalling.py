@@ -16,7 +16,7 @@ from plausible.graphs import DAG, PDAG
 from plausible.graphs.comparison import compare_structure
 from plausible.graphs.interventional_classes import interventional_essential_graph
 from plausible.learn.confidence.bootstrap import bootstrap
-from plausible.learn.confidence.edge_strengths import EdgeStrengths
+from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.structures.structure import learn_structure
 

@@ -13,11 +13,17 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.bayesian.cell_beliefs import first_beliefs, named_beliefs, swept
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.family_tables import FamilyTables
-from plausible.learn.bayesian.variational import variational_bayes, variational_init, variational_step
-from plausible.learn.bayesian.variational_clustering import cluster_by_variational_bayes
+from plausible.learn.bayesian.variational import (
+    cluster_by_variational_bayes,
+    first_beliefs,
+    named_beliefs,
+    swept,
+    variational_bayes,
+    variational_init,
+    variational_step,
+)
 from plausible.learn.estimation.priors import K2, Dirichlet
 from plausible.learn.incomplete.em import learn_em
 from plausible.models import BayesianNetwork

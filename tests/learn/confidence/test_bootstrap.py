@@ -7,8 +7,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.learn.confidence.bootstrap import bootstrap
-from plausible.learn.confidence.edge_strengths import EdgeStrengths, estimate_threshold
-from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs, estimate_threshold
 from plausible.variables import Variable
 
 EMPTY = [Variable("a", 2), Variable("b", 3)]

@@ -9,14 +9,11 @@ import pytest
 
 from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
-from plausible.learn.confidence.exact_posterior import edge_posterior, enumerate_posterior
-from plausible.learn.confidence.graph_moves import GraphMoves
+from plausible.learn.confidence.exact_posterior import edge_posterior, enumerate_posterior, score_sensitivity
 from plausible.learn.confidence.model_average import ModelAverage
-from plausible.learn.confidence.order_chain import sample_orders
-from plausible.learn.confidence.order_posterior import order_posterior
+from plausible.learn.confidence.order_posterior import order_posterior, sample_orders
 from plausible.learn.confidence.sampled_posterior import ChainLengths
-from plausible.learn.confidence.score_sensitivity import score_sensitivity
-from plausible.learn.confidence.structure_chain import sample_structures, structure_init, structure_step
+from plausible.learn.confidence.structure_chain import GraphMoves, sample_structures, structure_init, structure_step
 from plausible.learn.scores.custom import FamilyFunction
 from plausible.learn.structures.graph_search import Move
 from plausible.learn.structures.knowledge import Knowledge

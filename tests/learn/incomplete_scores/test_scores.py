@@ -17,9 +17,8 @@ from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.gradients.observed import tables_of
 from plausible.learn.incomplete_scores.candidate import candidate_estimate
 from plausible.learn.incomplete_scores.comparison import compare_scores
-from plausible.learn.incomplete_scores.effective_dimension import effective_dimension
+from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.exact import _least_counts, exact_completions
-from plausible.learn.incomplete_scores.laplace import laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES, score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import EdgePenalty

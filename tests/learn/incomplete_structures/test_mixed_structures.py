@@ -11,8 +11,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.incomplete.em import EMRules, learn_em
-from plausible.learn.incomplete_structures.drawn_completions import drawn_completions
-from plausible.learn.incomplete_structures.mixed_structures import MixedJudge
+from plausible.learn.incomplete_structures.mixed_structures import MixedJudge, drawn_completions
 from plausible.learn.incomplete_structures.structural_em import SEMRules
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.structures.knowledge import Knowledge

@@ -17,8 +17,12 @@ from plausible.errors import CyclicGraph, InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete_structures.available import AvailableStatistics, PairwiseStatistics, SeparateScores
-from plausible.learn.incomplete_structures.available_numbers import pairwise_moments
+from plausible.learn.incomplete_structures.available import (
+    AvailableStatistics,
+    PairwiseStatistics,
+    SeparateScores,
+    pairwise_moments,
+)
 from plausible.learn.incomplete_structures.rescoring import RescoringRules, learn_by_rescoring
 from plausible.learn.incomplete_structures.starts import DisconnectedHidden, start_graph
 from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores, learn_structural_em

@@ -19,8 +19,8 @@ from plausible.learn.missingness.multiple_imputation import (
     augmentation_init,
     augmentation_step,
     multiple_imputation,
+    pool_estimates,
 )
-from plausible.learn.missingness.pooling import pool_estimates
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -12,12 +12,23 @@ from scipy import stats
 from partition_oracle import partitions
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.partitions.base_measures import DirichletStates, NormalInverseWishart, normal_inverse_gamma
-from plausible.learn.partitions.dirichlet_draws import sample_dirichlet
-from plausible.learn.partitions.partition_distances import pair_distance, variation_of_information
-from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet, canonical_labels
-from plausible.learn.partitions.product_base import BaseMeasure, default_base
-from plausible.learn.partitions.stick_breaking import break_sticks, expected_remainder, sticks_needed
+from plausible.learn.partitions.base_measures import (
+    BaseMeasure,
+    DirichletStates,
+    NormalInverseWishart,
+    default_base,
+    normal_inverse_gamma,
+)
+from plausible.learn.partitions.partition_posterior import pair_distance, variation_of_information
+from plausible.learn.partitions.partition_priors import (
+    ChineseRestaurant,
+    FiniteDirichlet,
+    break_sticks,
+    canonical_labels,
+    expected_remainder,
+    sample_dirichlet,
+    sticks_needed,
+)
 
 PRIORS = [ChineseRestaurant(0.7), ChineseRestaurant(3.0), FiniteDirichlet(1.5, 3), FiniteDirichlet(0.4, 1)]
 

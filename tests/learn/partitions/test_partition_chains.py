@@ -12,6 +12,7 @@ from partition_oracle import partitions
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.confidence.sampled_posterior import ChainLengths
+from plausible.learn.partitions.base_measures import default_base
 from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture
 from plausible.learn.partitions.partition_chain import (
     GammaPrior,
@@ -20,12 +21,9 @@ from plausible.learn.partitions.partition_chain import (
     partition_init,
     partition_step,
 )
-from plausible.learn.partitions.partition_posterior import LOSSES
-from plausible.learn.partitions.partition_predictive import cluster_posteriors
+from plausible.learn.partitions.partition_posterior import LOSSES, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
-from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace
-from plausible.learn.partitions.partition_sampling import sample_partitions
-from plausible.learn.partitions.product_base import default_base
+from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace, cluster_posteriors
 
 PRIORS = [ChineseRestaurant(1.3), FiniteDirichlet(1.3, 3)]
 

@@ -24,18 +24,10 @@ _ELSEWHERE = -2
 
 
 class Completed(NamedTuple):
-    """What sites find under some tables.
+    """What sites find under some tables."""
 
-    Attributes
-    ----------
-    log_totals
-        log Σ over completions of Π entries, for each site.
-    chances
-        P(entry | observed cells), for each entry of the rows of each site.
-    """
-
-    log_totals: Floats
-    chances: Floats
+    log_totals: Floats  # log Σ over completions of Π entries, for each site
+    chances: Floats  # P(entry | observed cells), for each entry of the rows of each site
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,22 +26,14 @@ from plausible.learn.incomplete.problem import read_problem
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["CaseSums", "CompletionProblem"]
+__all__ = ["CaseSums", "CompletionProblem", "DirichletFit", "DirichletState"]
 
 
 class CaseSums(NamedTuple):
-    """What a pass over the clique tree finds.
+    """What a pass over the clique tree finds."""
 
-    Attributes
-    ----------
-    log_totals
-        log Σ over completions of Π entries, for each case.
-    counts
-        The expected counts of all families, flat.
-    """
-
-    log_totals: Floats
-    counts: Floats
+    log_totals: Floats  # log Σ over completions of Π entries, for each case
+    counts: Floats  # The expected counts of all families, flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,3 +232,51 @@ class CompletionProblem:
 
     def __repr__(self) -> str:
         return f"<CompletionProblem: {self.cases!r}>"
+
+
+class DirichletState(Protocol):
+    """Where an algorithm that fits Q(θ) is."""
+
+    @property
+    def parameters(self) -> Floats:
+        """a of Q(θ) = Dirichlet(a), all tables in one flat array."""
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """The bounds or estimates of log P(D) at the start and after each step."""
+
+
+StateT = TypeVar("StateT", bound=DirichletState)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirichletFit(ABC, Generic[StateT]):
+    """Q(θ), independent Dirichlet rows, in place of P(θ | rows with missing cells)."""
+
+    problem: CompletionProblem  # The data and the prior
+    state: StateT  # Where the algorithm ended: give it as `start=` to go on
+    stopped: str  # "converged", or what ended it before
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """The bounds or estimates of log P(D) at the start and after each step."""
+        return self.state.trace
+
+    @property
+    def converged(self) -> bool:
+        """Whether it ended by its own rule."""
+        return self.stopped == "converged"
+
+    @property
+    def posterior(self) -> ParameterPosterior:
+        """Q(θ): independent Dirichlet rows, with means, intervals, draws, and an `uncertainty=` for `query`."""
+        return self.problem.posterior(self.state.parameters)
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network of means under Q: it predicts the next row, as the tables are independent under Q."""
+        return self.problem.network(self.problem.tables.normalized(self.state.parameters))
+
+    @abstractmethod
+    def probabilities(self, name: str) -> Floats:
+        """(rows, states): the probability of each state of a variable in each row of the data."""

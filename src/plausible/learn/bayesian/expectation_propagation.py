@@ -15,8 +15,7 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.bayesian.case_sites import CaseSites
-from plausible.learn.bayesian.completion_problem import CompletionProblem
-from plausible.learn.bayesian.dirichlet_fit import DirichletFit
+from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable

@@ -21,11 +21,6 @@ __all__ = ["FamilyTables"]
 class FamilyTables:
     """How tables with axes (parents..., child) lie one after the other, in the order of the variables.
 
-    Attributes
-    ----------
-    variables, parents
-        Name -> variable; name -> the names of its parents.
-
     Examples
     --------
     >>> tables = FamilyTables({"a": Variable("a", 2), "b": Variable("b", 3)}, {"a": (), "b": ("a",)})
@@ -35,7 +30,7 @@ class FamilyTables:
     [1.0, 9.0, 18.0]
     """
 
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, Variable]  # Name -> variable; name -> the names of its parents
     parents: Mapping[str, tuple[str, ...]]
 
     @cached_property

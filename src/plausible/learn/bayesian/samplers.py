@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,46 +76,38 @@ class ParameterState:
         return f"<ParameterState: {counted(len(self.tables), 'entry')} of tables, {counted(self.num_steps, 'step')}>"
 
 
-class ParameterSampler(Protocol):
-    """A way to draw parameters."""
+class ParameterSampler(ABC):
+    """A way to draw parameters: one that needs no tuning, refuses nothing, and goes from completed rows to others."""
 
-    @property
-    def tuning(self) -> int:
-        """How many first steps tune the sampler, and are no draws."""
+    __slots__ = ()
 
-    @property
-    def remedy(self) -> str:
-        """What to do where nearly all proposals are refused."""
+    #: How many first steps tune the sampler, and are no draws.
+    tuning: int = 0
+    #: What to do where nearly all proposals are refused.
+    remedy: ClassVar[str] = ""
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
         """The variables for which a step proposes something that may be refused, once each."""
+        return []
 
     def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
         """Whether a state has what a step needs; those of some other samplers have not."""
+        return state.codes.shape == problem.codes.shape
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """The state before the first step."""
+        """The state before the first step: a random completion, and parameters drawn given it."""
+        rng = np.random.default_rng([seed, 0, 1])
+        codes = random_completion(problem, rng)
+        return _first(problem, codes, problem.tables.draw(problem.pseudo_counts + problem.counts(codes), rng), seed)
 
+    @abstractmethod
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
         """A step that leaves P(θ | data) as it is."""
 
 
-def _has_completion(problem: CompletionProblem, state: ParameterState) -> bool:
-    return state.codes.shape == problem.codes.shape
-
-
 def _first(problem: CompletionProblem, codes: Codes, tables: Floats, seed: int) -> ParameterState:
-    num = len(problem.tables.variables)
-    nothing = np.zeros(0)
-    return ParameterState(tables, tables, codes, -np.inf, 0.0, nothing, nothing, np.zeros(num), seed, 0)
-
-
-def _completed(problem: CompletionProblem, seed: int) -> ParameterState:
-    """A random completion, and parameters drawn given it."""
-    rng = np.random.default_rng([seed, 0, 1])
-    codes = random_completion(problem, rng)
-    after = problem.pseudo_counts + problem.counts(codes)
-    return _first(problem, codes, problem.tables.draw(after, rng), seed)
+    nothing, none_taken = np.zeros(0), np.zeros(len(problem.tables.variables))
+    return ParameterState(tables, tables, codes, -np.inf, 0.0, nothing, nothing, none_taken, seed, 0)
 
 
 def _with_completion(
@@ -127,43 +120,21 @@ def _with_completion(
     log_posterior = float(problem.tables.log_marginal(problem.pseudo_counts, counts))
     if not collapsed:
         log_posterior += float(problem.tables.log_density(after, tables))
-    return replace(
-        state,
-        tables=tables,
-        means=problem.tables.normalized(after),
-        codes=codes,
-        log_posterior=log_posterior,
-        num_steps=state.num_steps + 1,
-    )
+    means = problem.tables.normalized(after)
+    return _moved(state, tables=tables, means=means, codes=codes, log_posterior=log_posterior)
+
+
+def _moved(state: ParameterState, **changes: Any) -> ParameterState:
+    return replace(state, num_steps=state.num_steps + 1, **changes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Unrefused:
-    """A sampler that needs no tuning, and whose draws are never refused."""
-
-    tuning: ClassVar[int] = 0
-    remedy: ClassVar[str] = ""
-
-    def proposed(self, problem: CompletionProblem) -> list[str]:
-        """Nothing."""
-        return []
-
-    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
-        """States with completed rows."""
-        return _has_completion(problem, state)
-
-
-@dataclass(frozen=True, slots=True)
-class RowGibbs(_Unrefused):
+class RowGibbs(ParameterSampler):
     """Data augmentation: all missing cells of each row from P(H | D, θ), then θ from its Dirichlet posteriors.
 
     Rows are drawn exactly by a clique tree, so that cells of a row that depend on each other can't hold up the chain
     (Tanner & Wong 1987; Koller & Friedman 2009, §19.3.2.1). A step costs a pass for each variable with missing cells.
     """
-
-    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """A random completion."""
-        return _completed(problem, seed)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
         """H given θ, θ given H."""
@@ -173,16 +144,12 @@ class RowGibbs(_Unrefused):
 
 
 @dataclass(frozen=True, slots=True)
-class CellGibbs(_Unrefused):
+class CellGibbs(ParameterSampler):
     """Gibbs over (θ, H): each missing cell given θ and the rest of its row, then θ given all (§19.3.2.1).
 
     Needs no clique tree: a step costs O(missing cells), whatever the width of the graph. Slow where cells that are
     missing together depend on each other.
     """
-
-    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """A random completion."""
-        return _completed(problem, seed)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
         """H given θ, θ given H."""
@@ -192,15 +159,11 @@ class CellGibbs(_Unrefused):
 
 
 @dataclass(frozen=True, slots=True)
-class CollapsedCellGibbs(_Unrefused):
+class CollapsedCellGibbs(ParameterSampler):
     """Gibbs over H alone, all parameters summed out; θ is drawn given each completion (§19.3.2.3, exercise 19.22).
 
     A step costs O(missing cells), as `CellGibbs`, and moves further, since θ does not hold it back.
     """
-
-    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """A random completion."""
-        return _completed(problem, seed)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
         """Each cell of H given all others; θ given H."""
@@ -210,7 +173,7 @@ class CollapsedCellGibbs(_Unrefused):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockMetropolis:
+class BlockMetropolis(ParameterSampler):
     """Metropolis-Hastings over H: a variable is proposed anew in many rows at once (algorithm 19.5).
 
     Proposals come from P(x | rest of the row, θ̂) with θ̂ estimated from the completed rows, and are taken with
@@ -225,7 +188,6 @@ class BlockMetropolis:
 
     block_size: int | None = None
 
-    tuning: ClassVar[int] = 0
     remedy: ClassVar[str] = "Take smaller blocks, BlockMetropolis(block_size=...), or RowGibbs()."
 
     def __post_init__(self) -> None:
@@ -236,14 +198,6 @@ class BlockMetropolis:
         """The variables with missing cells."""
         columns = (problem.codes < 0).sum(axis=0).tolist()
         return [name for name, missing in zip(problem.tables.variables, columns, strict=True) if missing]
-
-    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
-        """States with completed rows."""
-        return _has_completion(problem, state)
-
-    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """A random completion."""
-        return _completed(problem, seed)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
         """A proposal for each variable; θ given H."""
@@ -257,7 +211,7 @@ class BlockMetropolis:
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterWalk:
+class ParameterWalk(ParameterSampler):
     """Metropolis random walk over θ, completions summed out exactly by a clique tree (§19.3.2.2, eq. 19.8).
 
     A row is θ = g / Σ g with g_x ~ Gamma(α_x, 1), which is its Dirichlet prior; the walk is over log g, so that no
@@ -322,20 +276,13 @@ class ParameterWalk:
             accepted[column] += taken
             if state.num_steps < self.tuning:
                 scales[column] *= np.exp((taken - _ACCEPTANCE) / np.sqrt(1.0 + state.num_steps))
-        return replace(
-            state,
-            tables=tables,
-            means=tables,
-            log_posterior=log_likelihood + problem.log_prior(tables),
-            coordinates=here,
-            scales=scales,
-            num_accepted=accepted,
-            num_steps=state.num_steps + 1,
-        )
+        log_posterior = log_likelihood + problem.log_prior(tables)
+        moved = _moved(state, tables=tables, means=tables, log_posterior=log_posterior, coordinates=here)
+        return replace(moved, scales=scales, num_accepted=accepted)
 
 
 @dataclass(frozen=True, slots=True)
-class PriorWeighting(_Unrefused):
+class PriorWeighting(ParameterSampler):
     """θ from the prior, each with the weight P(D | θ): independent draws (likelihood weighting, §19.3.1).
 
     Also estimates P(D). Weights collapse with more than a few rows: the effective sample size tells.
@@ -354,11 +301,5 @@ class PriorWeighting(_Unrefused):
         """Another draw."""
         tables = problem.tables.draw(problem.pseudo_counts, state.generator)
         log_weight = problem.log_likelihood(tables)
-        return replace(
-            state,
-            tables=tables,
-            means=tables,
-            log_weight=log_weight,
-            log_posterior=log_weight + problem.log_prior(tables),
-            num_steps=state.num_steps + 1,
-        )
+        log_posterior = log_weight + problem.log_prior(tables)
+        return _moved(state, tables=tables, means=tables, log_weight=log_weight, log_posterior=log_posterior)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -12,11 +13,10 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count, check_number, check_seconds
 from plausible.base.seeds import Seed, generator_of
-from plausible.data.table import TableLike
+from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
-from plausible.learn.bayesian.cell_beliefs import factorized_sums, first_beliefs, named_beliefs, swept
-from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem
-from plausible.learn.bayesian.dirichlet_fit import DirichletFit
+from plausible.graphs import DAG
+from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, DirichletFit
 from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.priors import PriorLike
 from plausible.variables import Variable
@@ -24,10 +24,85 @@ from plausible.variables import Variable
 __all__ = [
     "VariationalFit",
     "VariationalState",
+    "cluster_by_variational_bayes",
+    "factorized_sums",
+    "first_beliefs",
+    "named_beliefs",
+    "swept",
     "variational_bayes",
     "variational_init",
     "variational_step",
 ]
+
+
+def first_beliefs(problem: CompletionProblem) -> Floats:
+    """(cases, states of all variables): one for what is observed, the same for all states of a missing cell."""
+    codes, columns = problem.cases.codes, []
+    for column, variable in enumerate(problem.tables.variables.values()):
+        found = codes[:, column, None] == np.arange(variable.num_states)
+        columns.append(np.where(codes[:, column, None] < 0, 1.0 / variable.num_states, found))
+    return np.concatenate([np.zeros((problem.cases.num_cases, 0)), *columns], axis=1)
+
+
+def named_beliefs(problem: CompletionProblem, beliefs: Floats) -> dict[str, Floats]:
+    """Name -> (cases, states); views."""
+    variables = problem.tables.variables
+    ends = np.cumsum([0, *(variable.num_states for variable in variables.values())]).tolist()
+    return {name: beliefs[:, start:end] for name, (start, end) in zip(variables, pairwise(ends), strict=True)}
+
+
+def swept(problem: CompletionProblem, logs: Floats, beliefs: Floats) -> Floats:
+    """Each variable once: q(x) ∝ exp E[Σ ln θ] over the families that it is in, all other beliefs held.
+
+    No update lowers the bound of `factorized_sums`. Cost: each table once for each of its variables and each case,
+    whatever the width of the graph.
+    """
+    moved = beliefs.copy()
+    parts, tables = named_beliefs(problem, moved), problem.tables.named(logs)
+    for column, name in enumerate(problem.tables.variables):
+        missing = np.flatnonzero(problem.cases.codes[:, column] < 0)
+        if len(missing):
+            expected = sum(
+                _expected(problem, tables, parts, (family, name)) for family in problem.tables.touching[name]
+            )
+            scaled = np.broadcast_to(expected, parts[name].shape)[missing]
+            weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+            parts[name][missing] = weights / weights.sum(axis=1, keepdims=True)
+    return moved
+
+
+def factorized_sums(problem: CompletionProblem, logs: Floats, beliefs: Floats) -> CaseSums:
+    """E_q[Σ ln θ] + entropy of q of each case, at most the log of the sum over completions; and expected counts."""
+    parts, tables = named_beliefs(problem, beliefs), problem.tables.named(logs)
+    totals = -(beliefs * np.log(np.where(beliefs > 0, beliefs, 1.0))).sum(axis=1)
+    counts = {}
+    for family in problem.tables.variables:
+        totals = totals + (_expected(problem, tables, parts, (family, family)) * parts[family]).sum(axis=1)
+        counts[family] = _counts(problem, parts, family)
+    return CaseSums(totals, problem.tables.flat(counts))
+
+
+def _expected(
+    problem: CompletionProblem, tables: dict[str, Floats], parts: dict[str, Floats], pair: tuple[str, str]
+) -> Floats:
+    """(cases, states): E[ln θ] of a family for each state of one of its variables; zero where its child was set."""
+    family, kept = pair
+    scope = (*problem.tables.parents[family], family)
+    others = [axis for axis, name in enumerate(scope) if name != kept]
+    found = tables[family].transpose([scope.index(kept), *others])[None]
+    for axis in reversed(others):
+        found = np.einsum("c...k,ck->c...", found, parts[scope[axis]], optimize=False)
+    return np.asarray(found * ~problem.is_case_set[:, problem.tables.scopes[family][-1], None])
+
+
+def _counts(problem: CompletionProblem, parts: dict[str, Floats], family: str) -> Floats:
+    """Σ weight · Π beliefs, with the axes of a table, over the cases in which the child was not set."""
+    *parents, child = (parts[name] for name in (*problem.tables.parents[family], family))
+    joint = (problem.cases.weights * ~problem.is_case_set[:, problem.tables.scopes[family][-1]])[:, None]
+    for part in parents:
+        joint = (joint[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+    return np.asarray((joint.T @ child).reshape(problem.tables.shapes[family]))
+
 
 _CELLS = ("auto", "exact", "mean-field")
 
@@ -282,3 +357,63 @@ def _run(
         if state.bound - before.bound <= tolerance * (1.0 + abs(state.bound)):
             return state, "converged"
     return state, "step limit"
+
+
+def cluster_by_variational_bayes(
+    data: TableLike,
+    num_clusters: int,
+    prior: PriorLike = None,
+    *,
+    features: Iterable[str] | None = None,
+    cluster: str = "cluster",
+    restarts: int = 4,
+    seed: Seed = 0,
+    tolerance: float = 1e-6,
+    max_steps: int = 1000,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> VariationalFit:
+    """Cluster rows by variational Bayes for naive Bayes: a hidden class, features independent given it.
+
+    `fit.probabilities(cluster)` has the cluster of each row, and clusters that the data do not need stay empty
+    (Koller & Friedman 2009, example 19.13).
+
+    Parameters
+    ----------
+    data
+        Rows with discrete features; cells may be missing.
+    num_clusters
+        The most clusters.
+    prior
+        Of tables, with positive pseudo-counts; `K2` unless given.
+    features
+        The columns to use; all unless given.
+    cluster
+        The name of the hidden variable.
+    restarts, seed, tolerance, max_steps, progress, time_limit
+        As for `variational_bayes`.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 0, 0, 1, 1, 1] * 5, "b": [0, 0, 0, 1, 1, 1] * 5, "c": [0, 0, 0, 1, 1, None] * 5}
+    >>> found = cluster_by_variational_bayes(rows, 2).probabilities("cluster").argmax(axis=1)[:6]
+    >>> bool((found[:3] == found[0]).all() and (found[3:] == 1 - found[0]).all())
+    True
+    """
+    check_count("num_clusters", num_clusters, 1)
+    table = Table.read(data)
+    names = list(table.variables) if features is None else list(features)
+    if cluster in names:
+        raise InvalidArgument(f"The data have a column {cluster!r} already: give cluster= another name.")
+    return variational_bayes(
+        DAG([(cluster, name) for name in names], nodes=[cluster, *names]),
+        table,
+        prior,
+        hidden={cluster: num_clusters},
+        restarts=restarts,
+        seed=seed,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        progress=progress,
+        time_limit=time_limit,
+    )

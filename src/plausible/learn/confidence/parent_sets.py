@@ -29,24 +29,12 @@ _MOST_SETS = 2**22
 
 
 class ScoredParentSets(NamedTuple):
-    """All parent sets of each variable that knowledge allows, with their scores; variables go by their places.
+    """All parent sets of each variable that knowledge allows, with their scores; variables go by their places."""
 
-    Attributes
-    ----------
-    names
-        The variables, sorted.
-    masks
-        For each child its parent sets, a bit for each parent.
-    members
-        For each child the same sets as lists of places, filled up with the number of variables.
-    scores
-        For each child the scores of the sets.
-    """
-
-    names: tuple[str, ...]
-    masks: list[Bits]
-    members: list[Bits]
-    scores: list[Floats]
+    names: tuple[str, ...]  # The variables, sorted
+    masks: list[Bits]  # For each child its parent sets, a bit for each parent
+    members: list[Bits]  # For each child the same sets as lists of places, filled up with the number of variables
+    scores: list[Floats]  # For each child the scores of the sets
 
     def allowed(self, child: int, others: int) -> tuple[Bits, Floats]:
         """The numbers and the scores of the parent sets of a child within a set of others."""

@@ -14,8 +14,7 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as error_of_mean
-from plausible.learn.confidence.edge_strengths import EdgeStrengths
-from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 
 __all__ = ["ChainLengths", "ChainProgress", "SampledPosterior"]
 

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error
+from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs
+from plausible.learn.bayesian.variational import VariationalState, variational_bayes, variational_step
 from plausible.learn.incomplete_scores.task import ScoreTask
 
-__all__ = ["CandidateEstimate", "candidate_estimate"]
+__all__ = ["CandidateEstimate", "VariationalBound", "candidate_estimate", "completion_counts", "variational_bound"]
 
 #: Chains of fewer draws tell no error.
 _FEWEST_DRAWS = 4
 
 
 class CandidateEstimate(NamedTuple):
-    """log P(D) by the candidate method.
+    """log P(D) by the candidate method."""
 
-    Attributes
-    ----------
-    value
-        From the mean of 1 / P(D) over candidates.
-    error
-        The standard error of `value` that the chains of completions have, their autocorrelation included, or how far
-        candidates are from each other where that is more; zero where completions have their posterior weights, NaN
-        where there are too few. Modes that no chain visits are not seen.
-    by_candidate
-        log P(D) as each candidate gives it.
-    """
-
-    value: float
+    value: float  # From the mean of 1 / P(D) over candidates
+    #: The standard error of `value` that the chains of completions have, their autocorrelation included, or how far
+    #: candidates are from each other where that is more; zero where completions have their posterior weights, NaN
+    #: where there are too few. Modes that no chain visits are not seen.
     error: float
-    by_candidate: tuple[float, ...]
+    by_candidate: tuple[float, ...]  # log P(D) as each candidate gives it
 
 
 def candidate_estimate(
@@ -46,17 +40,6 @@ def candidate_estimate(
     chains does not average out over them. Dirichlet(θ; α + N) / P(θ) = Π θ^N / P(completed data): densities, which are
     huge for large α, are not needed. States of hidden variables are put into all orders, since chains seldom visit more
     than one; the prior is the same in all.
-
-    Parameters
-    ----------
-    task
-        The graph, the data and the prior.
-    candidates
-        Flat tables without zeros: shape (candidates, entries). Best where the posterior is large.
-    completions
-        The counts of completed data: shape (chains, completions, entries).
-    log_weights
-        Of the completions, shape (chains, completions), where these are all there are; drawn ones are all the same.
     """
     counts = completions.reshape(-1, completions.shape[-1])
     log_marginals = task.log_marginal(counts)[:, None]
@@ -81,3 +64,33 @@ def candidate_estimate(
 def _error(shares: Floats) -> float:
     """The standard error of the mean of draws along chains, whose mean is one."""
     return float(monte_carlo_error(shares)) if shares.shape[1] >= _FEWEST_DRAWS else float("nan")
+
+
+class VariationalBound(NamedTuple):
+    """The bound, and whether its ascent came to an end."""
+
+    value: float
+    converged: bool
+
+
+def completion_counts(task: ScoreTask, seed: int) -> Floats:
+    """Counts of completed data drawn from P(H | D) by a chain that starts at the fit: shape (draws, entries)."""
+    problem, collapsed = task.completion, CollapsedCellGibbs()
+    state = collapsed.init(problem, seed)
+    state = RowGibbs().step(problem, replace(state, tables=task.theta))
+    drawn = np.empty((task.options.num_draws, len(task.theta)))
+    for number in range(-task.options.burn_in, len(drawn)):
+        state = collapsed.step(problem, state)
+        if number >= 0:
+            drawn[number] = problem.counts(state.codes)
+    return drawn
+
+
+def variational_bound(task: ScoreTask) -> VariationalBound:
+    """The bound of variational Bayes, from the completion of the fit: there it is the Cheeseman-Stutz score."""
+    problem = task.completion
+    start = variational_step(problem, VariationalState(task.pseudo_counts, task.counts, ()))
+    fit = variational_bayes(
+        task.graph, task.data, task.prior, hidden=task.hidden, start=start, time_limit=task.time_limit
+    )
+    return VariationalBound(fit.bound, fit.converged)

@@ -109,17 +109,6 @@ def _best_split(task: ScoreTask, network: BayesianNetwork, hidden: str, number: 
 def split_state(network: BayesianNetwork, hidden: str, state: int, rng: np.random.Generator) -> BayesianNetwork:
     """The network in which one state of a variable has become two that differ a little; the new one comes last.
 
-    Parameters
-    ----------
-    network
-        Of tables.
-    hidden
-        The variable; its states become 0, 1, 2 ...
-    state
-        The position of the state.
-    rng
-        What moves the halves apart.
-
     Examples
     --------
     >>> net = BayesianNetwork(TableCPD("H", [0.4, 0.6]), TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], ["H"]))

@@ -32,11 +32,6 @@ def exact_log_marginal(task: ScoreTask) -> float:
     Completions with the same counts are as probable as each other, so that counts are summed over, and how many
     completions have them. Cost: the number of different counts, which grows as a power of the number of rows with the
     number of entries that missing cells leave open; for tiny data.
-
-    Parameters
-    ----------
-    task
-        The graph, the data and the prior.
     """
     counts, log_numbers = exact_completions(task)
     return float(np.logaddexp.reduce(log_numbers + task.log_marginal(counts)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -10,16 +11,18 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_init, em_step
 from plausible.learn.incomplete.expectations import ExactExpectations, compile_cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
 from plausible.learn.incomplete.functional import em_functional
 from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.models import BayesianNetwork
+from plausible.variables import Variable
 
-__all__ = ["InformationContent", "information_content"]
+__all__ = ["InformationContent", "ParameterBudget", "information_content", "parameter_budget"]
 
 
 @record(eq=False)
@@ -163,3 +166,76 @@ def _left(
             shares = counts.sum(axis=(1, 2)) / max(counts.sum(), 1e-300)
             found[other, one] = float(sum(p * _information(part) for p, part in zip(shares, counts, strict=True)))
     return found
+
+
+#: A model should have at most this share of the numbers that the data could tell.
+_FEW = 0.5
+
+
+@record
+class ParameterBudget:
+    """Free parameters of a model, and of what it is to explain; made by `parameter_budget`.
+
+    Attributes
+    ----------
+    num_parameters
+        Independent parameters of the model.
+    joint_dimension
+        Degrees of freedom of a joint distribution of the observed variables: Π |X| - 1.
+    empirical_dimension
+        Those of the empirical distribution: different rows - 1, and at most `joint_dimension`.
+    num_rows
+        How much all rows weigh.
+    """
+
+    num_parameters: int
+    joint_dimension: float
+    empirical_dimension: float
+    num_rows: float
+
+    @property
+    def share(self) -> float:
+        """Parameters of the model by degrees of freedom of the empirical distribution."""
+        return self.num_parameters / self.empirical_dimension if self.empirical_dimension else math.inf
+
+    @property
+    def is_affordable(self) -> bool:
+        """Whether the model has at most half of the numbers that the rows can tell: a rule of thumb."""
+        return self.share <= _FEW
+
+    def __str__(self) -> str:
+        verdict = "within the budget" if self.is_affordable else "too many: take fewer states, or fewer parents"
+        return (
+            f"{counted(self.num_parameters, 'parameter')} explain "
+            f"{self.empirical_dimension:.6g} degrees of freedom of the rows "
+            f"({self.joint_dimension:.6g} of all distributions): {verdict}."
+        )
+
+
+def parameter_budget(
+    graph: object, data: TableLike, *, hidden: Mapping[str, int] | Iterable[Variable] = ()
+) -> ParameterBudget:
+    """Count the parameters of a graph, and the degrees of freedom of what its observed variables show.
+
+    A hidden variable pays where it explains them with far fewer numbers (Koller & Friedman 2009, §19.5.3).
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network.
+    data
+        Rows with missing cells.
+    hidden
+        Variables of the graph that the data lack: name -> number of states, or variables.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 1, 0, 1], "b": [0, 0, 1, 1], "c": [0, 1, 1, 0]}
+    >>> print(parameter_budget("H -> a; H -> b; H -> c", rows, hidden={"H": 2}))
+    7 parameters explain 3 degrees of freedom of the rows (7 of all distributions): too many: take fewer states, or
+    fewer parents.
+    """
+    task = ScoreTask.of(graph, data, None, hidden)
+    seen = [name for name, kind in task.cases.visibility.items() if kind != "hidden"]
+    joint = math.prod(float(task.variables[name].num_states) for name in seen) - 1
+    return ParameterBudget(task.tables.num_free, joint, min(joint, max(task.cases.num_cases - 1, 0)), task.cases.total)

@@ -17,9 +17,8 @@ from plausible.errors import InvalidArgument, close_match
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress
 from plausible.learn.incomplete_scores.candidate import candidate_estimate
-from plausible.learn.incomplete_scores.effective_dimension import effective_dimension
+from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.exact import exact_log_marginal
-from plausible.learn.incomplete_scores.laplace import laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import StructurePrior
 from plausible.models import BayesianNetwork
@@ -265,7 +264,7 @@ def _cheeseman_stutz(task: ScoreTask) -> _Scored:
 
 
 def _candidate(task: ScoreTask) -> _Scored:
-    from plausible.learn.incomplete_scores.posterior_parts import completion_counts
+    from plausible.learn.incomplete_scores.candidate import completion_counts
 
     if not np.array_equal(task.cases.weights, np.rint(task.cases.weights)):
         raise InvalidArgument(
@@ -285,7 +284,7 @@ def _candidate(task: ScoreTask) -> _Scored:
 
 
 def _variational(task: ScoreTask) -> _Scored:
-    from plausible.learn.incomplete_scores.posterior_parts import variational_bound
+    from plausible.learn.incomplete_scores.candidate import variational_bound
 
     found = variational_bound(task)
     ended = () if found.converged else ("the bound had come far enough when it was stopped",)

@@ -79,24 +79,14 @@ class RenamedTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoreTask:
-    """A graph with hidden or partly observed variables, and the data that it is to explain.
+    """A graph with hidden or partly observed variables, and the data that it is to explain."""
 
-    Attributes
-    ----------
-    graph, data, prior, hidden
-        As `learn_em` takes them; the prior is `K2` where none is given.
-    seed
-        A whole number.
-    options, progress, time_limit
-        For EM and what comes after it.
-    """
-
-    graph: object
+    graph: object  # As `learn_em` takes them; the prior is `K2` where none is given
     data: TableLike
     prior: PriorLike
     hidden: Mapping[str, int] | tuple[Variable, ...]
-    seed: int = 0
-    options: ScoreOptions = ScoreOptions()
+    seed: int = 0  # A whole number
+    options: ScoreOptions = ScoreOptions()  # For EM and what comes after it
     progress: EMProgress | None = None
     time_limit: float | None = None
 

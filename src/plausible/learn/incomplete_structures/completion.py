@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from plausible.cpds import CPD
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.graphs import DAG
+from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
@@ -28,33 +29,34 @@ from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
+from plausible.models.display import learned_html, title_of
 
-__all__ = ["FittedGraph", "GraphJudge", "completed_statistics", "usual_prior"]
+__all__ = [
+    "Clock",
+    "FittedGraph",
+    "GraphJudge",
+    "GraphState",
+    "IncompleteFit",
+    "RunRules",
+    "best_run",
+    "completed_statistics",
+    "judge_of",
+    "run_steps",
+    "usual_prior",
+]
 
 #: So many completed rows are as soon counted as the parts of those that are not complete.
 _FEW_ROWS = 2**16
 
 
 class FittedGraph(NamedTuple):
-    """A graph with parameters fitted to incomplete data.
+    """A graph with parameters fitted to incomplete data."""
 
-    Attributes
-    ----------
-    graph, network
-        The graph, and the network on it.
-    score
-        The score of the observed cells; see `GraphJudge`.
-    log_likelihood
-        Of the observed cells.
-    num_steps
-        Steps of EM that it took.
-    """
-
-    graph: DAG
+    graph: DAG  # The graph, and the network on it
     network: BayesianNetwork
-    score: float
-    log_likelihood: float
-    num_steps: int
+    score: float  # The score of the observed cells; see `GraphJudge`
+    log_likelihood: float  # Of the observed cells
+    num_steps: int  # Steps of EM that it took
 
 
 def usual_prior(score: Score) -> PriorLike:
@@ -83,24 +85,13 @@ class GraphJudge:
     The score is ℓ(θ̃ : D) + score(G : D*) - ℓ(θ̃ : D*), where D* are the data completed under θ̃. With BIC this is
     ℓ(θ̃ : D) less the price of the parameters; with a Bayesian score it is the approximation of Cheeseman & Stutz
     (1996), without a correction for states of hidden variables that could change their names.
-
-    Parameters
-    ----------
-    cases
-        The data; its variables are those of all graphs.
-    score
-        A score of counts.
-    prior, estimate
-        Of the parameters; see `learn_em`.
-    rules
-        When EM ends.
     """
 
-    cases: Cases
-    score: Score = field(default_factory=BIC)
-    prior: PriorLike = None
+    cases: Cases  # The data; its variables are those of all graphs
+    score: Score = field(default_factory=BIC)  # A score of counts
+    prior: PriorLike = None  # Of the parameters; see `learn_em`
     estimate: Estimate | None = None
-    rules: EMRules = field(default_factory=lambda: EMRules(tolerance=1e-6, max_steps=100))
+    rules: EMRules = field(default_factory=lambda: EMRules(tolerance=1e-6, max_steps=100))  # When EM ends
 
     def maximization(self, graph: DAG, fixed: Mapping[str, CPD] | None = None) -> Maximization:
         """The M-step of a graph; some distributions may be kept as they are."""
@@ -143,3 +134,127 @@ class GraphJudge:
     def is_late(self) -> bool:
         """Whether the time is up."""
         return time.perf_counter() >= self.rules.deadline
+
+
+class Clock(Protocol):
+    """What knows when a run has to end: see `GraphJudge`."""
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+
+
+class GraphState(Protocol):
+    """What a run is at: see `SEMState`."""
+
+    @property
+    def best(self) -> FittedGraph:
+        """The graph and its parameters."""
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """The score of the observed cells at the start and after each step."""
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether the last step gained nothing."""
+
+    @property
+    def cut_short(self) -> str:
+        """Why the last step did not come to its end; empty where it did."""
+
+
+State = TypeVar("State", bound=GraphState)
+
+
+class RunRules(Protocol):
+    """What limits a run: see `SEMRules`."""
+
+    @property
+    def max_steps(self) -> int:
+        """At most so many steps."""
+
+    @property
+    def em_steps(self) -> int:
+        """Steps of EM for the parameters of each graph."""
+
+    @property
+    def em_tolerance(self) -> float:
+        """The relative gain that ends them."""
+
+    @property
+    def time_limit(self) -> float | None:
+        """In seconds."""
+
+    @property
+    def progress(self) -> Callable[..., object] | None:
+        """Told the state after each step; a true answer ends the run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncompleteFit:
+    """A network learned from rows with missing cells, and how it was learned; what all such results have."""
+
+    state: GraphState  # The last state of the best run
+    stopped: str  # Why it ended
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network learned, with the parameters that EM found."""
+        return self.state.best.network
+
+    def _repr_html_(self) -> str:
+        return learned_html(self.network, title_of(self))
+
+    @property
+    def graph(self) -> DAG:
+        """Its graph."""
+        return self.state.best.graph
+
+    @property
+    def score(self) -> float:
+        """The score of the observed cells."""
+        return self.state.best.score
+
+    @property
+    def log_likelihood(self) -> float:
+        """Σ log P(observed cells)."""
+        return self.state.best.log_likelihood
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """The score at the start and after each step."""
+        return self.state.trace
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step found nothing better."""
+        return self.stopped in ("converged", "local maximum")
+
+
+def judge_of(cases: Cases, score: Score, prior: PriorLike, rules: RunRules, began: float) -> GraphJudge:
+    """What fits and judges graphs in a run that began at a time of `time.perf_counter`."""
+    deadline = float("inf") if rules.time_limit is None else began + rules.time_limit
+    ending = EMRules(tolerance=rules.em_tolerance, max_steps=rules.em_steps, deadline=deadline)
+    return GraphJudge(cases, score, usual_prior(score) if prior is None else prior, rules=ending)
+
+
+def run_steps(judge: Clock, step: Callable[[State], State], state: State, rules: RunRules) -> tuple[State, str]:
+    """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
+    for _ in range(rules.max_steps):
+        if judge.is_late():
+            return state, "time limit"
+        state = step(state)
+        if rules.progress is not None and rules.progress(state):
+            return state, "interrupted"
+        if state.cut_short:
+            return state, state.cut_short
+        if state.has_settled:
+            return state, "converged"
+    return state, "step limit"
+
+
+def best_run(runs: Sequence[tuple[State, str]]) -> tuple[State, str, tuple[float, ...]]:
+    """The last state of the best run, why it ended, and the scores of all runs, the best first."""
+    ordered = best_first(runs, lambda run: run[0].best.score)
+    state, stopped = ordered[0]
+    return state, stopped, tuple(run.best.score for run, _ in ordered)

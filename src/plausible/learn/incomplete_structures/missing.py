@@ -19,16 +19,21 @@ from plausible.graphs import DAG
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import (
+    AvailableRowScores,
     AvailableStatistics,
     PairwiseStatistics,
     SeparateScores,
     complete_rows,
+    pairwise_moments,
 )
-from plausible.learn.incomplete_structures.available_numbers import AvailableRowScores, pairwise_moments
-from plausible.learn.incomplete_structures.completion import GraphJudge, completed_statistics, usual_prior
-from plausible.learn.incomplete_structures.drawn_completions import drawn_completions
-from plausible.learn.incomplete_structures.mixed_structures import MixedJudge, first_graph, mixed_init, mixed_step
-from plausible.learn.incomplete_structures.runs import run_steps
+from plausible.learn.incomplete_structures.completion import GraphJudge, completed_statistics, run_steps, usual_prior
+from plausible.learn.incomplete_structures.mixed_structures import (
+    MixedJudge,
+    drawn_completions,
+    first_graph,
+    mixed_init,
+    mixed_step,
+)
 from plausible.learn.incomplete_structures.starts import start_graph
 from plausible.learn.incomplete_structures.structural_em import (
     SEMRules,

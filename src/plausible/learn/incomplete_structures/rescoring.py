@@ -19,8 +19,7 @@ from plausible.data.table import TableLike
 from plausible.graphs import DAG
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.family_em import FrozenFamily
-from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge
-from plausible.learn.incomplete_structures.runs import IncompleteFit, judge_of, run_steps
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, IncompleteFit, judge_of, run_steps
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score

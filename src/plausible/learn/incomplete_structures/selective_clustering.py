@@ -16,8 +16,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.expectations import ExactExpectations, FamilyCounts
-from plausible.learn.incomplete_structures.completion import GraphJudge
-from plausible.learn.incomplete_structures.runs import IncompleteFit, best_run, judge_of, run_steps
+from plausible.learn.incomplete_structures.completion import GraphJudge, IncompleteFit, best_run, judge_of, run_steps
 from plausible.learn.incomplete_structures.starts import read_cases
 from plausible.learn.incomplete_structures.structural_em import SEMRules, SEMState, sem_init, sem_update
 from plausible.learn.scores.reading import read_score

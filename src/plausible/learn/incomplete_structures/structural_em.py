@@ -20,8 +20,15 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
-from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, completed_statistics
-from plausible.learn.incomplete_structures.runs import IncompleteFit, best_run, judge_of, run_steps
+from plausible.learn.incomplete_structures.completion import (
+    FittedGraph,
+    GraphJudge,
+    IncompleteFit,
+    best_run,
+    completed_statistics,
+    judge_of,
+    run_steps,
+)
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score

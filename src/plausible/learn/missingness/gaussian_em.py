@@ -29,22 +29,12 @@ class NumberPattern(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianFit:
-    """A Gaussian of maximum likelihood.
+    """A Gaussian of maximum likelihood."""
 
-    Attributes
-    ----------
-    mean, covariance
-        Its moments.
-    iterations
-        How many steps were made.
-    converged
-        Whether they ended before the limit.
-    """
-
-    mean: Floats
+    mean: Floats  # Its moments
     covariance: Floats
-    iterations: int
-    converged: bool
+    iterations: int  # How many steps were made
+    converged: bool  # Whether they ended before the limit
 
 
 def number_patterns(numbers: Floats, weights: Floats) -> list[NumberPattern]:
@@ -62,17 +52,6 @@ def fit_gaussian(
 
     The E-step fills each missing cell with its conditional mean and adds the conditional covariance to the scatter
     (Little & Rubin 2019, section 11.2); see `PatternRows`.
-
-    Parameters
-    ----------
-    numbers
-        Shape (rows, variables), NaN where missing; each variable must be observed twice.
-    weights
-        How often each row counts; once where left out. Rows that weigh nothing are not looked at.
-    tolerance
-        Ends where no moment changes by more, measured in standard deviations.
-    max_iterations
-        The limit.
 
     Notes
     -----

@@ -14,17 +14,19 @@ from plausible.data.columns import with_values
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, counted, suggestion
-from plausible.learn.missingness.cells import fill_cells, missing_cells
-from plausible.learn.missingness.column_cells import Mask
-from plausible.learn.missingness.column_fillers import (
+from plausible.learn.missingness.cells import Mask, fill_cells, missing_cells
+from plausible.learn.missingness.fillers import (
+    by_best_completion,
     by_default,
+    by_draw,
     by_hot_deck,
     by_mean,
     by_median,
+    by_most_probable,
     by_uniform,
     from_column,
+    network_table,
 )
-from plausible.learn.missingness.network_fillers import by_best_completion, by_draw, by_most_probable, network_table
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

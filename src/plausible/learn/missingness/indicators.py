@@ -11,8 +11,7 @@ from plausible.base.arrays import Floats
 from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.missingness.cells import missing_cells, with_columns
-from plausible.learn.missingness.state_columns import state_columns
+from plausible.learn.missingness.cells import missing_cells, state_columns, with_columns
 from plausible.models import BayesianNetwork
 
 __all__ = ["INDICATOR", "indicators", "observation_log_likelihood", "observation_network"]

@@ -12,8 +12,7 @@ from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
-from plausible.learn.missingness.cells import table_cells
-from plausible.learn.missingness.column_cells import Mask
+from plausible.learn.missingness.cells import Mask, table_cells
 from plausible.learn.missingness.gaussian_em import fit_gaussian, number_patterns
 from plausible.learn.missingness.indicators import INDICATOR, indicators
 from plausible.variables import Variable
@@ -95,26 +94,14 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
 
 
 class IndicatorTest(NamedTuple):
-    """Whether a variable is missing, against another variable where that is observed.
+    """Whether a variable is missing, against another variable where that is observed."""
 
-    Attributes
-    ----------
-    incomplete
-        The variable that is missing in some rows.
-    other
-        What that is compared with.
-    statistic, degrees_of_freedom, p_value
-        Of the test: G or X² for states, Welch's t for numbers.
-    adjusted
-        The p-value by Holm's method: at most a share α of such tables has any below α by chance.
-    """
-
-    incomplete: str
-    other: str
-    statistic: float
+    incomplete: str  # The variable that is missing in some rows
+    other: str  # What that is compared with
+    statistic: float  # Of the test: G or X² for states, Welch's t for numbers
     degrees_of_freedom: float
     p_value: float
-    adjusted: float
+    adjusted: float  # The p-value by Holm's method: at most a share α of such tables has any below α by chance
 
 
 @record

@@ -15,9 +15,7 @@ from plausible.base.arrays import Floats
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.learn.missingness.cells import hide_cells, table_cells
-from plausible.learn.missingness.column_cells import Mask
-from plausible.learn.missingness.state_columns import state_columns
+from plausible.learn.missingness.cells import Mask, hide_cells, state_columns, table_cells
 from plausible.variables import State, Variable
 
 __all__ = [

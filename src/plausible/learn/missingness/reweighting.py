@@ -23,15 +23,6 @@ def reweighted(table: Table, recovery: Recoverability, names: Sequence[str]) -> 
     For separate indicators w = 1 / Π P(R_x=1 | causes), with frequencies of the rows that show the causes; else the
     ratio of the formula to the share of the complete rows, w = Π P(factor) / P(row | R=1). Weights sum to the number of
     rows.
-
-    Parameters
-    ----------
-    table
-        Rows with missing cells of variables with states.
-    recovery
-        A formula of the joint distribution.
-    names
-        The variables that must be complete.
     """
     for name in names:
         if name not in table.variables:

@@ -15,13 +15,11 @@ from plausible.errors import InvalidArgument
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.confidence.sampled_posterior import ChainLengths
+from plausible.learn.partitions.base_measures import BaseMeasure, default_base
 from plausible.learn.partitions.partition_chain import GammaPrior, PartitionModel, PartitionMoves
-from plausible.learn.partitions.partition_posterior import PartitionPosterior
-from plausible.learn.partitions.partition_predictive import log_joint
+from plausible.learn.partitions.partition_posterior import PartitionPosterior, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
-from plausible.learn.partitions.partition_problem import PartitionProblem
-from plausible.learn.partitions.partition_sampling import sample_partitions
-from plausible.learn.partitions.product_base import BaseMeasure, default_base
+from plausible.learn.partitions.partition_problem import PartitionProblem, log_joint
 
 if TYPE_CHECKING:
     import pandas as pd

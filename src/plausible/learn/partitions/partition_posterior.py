@@ -2,29 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_seconds
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose
-from plausible.learn.partitions.partition_chain import PartitionModel, PartitionState
-from plausible.learn.partitions.partition_distances import overlap_terms
-from plausible.learn.partitions.partition_predictive import cluster_weights, log_joint, sample_rows
-from plausible.learn.partitions.partition_priors import PartitionPrior
-from plausible.learn.partitions.partition_problem import PartitionProblem
+from plausible.learn.chains import ChainProgress, ChainRun, ChainSteps, run_chains
+from plausible.learn.confidence.sampled_posterior import ChainLengths
+from plausible.learn.partitions.partition_chain import (
+    PartitionModel,
+    PartitionMoves,
+    PartitionState,
+    partition_init,
+    partition_step,
+)
+from plausible.learn.partitions.partition_priors import PartitionPrior, canonical_labels
+from plausible.learn.partitions.partition_problem import PartitionProblem, cluster_weights, log_joint, sample_rows
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LOSSES", "PartitionPosterior"]
+__all__ = [
+    "LOSSES",
+    "PartitionPosterior",
+    "overlap_terms",
+    "pair_distance",
+    "sample_partitions",
+    "variation_of_information",
+]
+
+
+def variation_of_information(first: ArrayLike, second: ArrayLike) -> float:
+    """H(first | second) + H(second | first) of the cluster of a random row: zero for equal partitions (Meilă 2007).
+
+    Parameters
+    ----------
+    first, second
+        A label for each row.
+
+    Examples
+    --------
+    >>> variation_of_information([0, 0, 1, 1], [5, 5, 2, 2]), round(variation_of_information([0, 0], [0, 1]), 4)
+    (0.0, 0.6931)
+    """
+    return _distance(first, second, "variation of information")
+
+
+def pair_distance(first: ArrayLike, second: ArrayLike) -> float:
+    """The share of ordered pairs of rows that only one of the partitions puts together (Binder 1978).
+
+    >>> round(pair_distance([0, 0, 1], [0, 1, 1]), 4)  # four of nine
+    0.4444
+    """
+    return _distance(first, second, "least squares")
+
+
+def _distance(first: ArrayLike, second: ArrayLike, loss: str) -> float:
+    one, other = canonical_labels(first), canonical_labels(second)
+    if one.shape != other.shape:
+        raise InvalidArgument(f"The partitions are of {one.size} and {other.size} rows: they must be of the same.")
+    apart = overlap_terms(one, other[None], loss)[0]
+    mine, yours = overlap_terms(one, one[None], loss)[0], overlap_terms(other, other[None], loss)[0]
+    return max(0.0, float(mine + yours - 2 * apart))
+
+
+def overlap_terms(labels: Ints, others: Ints, loss: str) -> Floats:
+    """Σ f(n_ij / M) over the overlaps of clusters with those of each of `others`, (partitions, rows).
+
+    With f(p) = p log p, or p² for "least squares", the distance of partitions a and b is Σ f(a, a) + Σ f(b, b) -
+    2 Σ f(a, b). Costs O(partitions rows), plus the products of the numbers of clusters.
+    """
+    if not labels.size:
+        return np.zeros(len(others))
+    width, height = int(labels.max()) + 1, int(others.max()) + 1
+    places = (np.arange(len(others))[:, None] * height + others) * width + labels
+    counts = np.bincount(places.ravel(), minlength=len(others) * height * width).reshape(len(others), -1)
+    shares = counts / labels.size
+    if loss == "least squares":
+        return np.asarray((shares**2).sum(axis=1))
+    return np.asarray((shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1))
 
 
 #: What a point estimate makes small.
@@ -176,3 +241,88 @@ def _shown(variable: Variable, column: NDArray[Any]) -> Any:
     if variable.is_continuous:
         return column
     return [variable.states[int(code)] for code in column]
+
+
+def sample_partitions(
+    data: TableLike | PartitionProblem,
+    model: PartitionModel | None = None,
+    moves: PartitionMoves | None = None,
+    *,
+    lengths: ChainLengths | None = None,
+    start: str | Sequence[PartitionState] = "prior",
+    seed: Seed = 0,
+    progress: Callable[[ChainProgress[PartitionState]], object] | None = None,
+    time_limit: float | None = None,
+) -> PartitionPosterior:
+    """Draw partitions of the rows from P(partition | rows), all parameters of clusters summed out.
+
+    Parameters
+    ----------
+    data
+        What `Table.read` takes, with the base measure of `default_base`; or a `PartitionProblem` with one of your own.
+    model
+        The prior over partitions: `ChineseRestaurant(1.0)` unless given.
+    moves
+        What a step of a chain does.
+    lengths
+        How many chains and draws; 4 chains of 250 draws, 100 steps before the first, unless given.
+    start
+        "prior", "one", "apart" (see `partition_init`), or the states of a run before, which then goes on. Steps that
+        they have made count as burn-in, so that none is repeated, and one that was stopped is finished.
+    seed
+        Of all choices; states that are given bring their own.
+    progress
+        Told a `ChainProgress` after each step of all chains; a true answer stops.
+    time_limit
+        Seconds after which no further step begins.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 0, 0, 1, 1, 1], "b": [0, 0, 0, 1, 1, 1], "c": [0, 0, 0, 1, 1, 1]}
+    >>> found = sample_partitions(rows, lengths=ChainLengths(num_draws=200, num_chains=2, burn_in=20, thin=1))
+    >>> found.point_estimate().tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    check_seconds("time_limit", time_limit)
+    problem = data if isinstance(data, PartitionProblem) else PartitionProblem.of(data)
+    law, step = model or PartitionModel(), moves or PartitionMoves()
+    options = lengths or ChainLengths(num_draws=250, burn_in=100, thin=1)
+    states = _first_states(problem, law, start, seed, options)
+    done = min(state.num_steps for state in states)
+    chain_steps = ChainSteps(options.burn_in, options.num_draws, options.thin).after(done)
+    run = run_chains(lambda state: partition_step(problem, law, step, state), states, chain_steps, progress, time_limit)
+    proposed = run.num_steps * step.merge_splits * len(states) * (problem.num_rows > 1)
+    accepted = sum(state.num_accepted for state in run.last) - sum(state.num_accepted for state in states)
+    return _posterior(problem, law, run, accepted / proposed if proposed else np.nan)
+
+
+def _first_states(
+    problem: PartitionProblem,
+    model: PartitionModel,
+    start: str | Sequence[PartitionState],
+    seed: Seed,
+    lengths: ChainLengths,
+) -> tuple[PartitionState, ...]:
+    if isinstance(start, str):
+        seeds = generator_of(seed).integers(2**63, size=lengths.num_chains)
+        return tuple(partition_init(problem, model, start=start, seed=int(word)) for word in seeds)
+    states = tuple(start)
+    if not states or any(len(state.labels) != problem.num_rows for state in states):
+        raise InvalidArgument(f"start= needs states of chains over these {problem.num_rows} rows, one or more.")
+    return states
+
+
+def _posterior(
+    problem: PartitionProblem, model: PartitionModel, run: ChainRun[PartitionState], acceptance: float
+) -> PartitionPosterior:
+    chains = list(zip(*run.kept, strict=True))
+    return PartitionPosterior(
+        problem,
+        model,
+        np.array([[canonical_labels(state.labels) for state in chain] for chain in chains]),
+        np.array([[state.concentration for state in chain] for chain in chains]),
+        np.array([[state.log_posterior for state in chain] for chain in chains]),
+        acceptance,
+        run.last,
+        run.stopped,
+    )

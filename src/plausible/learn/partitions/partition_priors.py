@@ -9,14 +9,123 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plausible.base.arrays import Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
 from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.learn.log_gamma import log_rising
-from plausible.learn.partitions.dirichlet_draws import sample_dirichlet
 
-__all__ = ["ChineseRestaurant", "FiniteDirichlet", "PartitionPrior", "canonical_labels"]
+__all__ = [
+    "ChineseRestaurant",
+    "FiniteDirichlet",
+    "PartitionPrior",
+    "Sticks",
+    "break_sticks",
+    "canonical_labels",
+    "expected_remainder",
+    "sample_dirichlet",
+    "sticks_needed",
+]
+
+
+def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0) -> Floats:
+    """Draw probabilities θ ~ Dirichlet(α): independent gammas γ_i ~ Gamma(α_i, 1) over their sum.
+
+    A gamma of shape one is -ln U, so Dirichlet(1, ..., 1) takes k uniform numbers. Others come from the gamma of shape
+    α + 1, by rejection, times U^{1/α}; logarithms keep α near zero from losing all its digits. Koller & Friedman 2009,
+    box 19.E and theorem 19.7.
+
+    Parameters
+    ----------
+    pseudo_counts
+        α, positive, one for each of k states.
+    size
+        How many to draw.
+    seed
+        Of the draws.
+
+    Returns
+    -------
+    Rows (size, k) that sum to one. Costs O(size k).
+
+    Examples
+    --------
+    >>> sample_dirichlet([3.0, 1.0, 1.0], 10_000).mean(axis=0).round(1)
+    array([0.6, 0.2, 0.2])
+    """
+    alpha = np.asarray(pseudo_counts, dtype=np.float64)
+    if alpha.ndim != 1 or not alpha.size or not (np.isfinite(alpha) & (alpha > 0)).all():
+        raise InvalidArgument(
+            f"Pseudo-counts are a list of positive numbers, one for each state; not {pseudo_counts!r}."
+        )
+    rng = generator_of(seed)
+    uniforms = np.log1p(-rng.random((size, alpha.size)))
+    if (alpha == 1).all():
+        logs = np.log(np.maximum(-uniforms, 1e-300))
+    else:
+        logs = np.log(rng.standard_gamma(alpha + 1.0, (size, alpha.size))) + uniforms / alpha
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sticks:
+    """The first weights of a Dirichlet process."""
+
+    weights: Floats  # λ_1, λ_2, ... of the first clusters.
+    remainder: float  # What all others have together: weights and remainder sum to one
+    expected_remainder: float  # Its mean over draws
+
+
+def break_sticks(concentration: float, num_sticks: int, *, seed: Seed = 0) -> Sticks:
+    """Draw λ_k = β_k Π_{l<k} (1 - β_l), β_k ~ Beta(1, α₀), for k up to `num_sticks`.
+
+    1 - β = U^{1/α₀}, so log remainders are sums of -Exponential(1) / α₀. Sethuraman 1994; Koller & Friedman 2009,
+    §19.5.2.2.
+
+    Parameters
+    ----------
+    concentration
+        α₀ > 0.
+    num_sticks
+        How many weights to draw.
+    seed
+        Of the draws.
+
+    Examples
+    --------
+    >>> sticks = break_sticks(2.0, 50)
+    >>> bool(abs(sticks.weights.sum() + sticks.remainder - 1) < 1e-12), sticks.expected_remainder < 1e-8
+    (True, True)
+    """
+    left = expected_remainder(concentration, num_sticks)
+    draws = generator_of(seed).standard_exponential(num_sticks) / concentration
+    log_before = -np.concatenate([[0.0], np.cumsum(draws)])
+    return Sticks(np.exp(log_before[:-1]) * -np.expm1(-draws), float(np.exp(log_before[-1])), left)
+
+
+def expected_remainder(concentration: float, num_sticks: int) -> float:
+    """(α₀ / (1 + α₀))^T: the probability that a row falls beyond the first T clusters.
+
+    M rows all lie within them with probability at least 1 - M times this.
+
+    >>> expected_remainder(1.0, 10) == 2.0**-10
+    True
+    """
+    check_number("concentration", concentration, above=0)
+    check_count("num_sticks", num_sticks, 0)
+    return math.exp(-num_sticks * math.log1p(1 / concentration))
+
+
+def sticks_needed(concentration: float, num_rows: int, error: float) -> int:
+    """The least T for which `num_rows` rows all lie within T clusters with probability at least 1 - error.
+
+    >>> sticks_needed(1.0, 1000, 0.01)
+    17
+    """
+    check_number("concentration", concentration, above=0)
+    check_number("error", error, above=0, below=1)
+    return max(0, math.ceil(math.log(max(num_rows, 1) / error) / math.log1p(1 / concentration)))
 
 
 class PartitionPrior(Protocol):

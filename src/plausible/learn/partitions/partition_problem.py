@@ -13,10 +13,11 @@ from plausible.base.arrays import Floats, Ints
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, MoveArrays, RowArrays
-from plausible.kernels.clusters import fill_slots
-from plausible.learn.partitions.product_base import BaseMeasure, default_base, part_rows
+from plausible.kernels.clusters import fill_slots, log_predictives
+from plausible.learn.partitions.base_measures import BaseMeasure, default_base, part_rows
+from plausible.learn.partitions.partition_priors import PartitionPrior
 
-__all__ = ["PartitionProblem", "Workspace"]
+__all__ = ["PartitionProblem", "Workspace", "cluster_posteriors", "cluster_weights", "log_joint", "sample_rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,26 +75,7 @@ class PartitionProblem:
 
 
 class Workspace:
-    """Clusters of rows in slots, moved by kernels in place.
-
-    Parameters
-    ----------
-    problem
-        The rows.
-    labels
-        The cluster of each row, 0 to L - 1.
-    capacity
-        How many slots to have; those from L on are free.
-    word
-        Where random numbers begin.
-
-    Attributes
-    ----------
-    num_active
-        How many slots are in use.
-    log_marginal
-        log P(rows | partition).
-    """
+    """Clusters of rows in slots, moved by kernels in place."""
 
     def __init__(self, problem: PartitionProblem, labels: Ints, capacity: int, word: int) -> None:
 
@@ -170,3 +152,39 @@ def _joined(arrays: Sequence[NDArray[Any]]) -> Floats:
 
 def _side_by_side(columns: list[NDArray[Any]], num_rows: int) -> NDArray[Any]:
     return np.concatenate([np.empty((num_rows, 0)), *columns], axis=1)
+
+
+def cluster_weights(labels: Ints, prior: PartitionPrior) -> Floats:
+    """P(cluster of the next row): (|I| + α₀/K) / (α₀ + M) for each, and α₀ (1 - L/K) / (α₀ + M) for a new one, last.
+
+    >>> from plausible.learn.partitions.partition_priors import ChineseRestaurant
+    >>> cluster_weights(np.array([0, 0, 1]), ChineseRestaurant(1.0))
+    array([0.5 , 0.25, 0.25])
+    """
+    sizes, alpha = np.bincount(labels), prior.concentration
+    opening = alpha * (1 - len(sizes) / prior.max_clusters)
+    return np.append(sizes + alpha / prior.max_clusters, opening) / (alpha + len(labels))
+
+
+def log_joint(problem: PartitionProblem, labels: Ints, prior: PartitionPrior, table: Table) -> Floats:
+    """log P(cluster, x) of new rows for each cluster and, last, a new one: (rows, L + 1); O(rows L) densities."""
+
+    space = Workspace(problem, labels, int(labels.max(initial=-1)) + 2, 0)
+    logs = np.empty((table.num_rows, len(space.clusters.sizes)))
+    log_predictives(problem.rows_of(table), problem.arrays, space.clusters, logs)
+    with np.errstate(divide="ignore"):
+        return np.asarray(logs + np.log(cluster_weights(labels, prior)))
+
+
+def cluster_posteriors(problem: PartitionProblem, labels: Ints) -> tuple[BaseMeasure, ...]:
+    """The distribution of the parameters of each cluster given its rows."""
+    clusters = range(int(labels.max(initial=-1)) + 1)
+    return tuple(problem.base.updated(problem.table.take(labels == cluster)) for cluster in clusters)
+
+
+def sample_rows(base: BaseMeasure, num_rows: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Name -> independent draws of Q(x), as codes or numbers."""
+    drawn: dict[str, NDArray[Any]] = {}
+    for part in base.parts:
+        drawn.update(zip(part.names, part.sample(num_rows, rng).T, strict=True))
+    return drawn
