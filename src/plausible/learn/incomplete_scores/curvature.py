@@ -1,4 +1,4 @@
-"""What the curvature of the likelihood tells: the effective number of parameters, and Laplace's approximation of P(data | graph)."""
+"""What derivatives of the likelihood tell: how many parameters data can show, and Laplace's approximation of P(data)."""
 
 from __future__ import annotations
 

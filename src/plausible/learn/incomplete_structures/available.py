@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats
+from plausible.base.arrays import Floats
 from plausible.data.moment_statistics import Moments, MomentStatistics
 from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import FamilyCounts
+from plausible.learn.missingness.cells import incomplete_rows, table_cells
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 from plausible.variables import Variable
 
@@ -41,10 +42,10 @@ def complete_rows(data: TableLike) -> Table:
     2
     """
     table = Table.read(data)
-    whole = (table.codes >= 0).all(axis=0) & ~np.isnan(table.numbers).any(axis=0)
-    if table.num_rows and not whole.any():
+    is_whole = ~incomplete_rows(table)
+    if table.num_rows and not is_whole.any():
         raise InvalidArgument(f"None of {table.num_rows} rows is complete. Complete them by a model: missing='sem'.")
-    return table.take(np.flatnonzero(whole))
+    return table.take(np.flatnonzero(is_whole))
 
 
 class AvailableStatistics(Statistics):
@@ -144,58 +145,76 @@ class PairwiseStatistics(AvailableStatistics):
         return np.asarray(counts * (wanted / counts.sum()) if counts.sum() > 0 else counts)
 
 
-class SeparateScores(FamilyScores):
-    """Scores of families that are each counted in rows of their own.
+class _ScaledScores(FamilyScores):
+    """Scores of families that are each known from rows of their own.
 
-    What a parent gains is told by the rows that speak for the whole family, n of them, where the child is scored
-    without that parent too; the gain is then scaled up to all N rows: score(X | U) is the least, over p in U, of
-    score(X | U - p) + N/n · (score(X | U) - score(X | U - p), both on the n rows). So no parent gains more than on the
-    same rows, and the price of parameters is weighed against the rows that are there. Where nothing is missing these
-    are the scores themselves.
-
-    The counts of a smaller family are not sums of those of a larger one; taken for such, the gains of moves would not
-    add up to differences of scores, and a search could climb in circles.
+    What a parent gains is told by the n rows that speak for the whole family, in which the child is scored without that
+    parent too; the gain is then scaled up to all N rows: score(X | U) is the least, over p in U, of score(X | U - p) +
+    N/n · (score(X | U) - score(X | U - p), both on the n rows). So no parent gains more than on the same rows, and the
+    price of parameters is weighed against the rows that are there. Where nothing is missing these are the scores
+    themselves.
     """
 
-    __slots__ = ("_kept", "_score", "_statistics")
+    __slots__ = ("_kept", "_variables")
 
-    def __init__(self, score: Score, statistics: AvailableStatistics) -> None:
-        score.on(statistics)  # refuses what it can't score
-        self._score, self._statistics = score, statistics
+    def __init__(self, variables: Mapping[str, Variable]) -> None:
+        self._variables = variables
         self._kept: dict[tuple[str, frozenset[str]], float] = {}
 
     @property
     def names(self) -> Sequence[str]:
         """The variables."""
-        return list(self._statistics.variables)
+        return list(self._variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
-        """The score of a variable with these parents."""
+        """The score of a variable with these parents; -inf where its rows allow none."""
         ordered = sorted(parents)
         key = (child, frozenset(ordered))
-        check_family(child, ordered, self._statistics.variables)
+        check_family(child, ordered, self._variables)
         if key not in self._kept:
-            counts, scale = self._counts(child, ordered)
-            whole = self._of(child, ordered, counts)
-            without = [[*ordered[:place], *ordered[place + 1 :]] for place in range(len(ordered))]
-            self._kept[key] = min(
-                (
-                    self.family(child, others) + scale * (whole - self._of(child, others, counts.sum(axis=place)))
-                    for place, others in enumerate(without)
-                ),
-                default=scale * whole,
-            )
+            self._kept[key] = self._scaled(child, ordered)
         return self._kept[key]
 
-    def _counts(self, child: str, parents: Sequence[str]) -> tuple[Floats, float]:
-        """The counts of as many rows as speak for a family, at least one, and how often these go into all rows."""
+    def _scaled(self, child: str, parents: Sequence[str]) -> float:
+        on_rows, scale = self._on_rows(child, parents)
+        whole = on_rows(parents)
+        if not np.isfinite(whole):
+            return -np.inf
+        without = [[*parents[:place], *parents[place + 1 :]] for place in range(len(parents))]
+        gained = (self.family(child, others) + scale * (whole - on_rows(others)) for others in without)
+        return min(gained, default=scale * whole)
+
+    @abstractmethod
+    def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
+        """The score with some of these parents on the rows of the family, and how often these go into all rows."""
+
+
+class SeparateScores(_ScaledScores):
+    """Scores of families that are each counted in rows of their own; see `_ScaledScores`.
+
+    The counts of a smaller family are not sums of those of a larger one; taken for such, the gains of moves would not
+    add up to differences of scores, and a search could climb in circles.
+    """
+
+    __slots__ = ("_score", "_statistics")
+
+    def __init__(self, score: Score, statistics: AvailableStatistics) -> None:
+        score.on(statistics)  # refuses what it can't score
+        super().__init__(statistics.variables)
+        self._score, self._statistics = score, statistics
+
+    def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
+        """By the counts of as many rows as speak for the family, at least one."""
         counts = self._statistics.counts(child, parents)
         scale = max(float(counts.sum()) / max(self._statistics.num_complete(child, parents), 1.0), 1e-300)
-        return np.asarray(counts / scale), scale
+        there = np.asarray(counts / scale)
 
-    def _of(self, child: str, parents: Sequence[str], counts: Floats) -> float:
-        rows = FamilyCounts(self._statistics.variables, {child: tuple(parents)}, {child: counts}, float(counts.sum()))
-        return self._score.on(rows).family(child, parents)
+        def score(some: Sequence[str]) -> float:
+            part = there.sum(axis=tuple(axis for axis, parent in enumerate(parents) if parent not in some))
+            rows = FamilyCounts(self._variables, {child: tuple(some)}, {child: part}, float(part.sum()))
+            return self._score.on(rows).family(child, some)
+
+        return score, scale
 
 
 def fit_to_pairs(shape: Sequence[int], pairs: Sequence[tuple[int, int, Floats]]) -> Floats:
@@ -255,10 +274,8 @@ def pairwise_moments(table: Table) -> MomentStatistics:
     return MomentStatistics(dict(table.variables), moments)
 
 
-class AvailableRowScores(FamilyScores):
+class AvailableRowScores(_ScaledScores):
     """Scores of families of numbers, or of numbers and states, each in the rows that are complete in it.
-
-    What a parent gains is told, as by `SeparateScores`, by the rows that have the family, and is scaled up to all rows.
 
     Examples
     --------
@@ -269,51 +286,25 @@ class AvailableRowScores(FamilyScores):
     True
     """
 
-    __slots__ = ("_has", "_kept", "_score", "_table")
+    __slots__ = ("_missing", "_score", "_table")
 
     def __init__(self, score: Score, table: Table) -> None:
-        self._score, self._table = score, table
-        self._has = {name: _observed(table.column(name)) for name in table.variables}
-        self._kept: dict[tuple[str, frozenset[str]], float] = {}
-        _refuse_few(table, (~np.isnan(table.numbers)).astype(np.float64) @ (~np.isnan(table.numbers)).T)
+        super().__init__(table.variables)
+        self._score, self._table, self._missing = score, table, table_cells(table)
+        seen = (~np.isnan(table.numbers)).astype(np.float64)
+        _refuse_few(table, seen @ seen.T)
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The variables."""
-        return list(self._table.variables)
-
-    def family(self, child: str, parents: Iterable[str]) -> float:
-        """The score of a variable with these parents; -inf where no more rows than cells have the family."""
-        ordered = sorted(parents)
-        key = (child, frozenset(ordered))
-        if key not in self._kept:
-            self._kept[key] = self._scored(child, ordered)
-        return self._kept[key]
-
-    def _scored(self, child: str, parents: Sequence[str]) -> float:
+    def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
+        """No score where no more rows than cells have the family."""
         family = [*parents, child]
-        rows = np.logical_and.reduce([self._has[name] for name in family])
+        rows = ~np.logical_or.reduce([self._missing[name] for name in family])
         if parents and np.count_nonzero(rows) <= len(family):
-            return -np.inf
+            return lambda some: -np.inf, 1.0
         there = self._score.on(TableStatistics(self._table.select(family).take(rows)))
-        whole, scale = there.family(child, parents), self._scale(child, rows)
-        if not np.isfinite(whole):
-            return -np.inf
-        without = [[*parents[:place], *parents[place + 1 :]] for place in range(len(parents))]
-        gained = (self.family(child, others) + scale * (whole - there.family(child, others)) for others in without)
-        return min(gained, default=scale * whole)
-
-    def _scale(self, child: str, rows: Flags) -> float:
-        """How often some rows go into all, those in which the child was set aside."""
         free = ~self._table.interventions.get(child, np.zeros(self._table.num_rows, dtype=np.bool_))
-        weights = free * (1.0 if self._table.weights is None else self._table.weights)
-        there = float(weights[rows].sum())
-        return float(weights.sum()) / there if there > 0 else 1.0
-
-
-def _observed(column: NDArray[Any]) -> Flags:
-    """For each cell, a position or a number, whether it is there."""
-    return ~np.isnan(column) if np.issubdtype(column.dtype, np.floating) else column >= 0
+        weights = free * self._table.row_weights
+        weight = float(weights[rows].sum())
+        return partial(there.family, child), float(weights.sum()) / weight if weight > 0 else 1.0
 
 
 def _refuse_few(table: Table, pairs: Floats) -> None:

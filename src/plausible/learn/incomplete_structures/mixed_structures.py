@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Positions
+from plausible.base.arrays import Positions
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
@@ -28,6 +28,7 @@ from plausible.learn.incomplete.starts import start_network
 from plausible.learn.incomplete_structures.completion import FittedGraph
 from plausible.learn.incomplete_structures.starts import start_graph
 from plausible.learn.incomplete_structures.structural_em import CUT_SHORT, SEMRules, SEMState, sem_update
+from plausible.learn.missingness.cells import incomplete_rows
 from plausible.learn.missingness.fillers import by_draw
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.score import Score
@@ -37,16 +38,7 @@ from plausible.learn.structures.task import Found
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["MixedJudge", "drawn_completions", "first_graph", "incomplete_rows", "mixed_init", "mixed_step"]
-
-
-def incomplete_rows(table: Table) -> Flags:
-    """For each row whether a cell of it is missing.
-
-    >>> incomplete_rows(Table.read({"rain": ["no", None, "yes"], "degrees": [1.5, 2.5, None]})).tolist()
-    [False, True, True]
-    """
-    return np.asarray((table.codes < 0).any(axis=0) | np.isnan(table.numbers).any(axis=0))
+__all__ = ["MixedJudge", "drawn_completions", "first_graph", "mixed_init", "mixed_step"]
 
 
 def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, generator: np.random.Generator) -> Table:

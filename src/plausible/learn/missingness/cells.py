@@ -28,22 +28,17 @@ __all__ = [
     "filled_column",
     "hidden_column",
     "hide_cells",
+    "incomplete_rows",
     "missing_cells",
     "missing_mask",
-    "state_array",
     "state_columns",
     "table_cells",
+    "with_cells",
     "with_columns",
 ]
 
 
-def state_array(table: Table, name: str, codes: NDArray[Any]) -> NDArray[Any]:
-    """The states at some positions, as objects; `None` for -1."""
-    states = np.empty(table.variables[name].num_states + 1, dtype=object)
-    states[:-1] = table.variables[name].states
-    states[-1] = None
-    found: NDArray[Any] = states[codes]
-    return found
+Mask: TypeAlias = NDArray[np.bool_]
 
 
 def state_columns(table: Table) -> dict[str, Any]:
@@ -52,12 +47,16 @@ def state_columns(table: Table) -> dict[str, Any]:
     >>> state_columns(Table.read({"x": ["a", None]}))
     {'x': array(['a', None], dtype=object)}
     """
-    columns: dict[str, NDArray[Any]] = dict(zip(table.continuous, table.numbers, strict=True))
-    columns |= {name: state_array(table, name, codes) for name, codes in zip(table.discrete, table.codes, strict=True)}
-    return {name: columns[name] for name in table.variables}
+    return {name: _decoded(variable, table.column(name)) for name, variable in table.variables.items()}
 
 
-Mask: TypeAlias = NDArray[np.bool_]
+def _decoded(variable: Variable, column: NDArray[Any]) -> NDArray[Any]:
+    """The states at the positions of a column, `None` for -1; numbers as they are."""
+    if variable.is_continuous:
+        return column
+    states = np.empty(variable.num_states + 1, dtype=object)
+    states[:-1] = variable.states
+    return np.asarray(states[column])
 
 
 def missing_mask(name: str, column: Any) -> Mask:
@@ -83,10 +82,8 @@ def hidden_column(column: Any, mask: Mask) -> Any:
         hidden = column.copy() if column.dtype.kind == "f" else column.astype(object)
         hidden[mask] = np.nan if column.dtype.kind == "f" else None
         return hidden
-    if _is_plain(column):
-        cells = _objects(column)
-        cells[mask] = None
-        return type(column)(cells.tolist())
+    if isinstance(column, (list, tuple)):
+        return _plain(column, mask, None)
     return _hidden(column, mask)
 
 
@@ -102,10 +99,8 @@ def filled_column(column: Any, mask: Mask, values: NDArray[Any]) -> Any:
         filled = column.astype(object) if _needs_objects(column.dtype.kind in "iufb", values) else column.copy()
         filled[mask] = values
         return filled
-    if _is_plain(column):
-        cells = _objects(column)
-        cells[mask] = values
-        return type(column)(cells.tolist())
+    if isinstance(column, (list, tuple)):
+        return _plain(column, mask, values)
     import narwhals as nw
 
     native = nw.to_native(column, pass_through=True)
@@ -114,14 +109,12 @@ def filled_column(column: Any, mask: Mask, values: NDArray[Any]) -> Any:
     return _filled_series(nw.from_native(column, series_only=True), mask, values)
 
 
-def _is_plain(column: Any) -> bool:
-    return isinstance(column, (list, tuple))
-
-
-def _objects(column: Any) -> NDArray[Any]:
+def _plain(column: Any, mask: Mask, values: Any) -> Any:
+    """The list or tuple with other cells where the mask is true."""
     cells = np.empty(len(column), dtype=object)
     cells[:] = column
-    return cells
+    cells[mask] = values
+    return type(column)(cells.tolist())
 
 
 def _needs_objects(is_numeric: bool, values: NDArray[Any]) -> bool:
@@ -139,13 +132,8 @@ def _hidden(column: Any, mask: Mask) -> Any:
         return (native if nullable is None else native.astype(nullable)).mask(mask)
     series = nw.from_native(column, series_only=True)
     kept = nw.new_series("kept", (~mask).tolist(), nw.Boolean, backend=series.implementation)
-    return series.zip_with(kept, _empty(series)).to_native()
-
-
-def _empty(series: nw.Series[Any]) -> nw.Series[Any]:
-    import narwhals as nw
-
-    return nw.new_series(series.name, [None] * len(series), series.dtype, backend=series.implementation)
+    empty = nw.new_series(series.name, [None] * len(series), series.dtype, backend=series.implementation)
+    return series.zip_with(kept, empty).to_native()
 
 
 def _filled_pandas(series: pd.Series[Any], mask: Mask, values: NDArray[Any]) -> pd.Series[Any]:
@@ -163,12 +151,10 @@ def _filled_pandas(series: pd.Series[Any], mask: Mask, values: NDArray[Any]) -> 
 def _filled_series(series: nw.Series[Any], mask: Mask, values: NDArray[Any]) -> Any:
     import narwhals as nw
 
-    listed, backend = values.tolist(), series.implementation
+    backend = series.implementation
     if str(series.dtype) == "Unknown" or _needs_objects(series.dtype.is_numeric(), values):  # no value, so no type
-        cells = _objects(series.to_list())
-        cells[mask] = values
-        return nw.new_series(series.name, cells.tolist(), backend=backend).to_native()
-    new = nw.new_series(series.name, listed, series.dtype, backend=backend)
+        return nw.new_series(series.name, _plain(series.to_list(), mask, values), backend=backend).to_native()
+    new = nw.new_series(series.name, values.tolist(), series.dtype, backend=backend)
     return series.scatter(np.flatnonzero(mask).tolist(), new).to_native()
 
 
@@ -188,46 +174,51 @@ def missing_cells(data: TableLike) -> dict[str, Mask]:
 
 def table_cells(table: Table) -> dict[str, Mask]:
     """Name -> which of its cells are missing."""
-    masks = dict(zip(table.discrete, table.codes < 0, strict=True))
-    masks |= dict(zip(table.continuous, np.isnan(table.numbers), strict=True))
-    return {name: masks[name] for name in table.variables}
+    columns = {name: table.column(name) for name in table.variables}
+    return {name: np.isnan(column) if column.dtype.kind == "f" else column < 0 for name, column in columns.items()}
+
+
+def incomplete_rows(table: Table) -> Mask:
+    """For each row whether a cell of it is missing.
+
+    >>> incomplete_rows(Table.read({"rain": ["no", None, "yes"], "degrees": [1.5, 2.5, None]})).tolist()
+    [False, True, True]
+    """
+    return np.asarray((table.codes < 0).any(axis=0) | np.isnan(table.numbers).any(axis=0))
+
+
+def with_cells(table: Table, masks: Masks, values: Mapping[str, Any]) -> Table:
+    """The table with other cells, states as positions, where a mask is true; columns without values stay."""
+    columns = {}
+    for name, found in values.items():
+        column = table.column(name).copy()
+        column[masks[name]] = found
+        columns[name] = table.variables[name], column
+    changed = table.with_columns(columns)
+    for array in (changed.codes, changed.numbers):
+        array.setflags(write=False)
+    return replace(changed, variables=table.variables)
 
 
 def hide_cells(data: TableLike, masks: Masks) -> Any:
     """The same kind of data, with the cells missing at which a mask is true."""
     if isinstance(data, Table):
-        codes, numbers = data.codes.copy(), data.numbers.copy()
-        for row, name in enumerate(data.discrete):
-            codes[row, masks.get(name, False)] = -1
-        for row, name in enumerate(data.continuous):
-            numbers[row, masks.get(name, False)] = np.nan
-        return replace(data, codes=_frozen(codes), numbers=_frozen(numbers))
+        return with_cells(data, masks, {name: np.nan if name in data.continuous else -1 for name in masks})
     columns = columns_of(data)
     return _replaced(data, {name: hidden_column(columns[name], mask) for name, mask in masks.items() if mask.any()})
 
 
 def fill_cells(data: TableLike, filled: Table) -> Any:
     """The same kind of data, with the cells that are missing in it as in the table `filled`."""
+    masks = {name: mask for name, mask in missing_cells(data).items() if name in filled.variables}
     if isinstance(data, Table):
-        return _filled_table(data, filled)
-    columns = state_columns(filled)
-    still, before = table_cells(filled), columns_of(data)
-    masks = {name: mask & ~still[name] for name, mask in missing_cells(data).items() if name in columns}
+        return with_cells(data, masks, {name: filled.column(name)[mask] for name, mask in masks.items()})
+    columns, still, before = state_columns(filled), table_cells(filled), columns_of(data)
+    masks = {name: mask & ~still[name] for name, mask in masks.items()}
     return _replaced(
         data,
         {name: filled_column(before[name], mask, columns[name][mask]) for name, mask in masks.items() if mask.any()},
     )
-
-
-def _filled_table(table: Table, filled: Table) -> Table:
-    codes, numbers = table.codes.copy(), table.numbers.copy()
-    for old, old_names, new, new_names in (
-        (codes, table.discrete, filled.codes, filled.discrete),
-        (numbers, table.continuous, filled.numbers, filled.continuous),
-    ):
-        shared = [name for name in old_names if name in new_names]
-        old[[old_names.index(name) for name in shared]] = new[[new_names.index(name) for name in shared]]
-    return replace(table, codes=_frozen(codes), numbers=_frozen(numbers))
 
 
 def with_columns(data: TableLike, columns: Mapping[str, Ints], states: tuple[int, ...]) -> Any:
@@ -235,11 +226,9 @@ def with_columns(data: TableLike, columns: Mapping[str, Ints], states: tuple[int
     if isinstance(data, Table):
         more = np.array(list(columns.values()), dtype=data.codes.dtype).reshape(len(columns), data.num_rows)
         added = {name: Variable(name, states) for name in columns}
-        return replace(
-            data,
-            variables=MappingProxyType({**data.variables, **added}),
-            codes=_frozen(np.concatenate([data.codes, more])),
-        )
+        codes = np.concatenate([data.codes, more])
+        codes.setflags(write=False)
+        return replace(data, variables=MappingProxyType({**data.variables, **added}), codes=codes)
     plain = isinstance(data, Mapping)
     return _replaced(data, {name: column.tolist() if plain else column for name, column in columns.items()})
 
@@ -265,8 +254,3 @@ def _replaced(data: Any, columns: Mapping[str, Any]) -> Any:
         for name, column in columns.items()
     ]
     return frame.with_columns(*new).to_native() if new else data
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array

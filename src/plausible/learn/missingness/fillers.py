@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.gaussian_rows import same_rows
-from plausible.learn.missingness.cells import Mask, state_columns
+from plausible.learn.missingness.cells import state_columns, table_cells, with_cells
 from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine, impossible_row
 from plausible.models.hybrid_engine import HybridEngine
@@ -35,7 +35,8 @@ __all__ = [
 ]
 
 #: From the observed values of a column, their weights, and the number of missing ones: values for these.
-Filler = Callable[[NDArray[Any], Floats, int], Any]
+Filler: TypeAlias = Callable[[NDArray[Any], Floats, int], Any]
+Engine: TypeAlias = ExactEngine | HybridEngine
 
 #: Rows are compared with donors in blocks of at most so many pairs.
 _MAX_PAIRS = 2**22
@@ -43,27 +44,20 @@ _MAX_PAIRS = 2**22
 
 def by_default(table: Table, values: Any) -> Table:
     """One value for all cells, or name -> value; cells of variables that have none stay missing."""
-    codes, numbers = table.codes.copy(), table.numbers.copy()
-    for name, variable in table.variables.items():
-        if isinstance(values, Mapping) and name not in values:
-            continue
-        value = values[name] if isinstance(values, Mapping) else values
-        if variable.is_continuous:
-            row = numbers[table.continuous.index(name)]
-            row[np.isnan(row)] = _number(name, value)
-        else:
-            codes[table.discrete.index(name), table.codes[table.discrete.index(name)] < 0] = variable.index(value)
-    return replace(table, codes=codes, numbers=numbers)
+    given = values if isinstance(values, Mapping) else dict.fromkeys(table.variables, values)
+    chosen = [variable for name, variable in table.variables.items() if name in given]
+    found = {v.name: _number(v.name, given[v.name]) if v.is_continuous else v.index(given[v.name]) for v in chosen}
+    return with_cells(table, table_cells(table), found)
 
 
 def by_mean(table: Table) -> Table:
     """The mean of numbers; the most frequent state, the first of several."""
-    return _filled(table, _mode, lambda known, weights, num: np.full(num, np.average(known, weights=weights)))
+    return _filled(table, _mode, lambda known, weights, num: np.average(known, weights=weights))
 
 
 def by_median(table: Table) -> Table:
     """The median of numbers; the most frequent state."""
-    return _filled(table, _mode, lambda known, weights, num: np.full(num, _median(known, weights)))
+    return _filled(table, _mode, lambda known, weights, num: _median(known, weights))
 
 
 def from_column(table: Table, generator: np.random.Generator) -> Table:
@@ -109,10 +103,10 @@ def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
         distance = _distances(table.codes, numbers, rows, donors)
         ties = distance <= distance.min(axis=1, keepdims=True) + 1e-12
         chosen[start : start + step] = donors[np.argmax(ties * generator.random(ties.shape), axis=1)]
-    codes, filled = table.codes.copy(), table.numbers.copy()
-    codes[:, incomplete] = np.where(codes[:, incomplete] < 0, codes[:, chosen], codes[:, incomplete])
-    filled[:, incomplete] = np.where(np.isnan(filled[:, incomplete]), filled[:, chosen], filled[:, incomplete])
-    return replace(table, codes=codes, numbers=filled)
+    donor = np.arange(table.num_rows)
+    donor[incomplete] = chosen
+    masks = table_cells(table)
+    return with_cells(table, masks, {name: table.column(name)[donor][masks[name]] for name in masks})
 
 
 def _distances(codes: NDArray[Any], numbers: Floats, rows: Positions, donors: Positions) -> Floats:
@@ -125,7 +119,7 @@ def _distances(codes: NDArray[Any], numbers: Floats, rows: Positions, donors: Po
 
 
 def _mode(num_states: int) -> Filler:
-    return lambda known, weights, num: np.full(num, np.bincount(known, weights, minlength=num_states).argmax())
+    return lambda known, weights, num: np.bincount(known, weights, minlength=num_states).argmax()
 
 
 def _median(known: Floats, weights: Floats) -> float:
@@ -140,35 +134,18 @@ def _median(known: Floats, weights: Floats) -> float:
 def _filled(
     table: Table, of_states: Callable[[int], Filler], of_numbers: Filler, *, needs_states: bool = True
 ) -> Table:
-    """The table with each column filled; columns in the order of names, so that draws don't depend on their order."""
-    codes, numbers = table.codes.copy(), table.numbers.copy()
-    weights = table.row_weights
+    """The table with each column filled, in the order of names, so that draws don't depend on that of the columns.
+
+    Where nothing is observed a column may say nothing of its cells, which stay missing.
+    """
+    weights, masks, values = table.row_weights, table_cells(table), dict[str, Any]()
     for name in sorted(table.variables):
-        variable = table.variables[name]
-        if variable.is_continuous:
-            row = numbers[table.continuous.index(name)]
-            _fill(row, _Column(np.isnan(row), weights, of_numbers))
-        else:
-            row = codes[table.discrete.index(name)]
-            _fill(row, _Column(row < 0, weights, of_states(variable.num_states), needs_states))
-    return replace(table, codes=codes, numbers=numbers)
-
-
-class _Column(NamedTuple):
-    """What is missing of a column, the rows' weights, and how it is filled."""
-
-    missing: Mask
-    weights: Floats
-    fill: Filler
-    needs_known: bool = True
-
-
-def _fill(row: NDArray[Any], column: _Column) -> None:
-    """Fill a column in place; where nothing is observed, it may say nothing of its cells, which stay missing."""
-    missing, weights = column.missing, column.weights
-    if not missing.any() or (column.needs_known and not weights[~missing].sum() > 0):
-        return
-    row[missing] = column.fill(row[~missing], weights[~missing], int(missing.sum()))
+        variable, known = table.variables[name], ~masks[name]
+        needs_known = needs_states or variable.is_continuous
+        if not known.all() and not (needs_known and not weights[known].sum() > 0):
+            fill = of_numbers if variable.is_continuous else of_states(variable.num_states)
+            values[name] = fill(table.column(name)[known], weights[known], int(masks[name].sum()))
+    return with_cells(table, masks, values)
 
 
 def _number(name: str, value: Any) -> float:
@@ -178,24 +155,19 @@ def _number(name: str, value: Any) -> float:
         raise InvalidArgument(f"The default of {name!r} must be a number, not {value!r}.") from None
 
 
-Engine: TypeAlias = ExactEngine | HybridEngine
-
-
 def network_table(data: TableLike, network: BayesianNetwork) -> Table:
     """The rows as the network reads them: a variable without a column is missing in all; other columns are left out."""
     table = _shared_columns(data, network)
-    codes = dict(zip(table.discrete, table.codes, strict=True))
-    numbers = dict(zip(table.continuous, table.numbers, strict=True))
-    nothing = np.full(table.num_rows, -1, dtype=np.int32)
-    variables = network.variables
-    return replace(
-        table,
-        variables=variables,
-        codes=_stacked([codes.get(n, nothing) for n, v in variables.items() if not v.is_continuous], table.num_rows),
-        numbers=_stacked(
-            [numbers.get(n, nothing * np.nan) for n, v in variables.items() if v.is_continuous], table.num_rows
-        ),
-    )
+    nothing = {False: np.full(table.num_rows, -1, dtype=np.int32), True: np.full(table.num_rows, np.nan)}
+    columns = [
+        (v.is_continuous, table.column(name) if name in table.variables else nothing[v.is_continuous])
+        for name, v in network.variables.items()
+    ]
+    stacked = [
+        np.array([column for is_number, column in columns if is_number == kind]).reshape(-1, table.num_rows)
+        for kind in (False, True)
+    ]
+    return replace(table, variables=network.variables, codes=stacked[0], numbers=stacked[1])
 
 
 def _shared_columns(data: TableLike, network: BayesianNetwork) -> Table:
@@ -220,21 +192,16 @@ def _shared(names: Collection[Any], network: BayesianNetwork) -> dict[str, Varia
     return known
 
 
-def _stacked(columns: list[NDArray[Any]], num_rows: int) -> NDArray[Any]:
-    return np.array(columns).reshape(len(columns), num_rows)
-
-
 def by_most_probable(table: Table, network: BayesianNetwork) -> Table:
     """Each cell's most probable state, or mean, given the observed cells of its row; cells are filled one by one."""
-    engine = network.compile()
-    codes, numbers = table.codes.copy(), table.numbers.copy()
+    engine, found = network.compile(), dict[str, Any]()
     for name, rows in _missing(table, network):
         known = table.take(rows)
         if table.variables[name].is_continuous:
-            numbers[table.continuous.index(name), rows] = _moments(engine, known, name)[0]
+            found[name] = _moments(engine, known, name)[0]
         else:
-            codes[table.discrete.index(name), rows] = _posteriors(engine, known, name, rows).argmax(axis=1)
-    return replace(table, codes=codes, numbers=numbers)
+            found[name] = _posteriors(engine, known, name, rows).argmax(axis=1)
+    return with_cells(table, table_cells(table), found)
 
 
 def by_draw(table: Table, network: BayesianNetwork, generator: np.random.Generator) -> Table:
@@ -243,30 +210,26 @@ def by_draw(table: Table, network: BayesianNetwork, generator: np.random.Generat
     By the chain rule: P(h_1 | o) P(h_2 | o, h_1) ..., a variable at a time, all of its rows together. States come
     before numbers, which are Gaussian once all states are known; so the draws are exact.
     """
-    engine, filled = network.compile(), table
+    engine, filled, masks = network.compile(), table, table_cells(table)
     for name, rows in _missing(table, network):
         known, uniform = filled.take(rows), generator.random(len(rows))
-        codes, numbers = filled.codes.copy(), filled.numbers.copy()
         if table.variables[name].is_continuous:
             mean, variance = _moments(engine, known, name)
-            noise = generator.standard_normal(len(rows))
-            numbers[table.continuous.index(name), rows] = mean + np.sqrt(np.maximum(variance, 0.0)) * noise
+            drawn = mean + np.sqrt(np.maximum(variance, 0.0)) * generator.standard_normal(len(rows))
         else:
             summed = np.cumsum(_posteriors(engine, known, name, rows), axis=1)
             drawn = (uniform[:, None] * summed[:, -1:] >= summed).sum(axis=1)
-            codes[table.discrete.index(name), rows] = drawn
-        filled = replace(filled, codes=codes, numbers=numbers)
+        filled = with_cells(filled, masks, {name: drawn})
     return filled
 
 
 def by_best_completion(table: Table, network: BayesianNetwork) -> Table:
     """For each row its most probable completion, all missing cells together; equal rows are answered once."""
-    engine, names = network.compile(), list(table.variables)
-    missing = np.concatenate([table.codes < 0, np.isnan(table.numbers)]).any(axis=0)
-    rows = np.flatnonzero(missing)
+    engine, masks = network.compile(), table_cells(table)
+    rows = np.flatnonzero(np.any(list(masks.values()), axis=0))
     keys = np.concatenate([table.codes[:, rows].T, table.numbers[:, rows].T], axis=1)
     first, places = same_rows(keys.astype(np.float64))
-    codes, numbers = table.codes.copy(), table.numbers.copy()
+    found = {name: table.column(name).copy() for name in table.variables}
     columns = state_columns(table.take(rows[first]))
     for group in range(len(first)):
         alike = rows[places == group]
@@ -275,25 +238,18 @@ def by_best_completion(table: Table, network: BayesianNetwork) -> Table:
             best: Mapping[str, Any] = engine.mpe(findings)
         except ImpossibleEvidence as error:
             raise impossible_row(int(alike[0]), error) from None
-        for name in (name for name in names if name not in findings):
-            variable = table.variables[name]
-            if variable.is_continuous:
-                numbers[table.continuous.index(name), alike] = best[name]
-            else:
-                codes[table.discrete.index(name), alike] = variable.index(best[name])
-    return replace(table, codes=codes, numbers=numbers)
+        for name, variable in table.variables.items():
+            if name not in findings:
+                found[name][alike] = best[name] if variable.is_continuous else variable.index(best[name])
+    return with_cells(table, masks, {name: column[masks[name]] for name, column in found.items()})
 
 
 def _missing(table: Table, network: BayesianNetwork) -> Iterator[tuple[str, Positions]]:
     """Each variable with the rows that lack it, states before numbers, in the order of the network."""
-    ordered = sorted(network.variables.values(), key=lambda variable: variable.is_continuous)
-    for variable in ordered:
-        if variable.is_continuous:
-            rows = np.flatnonzero(np.isnan(table.numbers[table.continuous.index(variable.name)]))
-        else:
-            rows = np.flatnonzero(table.codes[table.discrete.index(variable.name)] < 0)
-        if len(rows):
-            yield variable.name, rows
+    masks = table_cells(table)
+    for variable in sorted(network.variables.values(), key=lambda variable: variable.is_continuous):
+        if masks[variable.name].any():
+            yield variable.name, np.flatnonzero(masks[variable.name])
 
 
 def _posteriors(engine: Engine, known: Table, name: str, rows: Positions) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 from plausible.base.records import record
@@ -11,10 +12,12 @@ from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, Unknow
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
 from plausible.learn.missingness.mechanisms import MissingnessKind
-from plausible.learn.missingness.recoverability import SAYS_NOTHING, Recoverability, recover_conditional, recover_joint
-from plausible.learn.missingness.reweighting import reweighted
+from plausible.learn.missingness.recoverability import SAYS_NOTHING, ObservedFactor, Recoverability, reweighted
 
 __all__ = ["Ignorability", "MissingnessGraph"]
+
+#: Factorizations are sought among the subsets of at most so many variables.
+_MAX_VARIABLES = 12
 
 
 @record
@@ -160,11 +163,11 @@ class MissingnessGraph:
 
     def recover_joint(self) -> Recoverability:
         """Whether P(all variables) can be had from endless data with missing cells, by which criterion and formula."""
-        return recover_joint(self)
+        return _recover_joint(self)
 
     def recover(self, target: str | Iterable[str], given: str | Iterable[str] = ()) -> Recoverability:
         """Whether P(target | given) can be had, by which criterion and formula."""
-        return recover_conditional(self, _names(target), _names(given))
+        return _recover_conditional(self, _names(target), _names(given))
 
     def reweight(self, data: TableLike) -> Table:
         """The complete rows, weighted so that they stand for all: for any learner or estimate that takes weights.
@@ -198,3 +201,105 @@ def _refuse_other_case(names: list[str]) -> None:
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _recover_joint(graph: MissingnessGraph) -> Recoverability:
+    """Try the criteria for P(all variables), the simplest first.
+
+    MCAR: complete rows are a fair sample. MAR: P(V) = P(V_o) P(V_m | V_o, R=1). Separate indicators: no variable causes
+    its own indicator, no indicator another, none has a latent cause; then P(V) = P(V, R=1) / Π P(R_x=1 | pa, R_pa=1)
+    (Mohan, Pearl & Tian 2013, theorem 2). Ordered factorization: P(V) = Π P(v_i | x_i, R=1 of both), where v_i is
+    separated from the other earlier ones and from the indicators of v_i and x_i, given x_i (theorem 1 there).
+    """
+    query = f"P({', '.join(graph.variables)})"
+    if graph.kind is None:
+        return Recoverability(query, "none", note=SAYS_NOTHING)
+    if graph.kind == "MCAR":
+        return Recoverability(query, "MCAR", (ObservedFactor(graph.variables, (), graph.partial),))
+    if graph.kind == "MAR":
+        first = ObservedFactor(graph.complete, (), ())
+        return Recoverability(query, "MAR", (first, ObservedFactor(graph.partial, graph.complete, graph.partial)))
+    if _has_separate_indicators(graph):
+        return Recoverability(query, "separate indicators", tuple(_propensity(graph, name) for name in graph.partial))
+    if factors := _ordered_factors(graph, graph.variables):
+        return Recoverability(query, "ordered factorization", factors)
+    return Recoverability(query, "none", note=_obstacle(graph))
+
+
+def _recover_conditional(graph: MissingnessGraph, target: Sequence[str], given: Sequence[str]) -> Recoverability:
+    """Try P(target | given): target ⟂ R of both | given allows to use the rows that have both; else by the joint."""
+    for name in (*target, *given):
+        if name not in graph.variables:
+            raise UnknownVariable.named(name, graph.variables, "this graph that can be observed")
+    if not target or {*target} & {*given}:
+        raise InvalidArgument("Name targets that are not given themselves.")
+    query = f"P({', '.join(target)}{' | ' if given else ''}{', '.join(given)})"
+    observed = tuple(name for name in graph.partial if name in {*target, *given})
+    if graph.kind is not None and _separated(graph, target, (INDICATOR + name for name in observed), given):
+        return Recoverability(query, "direct", (ObservedFactor(tuple(target), tuple(given), observed),))
+    joint = _recover_joint(graph)
+    if joint.recoverable:
+        return Recoverability(query, joint.criterion, joint.factors, joint=joint.query)
+    return Recoverability(query, "none", note=joint.note)
+
+
+def _has_separate_indicators(graph: MissingnessGraph) -> bool:
+    for name in graph.partial:
+        mark = INDICATOR + name
+        causes = graph.graph.parents(mark)
+        if name in causes or any(cause in graph.indicators or cause in graph.latent for cause in causes):
+            return False
+        if graph.graph.siblings(mark):
+            return False
+    return True
+
+
+def _propensity(graph: MissingnessGraph, name: str) -> ObservedFactor:
+    causes = tuple(map(str, graph.graph.parents(INDICATOR + name)))
+    return ObservedFactor((INDICATOR + name,), causes, tuple(cause for cause in causes if cause in graph.partial))
+
+
+def _ordered_factors(graph: MissingnessGraph, names: Sequence[str]) -> tuple[ObservedFactor, ...]:
+    """Factors of P(names), found set by set; empty where there are none."""
+    if len(names) > _MAX_VARIABLES:
+        return ()
+    found: dict[frozenset[str], tuple[ObservedFactor, ...]] = {frozenset(): ()}
+    layer = [frozenset[str]()]
+    for _ in names:
+        following: list[frozenset[str]] = []
+        for known in layer:
+            for name in (name for name in names if name not in known and known | {name} not in found):
+                factor = _next_factor(graph, name, [other for other in names if other in known])
+                if factor is not None:
+                    found[known | {name}] = (*found[known], factor)
+                    following.append(known | {name})
+        layer = following
+    return found.get(frozenset(names), ())
+
+
+def _next_factor(graph: MissingnessGraph, name: str, known: Sequence[str]) -> ObservedFactor | None:
+    """P(name | some of the known), if that is P(name | known) and can be had."""
+    for given in _subsets(known):
+        rest = [other for other in known if other not in given]
+        observed = tuple(other for other in graph.partial if other in (*given, name))
+        marks = [INDICATOR + other for other in observed]
+        if _separated(graph, (name,), (*rest, *marks), given):
+            return ObservedFactor((name,), given, observed)
+    return None
+
+
+def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for size in range(len(names) + 1):
+        yield from combinations(names, size)
+
+
+def _separated(graph: MissingnessGraph, x: Sequence[str], y: Iterable[str], given: Sequence[str]) -> bool:
+    others = tuple(y)
+    return not others or graph.graph.m_separated(tuple(x), others, given=tuple(given))
+
+
+def _obstacle(graph: MissingnessGraph) -> str:
+    own = [name for name in graph.partial if name in graph.graph.parents(INDICATOR + name)]
+    if own:
+        return f"{own[0]!r} causes its own indicator: no rows show what it is where it is missing."
+    return "Indicators depend on each other or on latent causes."

@@ -1,18 +1,21 @@
-"""Which distributions can be had from data with missing cells: criteria that are sufficient, not necessary."""
+"""Whether distributions can be had from data with missing cells: the formulas, and weights of complete rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
-from plausible.base.display import html_of_print, repr_of_print
+import numpy as np
+
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.records import record
-from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import CausalGraph
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.learn.missingness.cells import table_cells
 from plausible.learn.missingness.indicators import INDICATOR
 
-__all__ = ["SAYS_NOTHING", "Factor", "Recoverability", "recover_conditional", "recover_joint"]
+__all__ = ["SAYS_NOTHING", "Criterion", "ObservedFactor", "Recoverability", "reweighted"]
 
 Criterion: TypeAlias = Literal["MCAR", "MAR", "separate indicators", "ordered factorization", "direct", "none"]
 
@@ -21,11 +24,10 @@ SAYS_NOTHING = (
     "The graph says nothing of missing cells: add an indicator R_x for each x that may be missing, with its causes, or "
     "name those that nothing hides but chance: partially_observed=."
 )
-#: Factorizations are sought among the subsets of at most so many variables.
-_MAX_VARIABLES = 12
 
 
-class Factor(NamedTuple):
+@record
+class ObservedFactor:
     """P(targets | given, indicators = 1), counted in the rows in which all of `observed` are observed."""
 
     targets: tuple[str, ...]
@@ -35,12 +37,6 @@ class Factor(NamedTuple):
     def __str__(self) -> str:
         conditions = [*self.given, *(f"{INDICATOR}{name}=1" for name in self.observed)]
         return f"P({', '.join(self.targets)}{' | ' if conditions else ''}{', '.join(conditions)})"
-
-    def __repr__(self) -> str:
-        return repr_of_print(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_print(self)
 
 
 @record
@@ -64,7 +60,7 @@ class Recoverability:
 
     query: str
     criterion: Criterion
-    factors: tuple[Factor, ...] = ()
+    factors: tuple[ObservedFactor, ...] = ()
     joint: str = ""
     note: str = ""
 
@@ -90,128 +86,76 @@ class Recoverability:
         return f"{follows}{self.formula}, by {self.criterion}"
 
 
-def _is_one(factor: Factor) -> str:
+def _is_one(factor: ObservedFactor) -> str:
     return str(factor).replace(f"P({factor.targets[0]}", f"P({factor.targets[0]}=1", 1)
 
 
-class Incomplete(Protocol):
-    """What is asked of a graph with indicators."""
+def reweighted(table: Table, recovery: Recoverability, names: Sequence[str]) -> Table:
+    """The complete rows with weights that make frequencies estimates of the joint distribution.
 
-    graph: CausalGraph
-    variables: tuple[str, ...]
-    partial: tuple[str, ...]
-    latent: tuple[str, ...]
-
-    @property
-    def indicators(self) -> tuple[str, ...]:
-        """R_x of each variable that may be missing."""
-
-    @property
-    def complete(self) -> tuple[str, ...]:
-        """The variables that are always observed."""
-
-    @property
-    def kind(self) -> str | None:
-        """MCAR, MAR or MNAR; `None` where the graph says nothing of missing cells."""
-
-
-def recover_joint(graph: Incomplete) -> Recoverability:
-    """Try the criteria for P(all variables), the simplest first.
-
-    MCAR: complete rows are a fair sample. MAR: P(V) = P(V_o) P(V_m | V_o, R=1). Separate indicators: no variable causes
-    its own indicator, no indicator another, none has a latent cause; then P(V) = P(V, R=1) / Π P(R_x=1 | pa, R_pa=1)
-    (Mohan, Pearl & Tian 2013, theorem 2). Ordered factorization: P(V) = Π P(v_i | x_i, R=1 of both), where v_i is
-    separated from the other earlier ones and from the indicators of v_i and x_i, given x_i (theorem 1 there).
+    For separate indicators w = 1 / Π P(R_x=1 | causes), with frequencies of the rows that show the causes; else the
+    ratio of the formula to the share of the complete rows, w = Π P(factor) / P(row | R=1). Weights sum to the number of
+    rows.
     """
-    query = f"P({', '.join(graph.variables)})"
-    if graph.kind is None:
-        return Recoverability(query, "none", note=SAYS_NOTHING)
-    if graph.kind == "MCAR":
-        return Recoverability(query, "MCAR", (Factor(graph.variables, (), graph.partial),))
-    if graph.kind == "MAR":
-        first = Factor(graph.complete, (), ())
-        return Recoverability(query, "MAR", (first, Factor(graph.partial, graph.complete, graph.partial)))
-    if _has_separate_indicators(graph):
-        return Recoverability(query, "separate indicators", tuple(_propensity(graph, name) for name in graph.partial))
-    if factors := _ordered_factors(graph, graph.variables):
-        return Recoverability(query, "ordered factorization", factors)
-    return Recoverability(query, "none", note=_obstacle(graph))
+    for name in names:
+        if name not in table.variables:
+            raise InvalidArgument(f"The data has no column {name!r}, which the graph has as observed.")
+        if table.variables[name].is_continuous:
+            raise NotSupported(f"{name!r} is a number: weights are counted by states. Cut it by Discretizer first.")
+    missing = table_cells(table)
+    complete = np.flatnonzero(~np.any([missing[name] for name in names], axis=0))
+    if not len(complete):
+        raise InvalidArgument("No row is complete, so that there is nothing to weigh.")
+    own = table.row_weights
+    counted = _Counted(table, own)
+    if recovery.criterion == "separate indicators":
+        weights = 1.0 / math.prod([counted.propensity(factor)[complete] for factor in recovery.factors])
+    else:
+        here = counted.ratio(ObservedFactor(tuple(names), (), tuple(names)))[complete]
+        weights = math.prod([counted.ratio(factor)[complete] for factor in recovery.factors]) / here
+    weights = weights * own[complete]
+    kept = table.take(complete)
+    return kept.weighted(weights * (own.sum() / weights.sum()))
 
 
-def recover_conditional(graph: Incomplete, target: Sequence[str], given: Sequence[str]) -> Recoverability:
-    """Try P(target | given): target ⟂ R of both | given allows to use the rows that have both; else by the joint."""
-    for name in (*target, *given):
-        if name not in graph.variables:
-            raise UnknownVariable.named(name, graph.variables, "this graph that can be observed")
-    if not target or {*target} & {*given}:
-        raise InvalidArgument("Name targets that are not given themselves.")
-    query = f"P({', '.join(target)}{' | ' if given else ''}{', '.join(given)})"
-    observed = tuple(name for name in graph.partial if name in {*target, *given})
-    if graph.kind is not None and _separated(graph, target, (INDICATOR + name for name in observed), given):
-        return Recoverability(query, "direct", (Factor(tuple(target), tuple(given), observed),))
-    joint = recover_joint(graph)
-    if joint.recoverable:
-        return Recoverability(query, joint.criterion, joint.factors, joint=joint.query)
-    return Recoverability(query, "none", note=joint.note)
+class _Counted:
+    """Frequencies of the states that each row has."""
 
+    def __init__(self, table: Table, weights: Floats) -> None:
+        self.codes = dict(zip(table.discrete, table.codes.astype(np.int64), strict=True))
+        self.sizes = {name: table.variables[name].num_states for name in table.discrete}
+        self.weights = weights
 
-def _has_separate_indicators(graph: Incomplete) -> bool:
-    for name in graph.partial:
-        mark = INDICATOR + name
-        causes = graph.graph.parents(mark)
-        if name in causes or any(cause in graph.indicators or cause in graph.latent for cause in causes):
-            return False
-        if graph.graph.siblings(mark):
-            return False
-    return True
+    def _cells(self, names: Sequence[str]) -> Ints:
+        """For each row one number for its states of several variables; wrong where one is missing."""
+        cells = np.zeros(len(self.weights), dtype=np.int64)
+        for name in names:
+            # Numbered anew at each step, so that the numbers stay below that of the rows.
+            both = cells * self.sizes[name] + np.maximum(self.codes[name], 0)
+            cells = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return cells
 
+    def _sums(self, names: Sequence[str], rows: Flags) -> Floats:
+        """For each row how much those of `rows` weigh that have its states of some variables."""
+        cells = self._cells(names)
+        sums = np.bincount(cells, weights=np.where(rows, self.weights, 0.0))
+        return np.asarray(sums[cells], dtype=np.float64)
 
-def _propensity(graph: Incomplete, name: str) -> Factor:
-    causes = tuple(map(str, graph.graph.parents(INDICATOR + name)))
-    return Factor((INDICATOR + name,), causes, tuple(cause for cause in causes if cause in graph.partial))
+    def _observed(self, names: Sequence[str]) -> Flags:
+        observed = np.ones(len(self.weights), dtype=np.bool_)
+        for name in names:
+            observed &= self.codes[name] >= 0
+        return observed
 
+    def ratio(self, factor: ObservedFactor) -> Floats:
+        """P(targets | given) of each row's states, by frequencies where these are observed; NaN where none are."""
+        rows = self._observed((*factor.targets, *factor.given))
+        with np.errstate(invalid="ignore"):
+            return self._sums((*factor.targets, *factor.given), rows) / self._sums(factor.given, rows)
 
-def _ordered_factors(graph: Incomplete, names: Sequence[str]) -> tuple[Factor, ...]:
-    """Factors of P(names), found set by set; empty where there are none."""
-    if len(names) > _MAX_VARIABLES:
-        return ()
-    found: dict[frozenset[str], tuple[Factor, ...]] = {frozenset(): ()}
-    layer = [frozenset[str]()]
-    for _ in names:
-        following: list[frozenset[str]] = []
-        for known in layer:
-            for name in (name for name in names if name not in known and known | {name} not in found):
-                factor = _next_factor(graph, name, [other for other in names if other in known])
-                if factor is not None:
-                    found[known | {name}] = (*found[known], factor)
-                    following.append(known | {name})
-        layer = following
-    return found.get(frozenset(names), ())
-
-
-def _next_factor(graph: Incomplete, name: str, known: Sequence[str]) -> Factor | None:
-    """P(name | some of the known), if that is P(name | known) and can be had."""
-    for given in _subsets(known):
-        rest = [other for other in known if other not in given]
-        observed = tuple(other for other in graph.partial if other in (*given, name))
-        marks = [INDICATOR + other for other in observed]
-        if _separated(graph, (name,), (*rest, *marks), given):
-            return Factor((name,), given, observed)
-    return None
-
-
-def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    for size in range(len(names) + 1):
-        yield from combinations(names, size)
-
-
-def _separated(graph: Incomplete, x: Sequence[str], y: Iterable[str], given: Sequence[str]) -> bool:
-    others = tuple(y)
-    return not others or graph.graph.m_separated(tuple(x), others, given=tuple(given))
-
-
-def _obstacle(graph: Incomplete) -> str:
-    own = [name for name in graph.partial if name in graph.graph.parents(INDICATOR + name)]
-    if own:
-        return f"{own[0]!r} causes its own indicator: no rows show what it is where it is missing."
-    return "Indicators depend on each other or on latent causes."
+    def propensity(self, factor: ObservedFactor) -> Floats:
+        """P(R=1 | causes) of each row's states, by frequencies where the causes are observed; NaN where none are."""
+        seen = self._observed(factor.given)
+        about = self._observed([factor.targets[0].removeprefix(INDICATOR)])
+        with np.errstate(invalid="ignore"):
+            return self._sums(factor.given, seen & about) / self._sums(factor.given, seen)

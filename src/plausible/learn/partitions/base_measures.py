@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,26 +28,6 @@ __all__ = [
     "normal_inverse_gamma",
     "part_rows",
 ]
-
-
-class BasePart(Protocol):
-    """The distribution of the parameters of some features, one or several; rows of these are (rows, features)."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features."""
-
-    def updated(self, rows: NDArray[Any]) -> Self:
-        """The distribution given rows."""
-
-    def log_marginal(self, rows: NDArray[Any]) -> float:
-        """log P(rows), parameters summed out."""
-
-    def log_predictive(self, rows: NDArray[Any]) -> Floats:
-        """log Q(x) of each row for itself, parameters summed out."""
-
-    def sample(self, num_rows: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Rows of independent draws from the predictive distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +226,10 @@ def _log_determinant(matrix: Floats) -> float:
     return float(2 * np.log(np.diag(np.linalg.cholesky(matrix))).sum())
 
 
+#: The distribution of the parameters of some features, one or several; rows of these are (rows, features).
+BasePart: TypeAlias = DirichletStates | NormalInverseWishart
+
+
 @dataclass(frozen=True, slots=True)
 class BaseMeasure:
     """The distribution of the parameters of a cluster: parts that are independent given the cluster.
@@ -262,7 +246,7 @@ class BaseMeasure:
     0.0833
     """
 
-    parts: tuple[DirichletStates | NormalInverseWishart, ...]
+    parts: tuple[BasePart, ...]
 
     def __post_init__(self) -> None:
         names = [name for part in self.parts for name in part.names]
@@ -321,7 +305,7 @@ def default_base(
     check_number("within", within, above=0)
     if covariance not in ("diagonal", "full"):
         raise InvalidArgument(f'covariance is "diagonal" or "full", not {covariance!r}.')
-    parts: list[DirichletStates | NormalInverseWishart] = [
+    parts: list[BasePart] = [
         DirichletStates(name, (pseudo_count,) * table.variables[name].num_states) for name in table.discrete
     ]
     names, means, variances = table.continuous, _moments(table.numbers, 1), _moments(table.numbers, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,30 +126,6 @@ def sticks_needed(concentration: float, num_rows: int, error: float) -> int:
     check_number("concentration", concentration, above=0)
     check_number("error", error, above=0, below=1)
     return max(0, math.ceil(math.log(max(num_rows, 1) / error) / math.log1p(1 / concentration)))
-
-
-class PartitionPrior(Protocol):
-    """A distribution of partitions that does not depend on the order of the rows."""
-
-    @property
-    def concentration(self) -> float:
-        """α₀: how readily clusters open."""
-
-    @property
-    def max_clusters(self) -> float:
-        """K, or infinity."""
-
-    def with_concentration(self, concentration: float) -> PartitionPrior:
-        """The same prior with another α₀."""
-
-    def log_probability(self, labels: ArrayLike) -> float:
-        """log P(partition)."""
-
-    def expected_clusters(self, num_rows: int) -> float:
-        """The expected number of clusters."""
-
-    def sample(self, num_rows: int, *, seed: Seed = 0) -> Ints:
-        """Draw a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +252,10 @@ class FiniteDirichlet:
         rng = generator_of(seed)
         weights = sample_dirichlet(np.full(self.num_clusters, self.concentration / self.num_clusters), seed=rng)[0]
         return canonical_labels(rng.choice(self.num_clusters, num_rows, p=weights))
+
+
+#: A distribution of partitions that does not depend on the order of the rows.
+PartitionPrior: TypeAlias = ChineseRestaurant | FiniteDirichlet
 
 
 def canonical_labels(labels: ArrayLike) -> Ints:
