@@ -25,7 +25,6 @@ from plausible.learn.bayesian.variational import cluster_by_variational_bayes as
 from plausible.learn.bayesian.variational import variational_bayes as variational_bayes
 from plausible.learn.bayesian.variational import variational_init as variational_init
 from plausible.learn.bayesian.variational import variational_step as variational_step
-from plausible.learn.chains import ChainProgress as ChainProgress
 from plausible.learn.classifiers.classifier import IncompleteRows as IncompleteRows
 from plausible.learn.classifiers.classifier import UnseenStates as UnseenStates
 from plausible.learn.classifiers.estimator import NotFitted as NotFitted
@@ -43,7 +42,6 @@ from plausible.learn.confidence.model_average import ModelAverage as ModelAverag
 from plausible.learn.confidence.order_posterior import OrderPosterior as OrderPosterior
 from plausible.learn.confidence.order_posterior import order_posterior as order_posterior
 from plausible.learn.confidence.order_posterior import sample_orders as sample_orders
-from plausible.learn.confidence.sampled_posterior import ChainLengths as ChainLengths
 from plausible.learn.confidence.sampled_posterior import SampledPosterior as SampledPosterior
 from plausible.learn.confidence.structure_chain import sample_structures as sample_structures
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths as EdgeStrengths
@@ -328,6 +326,8 @@ from plausible.learn.structures.knowledge import Knowledge as Knowledge
 from plausible.learn.structures.result import StructureResult as StructureResult
 from plausible.learn.structures.structure import METHODS as METHODS
 from plausible.learn.structures.structure import learn_structure as _learn_structure
+from plausible.search.chains import ChainLengths as ChainLengths
+from plausible.search.chains import ChainProgress as ChainProgress
 
 # What a stub imports under another name is not passed on; what it assigns is.
 em = _learn_em

@@ -6,9 +6,11 @@ from plausible.search.beam_search import BeamSearch as BeamSearch
 from plausible.search.branch_and_bound import Branches as Branches
 from plausible.search.branch_and_bound import BranchingState as BranchingState
 from plausible.search.branch_and_bound import branch_and_bound as branch_and_bound
+from plausible.search.chains import ChainLengths as ChainLengths
 from plausible.search.chains import ChainProgress as ChainProgress
 from plausible.search.chains import ChainRun as ChainRun
 from plausible.search.chains import ChainSteps as ChainSteps
+from plausible.search.chains import HasChains as HasChains
 from plausible.search.chains import run_chains as run_chains
 from plausible.search.clock import Clock as Clock
 from plausible.search.local_search import BasinFlooding as BasinFlooding

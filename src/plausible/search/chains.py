@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.base.options import check_count
+from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
 from plausible.search.run import Stops, iterate
 
-__all__ = ["ChainProgress", "ChainRun", "ChainSteps", "run_chains"]
+__all__ = ["ChainLengths", "ChainProgress", "ChainRun", "ChainSteps", "HasChains", "run_chains"]
 
 StateT = TypeVar("StateT")
 
@@ -56,17 +61,61 @@ class ChainSteps(NamedTuple):
         return num_steps > self.burn_in and (num_steps - self.burn_in) % self.thin == 0
 
 
+@dataclass(frozen=True, slots=True)
+class ChainLengths:
+    """How long chains run.
+
+    Parameters
+    ----------
+    num_draws
+        Draws that each chain keeps.
+    num_chains
+        Chains, each from a random start of its own.
+    burn_in
+        Steps before the first draw.
+    thin
+        Steps from one draw to the next.
+    """
+
+    num_draws: int = 1000
+    num_chains: int = 4
+    burn_in: int = 1000
+    thin: int = 5
+
+    def __post_init__(self) -> None:
+        for name, least in (("num_draws", 4), ("num_chains", 1), ("burn_in", 0), ("thin", 1)):
+            check_count(name, getattr(self, name), least)
+
+    @property
+    def steps(self) -> ChainSteps:
+        """Those of each chain."""
+        return ChainSteps(self.burn_in, self.num_draws, self.thin)
+
+    @classmethod
+    def read(cls, lengths: ChainLengths | None, usual: ChainLengths | None = None) -> ChainLengths:
+        """What `lengths=` of every chain takes; `None` for the usual ones."""
+        if lengths is None:
+            return usual or cls()
+        if not isinstance(lengths, cls):
+            raise InvalidArgument(f"lengths= takes ChainLengths, such as ChainLengths(num_draws=300), not {lengths!r}.")
+        return lengths
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainRun(Generic[StateT]):
     """What chains went through."""
 
-    kept: Sequence[tuple[StateT, ...]]  # for each draw the states of all chains; the last where no draw came about
+    kept: Sequence[tuple[Any, ...]]  # for each draw that of each chain; of the last states where none came about
     after_burn_in: tuple[StateT, ...]  # from which draws are counted
     last: tuple[StateT, ...]
     steps: ChainSteps  # those that were to be made
     num_steps: int  # by each chain
     stopped_by: str  # "" where all were made, else "time limit" or "interrupted"
     seconds: float
+
+    def gathered(self, place: int) -> NDArray[Any]:
+        """(chains, draws, ...): one of the parts that each draw has."""
+        return np.array([[draw[place] for draw in chain] for chain in zip(*self.kept, strict=True)])
 
     @property
     def shortfall(self) -> str:
@@ -77,12 +126,41 @@ class ChainRun(Generic[StateT]):
         return f"stopped by {option} after {self.num_steps} of {self.steps.total} steps"
 
 
+class HasChains:
+    """A base of results that came of chains: they tell how these went under the same names."""
+
+    __slots__ = ()
+
+    run: ChainRun[Any]
+
+    @property
+    def states(self) -> tuple[Any, ...]:
+        """The last state of each chain: give them as `start=` to go on."""
+        return self.run.last
+
+    @property
+    def num_steps(self) -> int:
+        """The steps of each chain."""
+        return self.run.num_steps
+
+    @property
+    def stopped_by(self) -> str:
+        """Empty where all draws were made, else "time limit" or "interrupted"."""
+        return self.run.stopped_by
+
+    @property
+    def seconds(self) -> float:
+        """The time that the chains took."""
+        return self.run.seconds
+
+
 def run_chains(
     step: Callable[[StateT], StateT],
     first: Sequence[StateT],
     steps: ChainSteps,
     progress: Callable[[ChainProgress[StateT]], object] | None = None,
     time_limit: float | None = None,
+    draw: Callable[[StateT], Any] | None = None,
 ) -> ChainRun[StateT]:
     """Make the steps of all chains in turn, until all are made, or progress or time stops them.
 
@@ -98,6 +176,8 @@ def run_chains(
         Told a `ChainProgress` after each step of all chains; a true answer stops.
     time_limit
         Seconds after which no further step begins.
+    draw
+        What is kept of a state that is a draw; the state itself unless given.
 
     Examples
     --------
@@ -105,7 +185,10 @@ def run_chains(
     >>> run.kept, run.after_burn_in, run.num_steps
     ([(3, 13), (5, 15)], (1, 11), 5)
     """
-    kept, since, num_made = list[tuple[StateT, ...]](), tuple(first), 0
+    kept, since, num_made = list[tuple[Any, ...]](), tuple(first), 0
+
+    def drawn(states: tuple[StateT, ...]) -> tuple[Any, ...]:
+        return states if draw is None else tuple(map(draw, states))
 
     def moved(states: tuple[StateT, ...]) -> tuple[StateT, ...]:
         nonlocal since, num_made
@@ -113,7 +196,7 @@ def run_chains(
         if num_made == steps.burn_in:
             since = states
         if steps.keeps(num_made):
-            kept.append(states)
+            kept.append(drawn(states))
         return states
 
     def told(states: tuple[StateT, ...]) -> object:
@@ -123,4 +206,4 @@ def run_chains(
     with repeated(steps.total * len(since) if time_limit is None else 1):
         run = iterate(moved, since, stops)
     stopped_by = "" if run.num_steps == steps.total else run.stopped_by
-    return ChainRun(kept or [run.state], since, run.state, steps, run.num_steps, stopped_by, run.seconds)
+    return ChainRun(kept or [drawn(run.state)], since, run.state, steps, run.num_steps, stopped_by, run.seconds)

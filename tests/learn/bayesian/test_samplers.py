@@ -17,10 +17,10 @@ from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.completions import block_log_ratio, draw_rows, weigh_column
 from plausible.learn.bayesian.samplers import BlockMetropolis, CollapsedCellGibbs, ParameterWalk, PriorWeighting
 from plausible.learn.bayesian.sampling import SAMPLERS, sample_parameters
-from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, Dirichlet
 from plausible.models import BayesianNetwork
+from plausible.search.chains import ChainLengths
 
 ROWS = np.array([[0, 0, -1], [0, -1, 0], [1, 1, 2], [-1, 1, 2], [-1, -1, 1], [1, 0, -1]])
 GRAPH = BayesianNetwork(
@@ -284,8 +284,8 @@ def test_progress_and_time_end_a_run():
     """A true answer stops after that step; so does a limit of no time."""
     stopped = sample_parameters(GRAPH, columns(ROWS), PRIOR, lengths=SHORT, progress=lambda told: told.num_steps == 5)
     assert stopped.log_posteriors.shape == (2, 5)
-    assert stopped.stopped == "stopped by progress= after 5 of 20 steps"
-    assert "time_limit" in sample_parameters(GRAPH, columns(ROWS), PRIOR, lengths=SHORT, time_limit=0).stopped
+    assert stopped.run.shortfall == "stopped by progress= after 5 of 20 steps"
+    assert sample_parameters(GRAPH, columns(ROWS), PRIOR, lengths=SHORT, time_limit=0).stopped_by == "time limit"
 
 
 def test_renamed_states_of_a_hidden_variable_are_brought_back_into_order():

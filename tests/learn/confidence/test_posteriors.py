@@ -12,12 +12,12 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.learn.confidence.exact_posterior import edge_posterior, enumerate_posterior, score_sensitivity
 from plausible.learn.confidence.model_average import ModelAverage
 from plausible.learn.confidence.order_posterior import order_posterior, sample_orders
-from plausible.learn.confidence.sampled_posterior import ChainLengths
-from plausible.learn.confidence.structure_chain import GraphMoves, sample_structures, structure_init, structure_step
+from plausible.learn.confidence.structure_chain import GraphMoves, StructureWalk, sample_structures
 from plausible.learn.scores.custom import FamilyFunction
 from plausible.learn.structures.graph_search import Move
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
+from plausible.search.chains import ChainLengths
 
 NAMES = ["d", "b", "a", "c"]
 
@@ -159,7 +159,7 @@ def test_moves_are_balanced():
     """P(G) q(G -> H) a(G -> H) is the same from H to G: weights of moves and of their reversals differ by the gain."""
     _, scores = _scores(9)
     moves, rng = GraphMoves(scores, Knowledge(max_parents=2)), np.random.default_rng(0)
-    state = structure_init(moves, rng)
+    state = StructureWalk.begun(moves, rng)
     for _ in range(60):
         here = moves.around(state.families)
         for turn, child, parent in np.argwhere(np.isfinite(here.gains)).tolist():
@@ -173,7 +173,7 @@ def test_moves_are_balanced():
             forth = here.log_weights[turn, child, parent]
             assert forth == pytest.approx(gain + there.log_weights[back], abs=1e-9)
         assert np.isfinite(here.gains).sum() == len(moves.search.operators(state.families))
-        state = structure_step(rng, state, moves)
+        state = state.moved()
 
 
 def test_chains_and_exact_sums_agree_on_data():
@@ -315,3 +315,15 @@ def test_posteriors_print_briefly():
     assert "log evidence" in str(edge_posterior(data))
     assert "3 graphs over 2 variables" in str(enumerate_posterior(data))
     assert "array" not in repr(enumerate_posterior(data)) + repr(edge_posterior(data))
+
+
+@pytest.mark.parametrize("sample", [sample_orders, sample_structures])
+def test_chains_over_graphs_and_orders_stop_when_told_and_go_no_further(sample):
+    """A true answer of progress= ends with the draws made by then; too few draws are refused."""
+    rows = {"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5}
+    lengths = ChainLengths(num_draws=50, num_chains=2, burn_in=4, thin=1)
+    stopped = sample(rows, lengths=lengths, progress=lambda told: told.num_steps == 14)
+    assert len(stopped.graphs) == 20
+    assert (stopped.stopped_by, stopped.num_steps, len(stopped.states)) == ("interrupted", 14, 2)
+    with pytest.raises(InvalidArgument, match="stopped by time_limit= after 0 of 54 steps, before 4 draws"):
+        sample(rows, lengths=lengths, time_limit=0)

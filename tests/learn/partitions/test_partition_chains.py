@@ -11,7 +11,6 @@ import pytest
 from partition_oracle import partitions
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.partitions.base_measures import default_base
 from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture
 from plausible.learn.partitions.partition_chain import (
@@ -24,6 +23,7 @@ from plausible.learn.partitions.partition_chain import (
 from plausible.learn.partitions.partition_posterior import LOSSES, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
 from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace, cluster_posteriors
+from plausible.search.chains import ChainLengths
 
 PRIORS = [ChineseRestaurant(1.3), FiniteDirichlet(1.3, 3)]
 
@@ -184,8 +184,8 @@ def test_chains_can_be_pickled_stopped_and_taken_up_again():
     stopped = sample_partitions(problem, progress=lambda p: told.append(p.num_steps) or p.num_steps == 103)
     assert told == list(range(1, 104))
     assert stopped.labels.shape == (4, 3, 6)
-    assert "progress" in stopped.stopped
-    assert "time_limit" in sample_partitions(problem, time_limit=0.0).stopped
+    assert "progress" in stopped.run.shortfall
+    assert sample_partitions(problem, time_limit=0.0).stopped_by == "time limit"
 
 
 def test_a_chain_that_was_stopped_in_its_burn_in_finishes_it():

@@ -38,8 +38,8 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import GraphLike
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
-from plausible.learn.chains import ChainProgress, ChainSteps, run_chains
 from plausible.models.interventions import settings_of
+from plausible.search.chains import ChainProgress, ChainSteps, run_chains
 from plausible.variables.evidence import findings_of
 
 __all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
@@ -309,7 +309,7 @@ def learn_responses(
         gammas = generator.standard_gamma(counts + alpha)
         gammas = np.where(alpha > 0, np.maximum(gammas, np.finfo(float).tiny), 0.0)
         draws.append(gammas / gammas.sum(axis=-1, keepdims=True))
-    return ResponsePosterior(space, tuple(draws), run.last[0], run.stopped)
+    return ResponsePosterior(space, tuple(draws), run.last[0], run.shortfall)
 
 
 def _state_of(start: ResponsePosterior, space: ResponseSpace, problem: ResponseProblem) -> ResponseState:

@@ -27,6 +27,7 @@ from plausible.learn.bayesian.samplers import ParameterSampler, ParameterState, 
 from plausible.learn.estimation.family_posterior import Interval
 from plausible.learn.incomplete.cases import Cases
 from plausible.models import BayesianNetwork
+from plausible.search.chains import ChainRun, HasChains
 from plausible.variables import Evidence, EvidenceLike
 
 __all__ = ["ParameterDraws", "align_states"]
@@ -87,7 +88,7 @@ _FEWEST = 100
 
 
 @dataclass(frozen=True, eq=False)
-class ParameterDraws:
+class ParameterDraws(HasChains):
     """Draws of P(θ | rows with missing cells); made by `sample_parameters`.
 
     It is an `uncertainty=` of `query`: error bars are those of the draws.
@@ -108,10 +109,8 @@ class ParameterDraws:
         (chains, draws): see `ParameterState`.
     acceptance
         Name -> the share of proposals for its table, or its cells, that were taken; none where nothing is refused.
-    states
-        The last state of each chain: give them to `sample_parameters` to go on.
-    stopped
-        "" after all draws, or why there are fewer.
+    run
+        How the chains went; its last `states` can be given to `sample_parameters` to go on.
     """
 
     problem: CompletionProblem
@@ -121,8 +120,7 @@ class ParameterDraws:
     log_posteriors: Floats
     log_weights: Floats
     acceptance: Mapping[str, float]
-    states: tuple[ParameterState, ...]
-    stopped: str = ""
+    run: ChainRun[ParameterState]
 
     # --- parameters ---
 

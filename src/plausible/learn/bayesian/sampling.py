@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from plausible.base.options import check_seconds
+from plausible.base.arrays import Floats
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
@@ -23,9 +24,8 @@ from plausible.learn.bayesian.samplers import (
     PriorWeighting,
     RowGibbs,
 )
-from plausible.learn.chains import ChainProgress, ChainRun, ChainSteps, run_chains
-from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.estimation.priors import PriorLike
+from plausible.search.chains import ChainLengths, ChainProgress, ChainRun, run_chains
 from plausible.variables import Variable
 
 __all__ = ["SAMPLERS", "sample_parameters"]
@@ -95,20 +95,19 @@ def sample_parameters(
     >>> draws.predictive("rain", {"grass": "wet"}).values.round(1)
     array([0.3, 0.7])
     """
-    check_seconds("time_limit", time_limit)
     problem = CompletionProblem.of(graph, data, prior, hidden=hidden)
     sampler = _sampler(method)
-    options = lengths or ChainLengths(num_draws=500, burn_in=200, thin=1)
+    options = ChainLengths.read(lengths, ChainLengths(num_draws=500, burn_in=200, thin=1))
     seeds = generator_of(seed).integers(2**63, size=options.num_chains)
     made = _given(problem, sampler, start) if start else tuple(sampler.init(problem, int(word)) for word in seeds)
     done = min(state.num_steps for state in made)
-    steps = ChainSteps(options.burn_in, options.num_draws, options.thin).after(done)
+    steps = options.steps.after(done)
     if sampler.tuning > done + steps.burn_in:
         raise InvalidArgument(
             f"{sampler!r} is tuned in its first {sampler.tuning} steps, but burn_in={options.burn_in}: draws would "
             "come from a chain that changes. Raise burn_in, or lower tuning."
         )
-    run = run_chains(lambda state: sampler.step(problem, state), made, steps, progress, time_limit)
+    run = run_chains(partial(sampler.step, problem), made, steps, progress, time_limit, _parts)
     return _drawn(problem, sampler, run)
 
 
@@ -136,14 +135,14 @@ def _given(
     return tuple(start)
 
 
+def _parts(state: ParameterState) -> tuple[Floats, Floats, float, float]:
+    """What is kept of a draw."""
+    return state.tables, state.means, state.log_posterior, state.log_weight
+
+
 def _drawn(problem: CompletionProblem, sampler: ParameterSampler, run: ChainRun[ParameterState]) -> ParameterDraws:
     since, last = run.after_burn_in, run.last
-    chains = list(zip(*run.kept, strict=True))
-
-    def gathered(attribute: str) -> Any:
-        return np.array([[getattr(state, attribute) for state in chain] for chain in chains])
-
-    log_weights = gathered("log_weight")
+    tables, means, log_posteriors, log_weights = map(run.gathered, range(4))
     if np.isneginf(log_weights).all():
         raise InvalidArgument(
             f"The rows have no chance, up to underflow, under any of {log_weights.size} draws of the prior, so that "
@@ -153,14 +152,5 @@ def _drawn(problem: CompletionProblem, sampler: ParameterSampler, run: ChainRun[
     taken = sum((b.num_accepted - a.num_accepted for a, b in zip(since, last, strict=True)), start=np.zeros(1))
     steps = max(1, sum(b.num_steps - a.num_steps for a, b in zip(since, last, strict=True)))
     shares = {name: float(taken[problem.tables.scopes[name][-1]] / steps) for name in sampler.proposed(problem)}
-    return ParameterDraws(
-        problem,
-        sampler,
-        gathered("tables"),
-        gathered("means"),
-        gathered("log_posterior"),
-        log_weights,
-        shares,
-        last,
-        run.stopped,
-    )
+    ended = replace(run, kept=(), after_burn_in=())
+    return ParameterDraws(problem, sampler, tables, means, log_posteriors, log_weights, shares, ended)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,19 +15,17 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.confidence.parent_sets import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
-from plausible.learn.confidence.sampled_posterior import ChainLengths, ChainProgress, Draws, SampledPosterior
+from plausible.learn.confidence.sampled_posterior import SampledPosterior, sample_walks
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.task import check_progress
+from plausible.search.chains import ChainLengths, ChainProgress
 
 __all__ = [
     "GraphsOfOrder",
     "OrderPosterior",
-    "OrderState",
-    "order_init",
+    "OrderWalk",
     "order_posterior",
-    "order_step",
     "sample_orders",
 ]
 
@@ -151,36 +149,36 @@ class GraphsOfOrder:
 _USUAL_PARENTS = 3
 
 
-class OrderState(NamedTuple):
-    """Where a chain is: an order with what the graphs along it weigh, and the swaps taken so far."""
+class OrderWalk(NamedTuple):
+    """Where a chain is: its random numbers, an order with what the graphs along it weigh, and the swaps taken so far."""
 
+    rng: np.random.Generator
     graphs: GraphsOfOrder
-    num_accepted: int
+    num_accepted: int = 0
 
+    def moved(self) -> OrderWalk:
+        """Propose to swap two variables, neighbours every other time; accept by the ratio of P(D | order).
 
-def order_init(sets: ScoredParentSets, knowledge: Knowledge, rng: np.random.Generator) -> OrderState:
-    """A random order that agrees with the required edges and the tiers."""
-    return OrderState(GraphsOfOrder(sets, _random_order(sets.names, knowledge, rng)), 0)
+        A swap is proposed as often as the one that takes it back, so that the Hastings ratio is one.
+        """
+        num, rng = len(self.graphs.order), self.rng
+        if num < 2:
+            return self
+        if rng.random() < 0.5:
+            first = int(rng.integers(num - 1))
+            second = first + 1
+        else:
+            first, second = sorted(rng.choice(num, 2, replace=False).tolist())
+        proposed = self.graphs.swapped(first, second)
+        ratio = proposed.log_evidence - self.graphs.log_evidence
+        if math.log(max(rng.random(), 1e-300)) >= ratio:
+            return self
+        return OrderWalk(rng, proposed, self.num_accepted + 1)
 
-
-def order_step(rng: np.random.Generator, state: OrderState) -> OrderState:
-    """Propose to swap two variables, neighbours every other time; accept by the ratio of P(D | order).
-
-    A swap is proposed as often as the one that takes it back, so that the Hastings ratio is one.
-    """
-    num = len(state.graphs.order)
-    if num < 2:
-        return state
-    if rng.random() < 0.5:
-        first = int(rng.integers(num - 1))
-        second = first + 1
-    else:
-        first, second = sorted(rng.choice(num, 2, replace=False).tolist())
-    proposed = state.graphs.swapped(first, second)
-    ratio = proposed.log_evidence - state.graphs.log_evidence
-    if math.log(max(rng.random(), 1e-300)) >= ratio:
-        return state
-    return OrderState(proposed, state.num_accepted + 1)
+    def draw(self) -> tuple[Flags, Floats, float]:
+        """A graph along the order, the probabilities of edges over all of them, and log P(D | order)."""
+        edges = self.graphs.edges()
+        return self.graphs.draw(self.rng), edges, self.graphs.log_evidence
 
 
 def sample_orders(
@@ -190,7 +188,8 @@ def sample_orders(
     *,
     lengths: ChainLengths | None = None,
     seed: Seed = 0,
-    progress: ChainProgress | None = None,
+    progress: Callable[[ChainProgress[OrderWalk]], object] | None = None,
+    time_limit: float | None = None,
 ) -> SampledPosterior:
     """Draw orders from P(≺ | D) and average P(f | ≺, D) over them (Friedman & Koller 2003).
 
@@ -213,7 +212,9 @@ def sample_orders(
     seed
         Of all choices.
     progress
-        Called with the number of draws made and of all, after each.
+        Told a `ChainProgress` after each step of all chains; a true answer stops.
+    time_limit
+        Seconds after which no further step begins.
 
     Examples
     --------
@@ -222,28 +223,13 @@ def sample_orders(
     >>> round(found.strengths.strength("rain", "wet"), 1)
     1.0
     """
-    check_progress(progress)
     options, known = ChainLengths.read(lengths), Knowledge.read(knowledge or Knowledge(max_parents=_USUAL_PARENTS))
     sets = score_parent_sets(posterior_scores(data, score), known)
-    num = len(sets.names)
-    edges = np.zeros((options.num_chains, options.num_draws, num, num))
-    graphs, log_scores, accepted = np.zeros(edges.shape, dtype=np.bool_), np.zeros(edges.shape[:2]), 0
-    for chain, rng in enumerate(generator_of(seed).spawn(options.num_chains)):
-        state = order_init(sets, known, rng)
-        _refuse_none(state)
-        for _ in range(options.burn_in):
-            state = order_step(rng, state)
-        before = state.num_accepted
-        for draw in range(options.num_draws):
-            for _ in range(options.thin):
-                state = order_step(rng, state)
-            edges[chain, draw], graphs[chain, draw] = state.graphs.edges(), state.graphs.draw(rng)
-            log_scores[chain, draw] = state.graphs.log_evidence
-            if progress is not None:
-                progress(chain * options.num_draws + draw + 1, log_scores.size)
-        accepted += state.num_accepted - before
-    drawn = Draws(graphs, edges, log_scores, accepted / (log_scores.size * options.thin))
-    return SampledPosterior.of(sets.names, drawn, "orders")
+    sources = generator_of(seed).spawn(options.num_chains)
+    starts = [OrderWalk(rng, GraphsOfOrder(sets, _random_order(sets.names, known, rng))) for rng in sources]
+    if any(walk.graphs.log_evidence == -math.inf for walk in starts):
+        raise InvalidArgument("No graph along an order that agrees with the required edges has a score.")
+    return sample_walks(sets.names, "orders", starts, options.steps, (progress, time_limit))
 
 
 def _random_order(names: tuple[str, ...], knowledge: Knowledge, rng: np.random.Generator) -> list[int]:
@@ -256,8 +242,3 @@ def _random_order(names: tuple[str, ...], knowledge: Knowledge, rng: np.random.G
         order.append(ready[int(rng.integers(len(ready)))])
         waiting.remove(order[-1])
     return order
-
-
-def _refuse_none(state: OrderState) -> None:
-    if state.graphs.log_evidence == -math.inf:
-        raise InvalidArgument("No graph along an order that agrees with the required edges has a score.")

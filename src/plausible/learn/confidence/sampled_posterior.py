@@ -2,76 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.options import check_count
 from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as error_of_mean
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
+from plausible.search.chains import ChainProgress, ChainRun, ChainSteps, HasChains, run_chains
 
-__all__ = ["ChainLengths", "ChainProgress", "SampledPosterior"]
+__all__ = ["SampledPosterior", "Walk", "sample_walks"]
 
-
-#: Told how many draws were made, and of how many.
-ChainProgress: TypeAlias = Callable[[int, int], object]
 
 #: Draws of edges are diagnosed together up to so many numbers.
 _TOGETHER = 2**22
+#: Chains of fewer draws tell nothing of themselves.
+_FEWEST = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLengths:
-    """How long chains run.
+class Walk(Protocol):
+    """Where a chain over graphs or orders is."""
 
-    Parameters
-    ----------
-    num_draws
-        Draws that each chain keeps.
-    num_chains
-        Chains, each from a random start of its own.
-    burn_in
-        Steps before the first draw.
-    thin
-        Steps from one draw to the next.
-    """
+    @property
+    def num_accepted(self) -> int:
+        """The proposals taken so far."""
 
-    num_draws: int = 1000
-    num_chains: int = 4
-    burn_in: int = 1000
-    thin: int = 5
+    def moved(self) -> Self:
+        """Where it is after a step."""
 
-    def __post_init__(self) -> None:
-        for name, least in (("num_draws", 4), ("num_chains", 1), ("burn_in", 0), ("thin", 1)):
-            check_count(name, getattr(self, name), least)
-
-    @classmethod
-    def read(cls, lengths: ChainLengths | None) -> ChainLengths:
-        """What `lengths=` of every chain takes; `None` for the usual ones."""
-        if lengths is None:
-            return cls()
-        if not isinstance(lengths, cls):
-            raise InvalidArgument(f"lengths= takes ChainLengths, such as ChainLengths(num_draws=300), not {lengths!r}.")
-        return lengths
+    def draw(self) -> tuple[Flags, Floats, float]:
+        """A graph, the probabilities of its edges, by parent and child, and a log posterior up to a constant."""
 
 
-class Draws(NamedTuple):
-    """What all chains drew: graphs (chains, draws, parent, child), edge probabilities likewise, and log scores."""
-
-    graphs: Flags
-    edges: Floats
-    log_scores: Floats
-    acceptance: float
+WalkT = TypeVar("WalkT", bound=Walk)
 
 
 @record(eq=False)
-class SampledPosterior:
+class SampledPosterior(HasChains):
     """Draws of Markov chains over graphs or orders.
 
     Attributes
@@ -90,6 +62,8 @@ class SampledPosterior:
         The share of proposals that were taken.
     over
         What the chains were over: "graphs" or "orders".
+    run
+        How the chains went.
     """
 
     graphs: WeightedGraphs
@@ -99,17 +73,7 @@ class SampledPosterior:
     scores: ChainDiagnostics
     acceptance: float
     over: Literal["graphs", "orders"]
-
-    @classmethod
-    def of(cls, names: tuple[str, ...], draws: Draws, over: Literal["graphs", "orders"]) -> SampledPosterior:
-        """Average draws and diagnose them."""
-        num, source = len(names), f"chains over {over}, {draws.log_scores.size} draws"
-        flat = draws.graphs.reshape(draws.log_scores.size, num, num)
-        graphs = WeightedGraphs(names, flat, np.ones(len(flat)), source, is_posterior=True)
-        whole, edges = graphs.strengths(), draws.edges.mean(axis=(0, 1))
-        strengths = EdgeStrengths(names, edges, whole.paths, whole.blankets, source, is_posterior=True)
-        errors, ratios = _diagnosed(draws.edges)
-        return cls(graphs, strengths, errors, ratios, diagnose(draws.log_scores), draws.acceptance, over)
+    run: ChainRun[Any]
 
     @property
     def worst_r_hat(self) -> float:
@@ -134,6 +98,30 @@ class SampledPosterior:
         return "\n".join(
             filter(None, [str(self.strengths), f"acceptance {self.acceptance:.2f}; {ratios}", self.advice])
         )
+
+
+def sample_walks(
+    names: tuple[str, ...],
+    over: Literal["graphs", "orders"],
+    starts: Sequence[WalkT],
+    steps: ChainSteps,
+    limits: tuple[Callable[[ChainProgress[WalkT]], object] | None, float | None],
+) -> SampledPosterior:
+    """Let chains walk, until `progress` or the time limit ends them; average their draws and diagnose them."""
+    run = run_chains(lambda walk: walk.moved(), starts, steps, *limits, lambda walk: walk.draw())
+    if len(run.kept) < _FEWEST:
+        raise InvalidArgument(f"The chains were {run.shortfall}, before {_FEWEST} draws, which is too few to tell.")
+    matrices, edges, log_scores = map(run.gathered, range(3))
+    num, source = len(names), f"chains over {over}, {log_scores.size} draws"
+    flat = matrices.reshape(log_scores.size, num, num)
+    graphs = WeightedGraphs(names, flat, np.ones(len(flat)), source, is_posterior=True)
+    whole, means = graphs.strengths(), edges.mean(axis=(0, 1))
+    strengths = EdgeStrengths(names, means, whole.paths, whole.blankets, source, is_posterior=True)
+    errors, ratios = _diagnosed(edges)
+    taken = sum(b.num_accepted - a.num_accepted for a, b in zip(run.after_burn_in, run.last, strict=True))
+    share = taken / max(len(starts) * (run.num_steps - steps.burn_in), 1)
+    ended = replace(run, kept=(), after_burn_in=())
+    return SampledPosterior(graphs, strengths, errors, ratios, diagnose(log_scores), share, over, ended)
 
 
 def _diagnosed(edges: Floats) -> tuple[Floats, Floats]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +14,14 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.parent_sets import posterior_scores
-from plausible.learn.confidence.sampled_posterior import ChainLengths, ChainProgress, Draws, SampledPosterior
+from plausible.learn.confidence.sampled_posterior import SampledPosterior, sample_walks
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.graph_search import GraphSearch, Kind, Move
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import Families, SearchGraph
-from plausible.learn.structures.task import check_progress
+from plausible.search.chains import ChainLengths, ChainProgress
 
-__all__ = ["GraphMoves", "Neighborhood", "StructureState", "sample_structures", "structure_init", "structure_step"]
+__all__ = ["GraphMoves", "Neighborhood", "StructureWalk", "sample_structures"]
 
 #: Lines of gains of at most so many numbers are kept, all together.
 _MAX_KEPT = 2**22
@@ -54,10 +56,19 @@ class GraphMoves:
         self.search = GraphSearch(scores, knowledge)
         self._known = Knowledge.read(knowledge).on(self.search.names)
         self._scores = scores
+        self._kept: dict[tuple[int, tuple[int, ...]], Floats] = {}
+        self._forget()
+
+    def _forget(self) -> None:
         num = len(self.search.names)
         self._graph, self._stale = SearchGraph(num), set(range(num))
         self._toggles = np.full((num, num), -np.inf)
-        self._kept: dict[tuple[int, tuple[int, ...]], Floats] = {}
+
+    def beside(self) -> GraphMoves:
+        """The same for another chain: it keeps its own last graph, and shares the lines that were made."""
+        other = copy(self)
+        other._forget()
+        return other
 
     def around(self, state: Families) -> Neighborhood:
         """The neighbourhood of a graph; n² numbers, and the lines of the families that differ from the last one."""
@@ -103,39 +114,46 @@ class GraphMoves:
         return line
 
 
-class StructureState(NamedTuple):
+class StructureWalk(NamedTuple):
     """Where a chain is: a graph, its log posterior up to a constant, what is around it, and the moves taken so far."""
 
+    rng: np.random.Generator
+    moves: GraphMoves
     families: Families
     log_score: float
     neighborhood: Neighborhood
-    num_accepted: int
+    num_accepted: int = 0
 
+    @classmethod
+    def begun(cls, moves: GraphMoves, rng: np.random.Generator) -> StructureWalk:
+        """At a random sparse graph, or that of the required edges where the random one has no score."""
+        for families in (moves.search.random_state(rng), moves.search.start):
+            score = moves.search.score(families)
+            if score > -math.inf:
+                return cls(rng, moves, families, score, moves.around(families))
+        raise InvalidArgument("The graph of the required edges alone has no score: a family of it is not supported.")
 
-def structure_init(moves: GraphMoves, rng: np.random.Generator) -> StructureState:
-    """A random sparse graph, or that of the required edges where the random one has no score."""
-    for families in (moves.search.random_state(rng), moves.search.start):
-        score = moves.search.score(families)
-        if score > -math.inf:
-            return StructureState(families, score, moves.around(families), 0)
-    raise InvalidArgument("The graph of the required edges alone has no score: a family of it is not supported.")
+    def moved(self) -> StructureWalk:
+        """Propose a change of one edge in proportion to t / (1 + t), t the ratio of the posteriors; accept or stay.
 
+        Since t / (1 + t) = t · (1/t) / (1 + 1/t), the Hastings ratio is that of the sums of the weights around the
+        graph and around the one proposed. Zanella 2020, "Informed proposals for local MCMC in discrete spaces".
+        """
+        here = self.neighborhood
+        if here.log_total == -math.inf:
+            return self
+        move, gain = here.draw(self.rng)
+        families = self.moves.search.apply(self.families, move)
+        there = self.moves.around(families)
+        if math.log(max(self.rng.random(), 1e-300)) >= here.log_total - there.log_total:
+            return self
+        score = self.log_score + gain
+        return StructureWalk(self.rng, self.moves, families, score, there, self.num_accepted + 1)
 
-def structure_step(rng: np.random.Generator, state: StructureState, moves: GraphMoves) -> StructureState:
-    """Propose a change of one edge in proportion to t / (1 + t), t the ratio of the posteriors; accept or stay.
-
-    Since t / (1 + t) = t · (1/t) / (1 + 1/t), the Hastings ratio is that of the sums of the weights around the graph
-    and around the one proposed. Zanella 2020, "Informed proposals for local MCMC in discrete spaces".
-    """
-    here = state.neighborhood
-    if here.log_total == -math.inf:
-        return state
-    move, gain = here.draw(rng)
-    families = moves.search.apply(state.families, move)
-    there = moves.around(families)
-    if math.log(max(rng.random(), 1e-300)) >= here.log_total - there.log_total:
-        return state
-    return StructureState(families, state.log_score + gain, there, state.num_accepted + 1)
+    def draw(self) -> tuple[Flags, Floats, float]:
+        """The graph, by parent and child, and its score."""
+        matrix = self.neighborhood.adjacency.T
+        return matrix, matrix.astype(np.float64), self.log_score
 
 
 def sample_structures(
@@ -145,7 +163,8 @@ def sample_structures(
     *,
     lengths: ChainLengths | None = None,
     seed: Seed = 0,
-    progress: ChainProgress | None = None,
+    progress: Callable[[ChainProgress[StructureWalk]], object] | None = None,
+    time_limit: float | None = None,
 ) -> SampledPosterior:
     """Draw graphs from P(G | D) ∝ exp(score of G) by Markov chains over graphs (Madigan & York 1995).
 
@@ -166,7 +185,9 @@ def sample_structures(
     seed
         Of all choices.
     progress
-        Called with the number of draws made and of all, after each.
+        Told a `ChainProgress` after each step of all chains; a true answer stops.
+    time_limit
+        Seconds after which no further step begins.
 
     Examples
     --------
@@ -175,23 +196,6 @@ def sample_structures(
     >>> round(found.strengths.strength("rain", "wet"), 1)
     1.0
     """
-    check_progress(progress)
-    options, scores = ChainLengths.read(lengths), posterior_scores(data, score)
-    moves = GraphMoves(scores, knowledge)
-    num = len(moves.search.names)
-    graphs = np.zeros((options.num_chains, options.num_draws, num, num), dtype=np.bool_)
-    log_scores, accepted = np.zeros(graphs.shape[:2]), 0
-    for chain, rng in enumerate(generator_of(seed).spawn(options.num_chains)):
-        state = structure_init(moves, rng)
-        for _ in range(options.burn_in):
-            state = structure_step(rng, state, moves)
-        before = state.num_accepted
-        for draw in range(options.num_draws):
-            for _ in range(options.thin):
-                state = structure_step(rng, state, moves)
-            graphs[chain, draw], log_scores[chain, draw] = state.neighborhood.adjacency.T, state.log_score
-            if progress is not None:
-                progress(chain * options.num_draws + draw + 1, log_scores.size)
-        accepted += state.num_accepted - before
-    drawn = Draws(graphs, graphs.astype(np.float64), log_scores, accepted / (log_scores.size * options.thin))
-    return SampledPosterior.of(moves.search.names, drawn, "graphs")
+    options, moves = ChainLengths.read(lengths), GraphMoves(posterior_scores(data, score), knowledge)
+    starts = [StructureWalk.begun(moves.beside(), rng) for rng in generator_of(seed).spawn(options.num_chains)]
+    return sample_walks(moves.search.names, "graphs", starts, options.steps, (progress, time_limit))

@@ -158,16 +158,16 @@ def _number(name: str, value: Any) -> float:
 def network_table(data: TableLike, network: BayesianNetwork) -> Table:
     """The rows as the network reads them: a variable without a column is missing in all; other columns are left out."""
     table = _shared_columns(data, network)
-    nothing = {False: np.full(table.num_rows, -1, dtype=np.int32), True: np.full(table.num_rows, np.nan)}
-    columns = [
-        (v.is_continuous, table.column(name) if name in table.variables else nothing[v.is_continuous])
+    columns = {
+        name: (v, table.column(name) if name in table.variables else np.full(table.num_rows, _absent(v)))
         for name, v in network.variables.items()
-    ]
-    stacked = [
-        np.array([column for is_number, column in columns if is_number == kind]).reshape(-1, table.num_rows)
-        for kind in (False, True)
-    ]
-    return replace(table, variables=network.variables, codes=stacked[0], numbers=stacked[1])
+    }
+    wide = replace(table, variables=network.variables).with_columns(columns)
+    return replace(wide, variables=network.variables)
+
+
+def _absent(variable: Variable) -> float:
+    return np.nan if variable.is_continuous else -1
 
 
 def _shared_columns(data: TableLike, network: BayesianNetwork) -> Table:

@@ -14,12 +14,12 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features
-from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.partitions.base_measures import BaseMeasure, default_base
 from plausible.learn.partitions.partition_chain import GammaPrior, PartitionModel, PartitionMoves
 from plausible.learn.partitions.partition_posterior import PartitionPosterior, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
 from plausible.learn.partitions.partition_problem import PartitionProblem, log_joint
+from plausible.search.chains import ChainLengths
 
 if TYPE_CHECKING:
     import pandas as pd

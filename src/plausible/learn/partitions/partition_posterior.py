@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_seconds
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose
-from plausible.learn.chains import ChainProgress, ChainRun, ChainSteps, run_chains
-from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.partitions.partition_chain import (
     PartitionModel,
     PartitionMoves,
@@ -26,6 +24,7 @@ from plausible.learn.partitions.partition_chain import (
 )
 from plausible.learn.partitions.partition_priors import PartitionPrior, canonical_labels
 from plausible.learn.partitions.partition_problem import PartitionProblem, cluster_weights, log_joint, sample_rows
+from plausible.search.chains import ChainLengths, ChainProgress, ChainRun, HasChains, run_chains
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ _MAX_PAIRS = 10**8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartitionPosterior:
+class PartitionPosterior(HasChains):
     """Draws of P(partition, α₀ | rows).
 
     Attributes
@@ -116,10 +115,8 @@ class PartitionPosterior:
         (chains, draws): α₀, and the log posterior up to a constant.
     acceptance
         The share of merges and splits that were taken; NaN where none were proposed.
-    states
-        The last state of each chain: give them to `sample_partitions` to go on.
-    stopped
-        "" after all draws, or why there are fewer.
+    run
+        How the chains went; its last `states` can be given to `sample_partitions` to go on.
     """
 
     problem: PartitionProblem
@@ -128,8 +125,7 @@ class PartitionPosterior:
     concentrations: Floats
     log_posteriors: Floats
     acceptance: float
-    states: tuple[PartitionState, ...]
-    stopped: str = ""
+    run: ChainRun[PartitionState]
 
     def __repr__(self) -> str:
         chains, draws, rows = self.labels.shape
@@ -283,17 +279,23 @@ def sample_partitions(
     >>> found.point_estimate().tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    check_seconds("time_limit", time_limit)
     problem = data if isinstance(data, PartitionProblem) else PartitionProblem.of(data)
     law, step = model or PartitionModel(), moves or PartitionMoves()
-    options = lengths or ChainLengths(num_draws=250, burn_in=100, thin=1)
+    options = ChainLengths.read(lengths, ChainLengths(num_draws=250, burn_in=100, thin=1))
     states = _first_states(problem, law, start, seed, options)
     done = min(state.num_steps for state in states)
-    chain_steps = ChainSteps(options.burn_in, options.num_draws, options.thin).after(done)
-    run = run_chains(lambda state: partition_step(problem, law, step, state), states, chain_steps, progress, time_limit)
+    move = partial(partition_step, problem, law, step)
+    run = run_chains(move, states, options.steps.after(done), progress, time_limit, _parts)
     proposed = run.num_steps * step.merge_splits * len(states) * (problem.num_rows > 1)
     accepted = sum(state.num_accepted for state in run.last) - sum(state.num_accepted for state in states)
-    return _posterior(problem, law, run, accepted / proposed if proposed else np.nan)
+    share, ended = accepted / proposed if proposed else np.nan, replace(run, kept=(), after_burn_in=())
+    labels, concentrations, log_posteriors = map(run.gathered, range(3))
+    return PartitionPosterior(problem, law, labels, concentrations, log_posteriors, share, ended)
+
+
+def _parts(state: PartitionState) -> tuple[Ints, float, float]:
+    """What is kept of a draw."""
+    return canonical_labels(state.labels), state.concentration, state.log_posterior
 
 
 def _first_states(
@@ -310,19 +312,3 @@ def _first_states(
     if not states or any(len(state.labels) != problem.num_rows for state in states):
         raise InvalidArgument(f"start= needs states of chains over these {problem.num_rows} rows, one or more.")
     return states
-
-
-def _posterior(
-    problem: PartitionProblem, model: PartitionModel, run: ChainRun[PartitionState], acceptance: float
-) -> PartitionPosterior:
-    chains = list(zip(*run.kept, strict=True))
-    return PartitionPosterior(
-        problem,
-        model,
-        np.array([[canonical_labels(state.labels) for state in chain] for chain in chains]),
-        np.array([[state.concentration for state in chain] for chain in chains]),
-        np.array([[state.log_posterior for state in chain] for chain in chains]),
-        acceptance,
-        run.last,
-        run.stopped,
-    )
