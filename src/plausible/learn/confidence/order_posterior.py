@@ -150,7 +150,7 @@ _USUAL_PARENTS = 3
 
 
 class OrderWalk(NamedTuple):
-    """Where a chain is: its random numbers, an order with what the graphs along it weigh, and the swaps taken so far."""
+    """Where a chain is: an order with what the graphs along it weigh, and the swaps taken so far."""
 
     rng: np.random.Generator
     graphs: GraphsOfOrder

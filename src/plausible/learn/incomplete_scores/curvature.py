@@ -1,4 +1,4 @@
-"""What derivatives of the likelihood tell: how many parameters data can show, and Laplace's approximation of P(data)."""
+"""What derivatives of the likelihood tell: how many parameters data show, and Laplace's approximation of P(data)."""
 
 from __future__ import annotations
 
