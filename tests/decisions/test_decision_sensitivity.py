@@ -14,8 +14,7 @@ import plausible as pb
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.sensitivity.comparison import compare_actions
-from plausible.decisions.sensitivity.numbers import ProbabilityEntry, UtilityEntry
-from plausible.decisions.sensitivity.reading import all_numbers, read_number
+from plausible.decisions.sensitivity.numbers import ProbabilityEntry, UtilityEntry, all_numbers, read_number
 from plausible.decisions.sensitivity.thresholds import stable_interval, strategy_stability
 from plausible.decisions.sensitivity.tornado import lead_tornado, utility_tornado
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable

@@ -23,8 +23,7 @@ from plausible.cpds import NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.structure.recall import with_recall
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome
-from plausible.decisions.trees.text import draw_tree
-from plausible.decisions.trees.tree import DecisionTree
+from plausible.decisions.trees.tree import DecisionTree, draw_tree
 from plausible.decisions.trees.unrolling import decision_tree, strategy_of_tree
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, RoundedProbabilities, TooLarge, UnknownState
 from plausible.utilities import Utility

@@ -155,7 +155,7 @@ def _bet():
         (lambda d: d.solve(evidence={"gain": 3}), UnknownVariable, "'gain' is a utility of this diagram"),
         (lambda d: d.with_information({"bet": None}), InvalidModel, "a list of names, not None"),
         (lambda d: d.with_information(["bet"]), InvalidArgument, "decision -> names, not ['bet']"),
-        (lambda d: d.solve(progress=3), InvalidArgument, "progress=3 is no function"),
+        (lambda d: d.solve(progress=3), InvalidArgument, "progress=3 must be a function"),
         (lambda d: d.solve(evidence={"coin": "tails"}), ImpossibleEvidence, "coin='tails' has probability zero"),
         (lambda d: d.expected_utility({"bet": 0}, {"coin": "tails"}), ImpossibleEvidence, "coin='tails'"),
         (lambda d: d.utility_parts({"bet": 0}, {"coin": "tails"}), ImpossibleEvidence, "coin='tails'"),

@@ -11,11 +11,9 @@ import pytest
 from diagram_oracle import random_diagram
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving.structure import read_structure
-from plausible.decisions.structure.information_flow import Reliance, information_flow
-from plausible.decisions.structure.irrelevance import minimal_reduction
-from plausible.decisions.structure.reduced_information import reduced_information
-from plausible.decisions.structure.relevance import ordered_components, relevance_graph
+from plausible.decisions.solving.problem import read_structure
+from plausible.decisions.structure.information_flow import Reliance, information_flow, reduced_information
+from plausible.decisions.structure.relevance import minimal_reduction, ordered_components, relevance_graph
 from plausible.utilities import Utility
 from seeds import few_of
 

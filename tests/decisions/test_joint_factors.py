@@ -9,7 +9,7 @@ import pytest
 
 from plausible import Factor, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving.sum_max_sum import eliminate_joint, joint_factors
+from plausible.decisions.solving.elimination import eliminate_joint, joint_factors
 from plausible.errors import InvalidFactor
 from plausible.factors.joint_factor import JointFactor, combined
 from plausible.utilities import Utility

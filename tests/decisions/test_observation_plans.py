@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.information import set_search, subsets
+from plausible.decisions.information import subsets
 from plausible.decisions.information.plan import count_plans
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.samples import value_of_sample
 from plausible.decisions.information.subsets import Limits, choose_observations
-from plausible.decisions.solving.options import Options
-from plausible.decisions.structure.observation import with_optional_observation
+from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.utilities import Utility
 from solving_oracle import full_tables, random_diagram
@@ -136,7 +136,7 @@ def test_limits_that_are_none_are_refused_with_the_form(limits):
 
 def test_large_sets_are_solved_one_by_one(monkeypatch):
     expected = choose_observations(pointer(), costs=1.0)
-    monkeypatch.setattr(set_search, "_MAX_TABLE", 1)
+    monkeypatch.setattr(subsets, "_MAX_TABLE", 1)
     found = choose_observations(pointer(), costs=1.0)
     assert found.best.variables == expected.best.variables
     assert found.best.value == pytest.approx(expected.best.value)
@@ -321,6 +321,6 @@ def test_a_choice_among_values_that_are_not_proved_is_not_exact():
     diagram = pb.examples.load("exam")
     proved = choose_observations(diagram, "D4", candidates=["M"])
     assert (proved.is_exact, proved.is_greedy) == (True, False)
-    found = choose_observations(diagram, "D4", candidates=["M"], options=Options(progress=lambda _: True))
+    found = choose_observations(diagram, "D4", candidates=["M"], options=SolvingOptions(progress=lambda _: True))
     assert (found.is_exact, found.is_greedy, found.is_stopped) == (False, False, False)
     assert "2 sets, some of them not solved to the end" in str(found)

@@ -9,7 +9,7 @@ from decision_examples import MARKET, PROFIT, SURVEY_ROWS, entrepreneur_with_sur
 from diagram_oracle import best_value
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.structure.observation import with_optional_observation
+from plausible.decisions.structure.edits import with_optional_observation
 from plausible.decisions.structure.relevance import relies_on
 from plausible.decisions.trees.unrolling import decision_tree, strategy_of_tree
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable

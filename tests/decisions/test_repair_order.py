@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausible.decisions.troubleshooting.repair_order import Component, best_repair_order, expected_repair_cost
-from plausible.decisions.troubleshooting.worth_trying import Trials, costs_without_each
+from plausible.decisions.troubleshooting.repair_order import (
+    Component,
+    Trials,
+    best_repair_order,
+    costs_without_each,
+    expected_repair_cost,
+)
 from plausible.errors import InvalidArgument, UnknownVariable
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving import joint_table, relaxation, structure, together
+from plausible.decisions.solving import bounds, joint_policies, joint_table
+from plausible.decisions.solving import problem as problem_module
+from plausible.decisions.solving.bounds import relaxed_bound
 from plausible.decisions.solving.options import Method, SolvingState
-from plausible.decisions.solving.relaxation import relaxed_bound
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.utilities import Utility
 from seeds import few_of
@@ -311,8 +312,8 @@ def test_a_search_out_of_time_tells_a_gap_that_holds_the_optimum(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_beyond_the_budget_iterated_optimisation_and_a_bound_take_over(seed, monkeypatch):
-    monkeypatch.setattr(together, "_MAX_TEAM", 1)
-    monkeypatch.setattr(together, "_MAX_STATES", 1)
+    monkeypatch.setattr(joint_policies, "_MAX_TEAM", 1)
+    monkeypatch.setattr(joint_policies, "_MAX_STATES", 1)
     diagram = blind_team(np.random.default_rng(seed), 3)
     best = all_strategy_values(diagram).max()
     solution = diagram.solve(restarts=20)
@@ -327,7 +328,7 @@ def test_knowing_more_is_worth_no_less(seed):
     diagram = drawn(seed, recall=False)
     best = all_strategy_values(diagram).max()
     with_memory = relaxed_bound(diagram, {})
-    foresight = relaxation._with_foresight(diagram).solve()
+    foresight = bounds._with_foresight(diagram).solve()
     assert best <= with_memory + 1e-9
     assert with_memory <= foresight.expected_utility + 1e-9
     assert all(len(component) == 1 for component in foresight.components)
@@ -349,7 +350,7 @@ def test_the_bound_of_foresight_takes_over_where_memory_is_too_large():
 def test_what_is_dropped_and_relied_on_is_what_separation_says(seed):
     """At the end every observation left is connected to a utility given the rest, and reliance is s-reachability."""
     diagram = drawn(seed, recall=bool(seed % 2))
-    found = structure.read_structure(diagram)
+    found = problem_module.read_structure(diagram)
     reduced = diagram.with_information(found.information)
     graph = reduced.graph
     for name, sees in found.information.items():

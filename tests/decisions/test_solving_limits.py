@@ -12,14 +12,12 @@ import pytest
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information.ranking import rank_observations
-from plausible.decisions.solving import spreading, together
-from plausible.decisions.solving.absorbing import absorbed
-from plausible.decisions.solving.findings import read_findings
+from plausible.decisions.solving import clique_tree, joint_policies
+from plausible.decisions.solving.elimination import absorbed
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import read_problem
-from plausible.decisions.solving.rule_search import RuleSearch
-from plausible.decisions.solving.team import Team
-from plausible.decisions.structure.observation import with_optional_observation
+from plausible.decisions.solving.problem import read_findings, read_problem
+from plausible.decisions.solving.team import RuleSearch, Team
+from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.search.branch_and_bound import branch_and_bound
 from plausible.utilities import Utility
@@ -88,8 +86,8 @@ def test_decisions_that_rely_on_each_other_are_settled_given_evidence_that_is_fa
     best = team([]).solve(method="enumeration").expected_utility
     evidence = {cpd.variable.name: 1 for cpd in children}
     assert team(children).solve(evidence=evidence).expected_utility == pytest.approx(best, abs=1e-11)
-    monkeypatch.setattr(together, "_SMALL_TEAM", 1)
-    monkeypatch.setattr(together, "_MAX_TEAM", 1)
+    monkeypatch.setattr(joint_policies, "_SMALL_TEAM", 1)
+    monkeypatch.setattr(joint_policies, "_MAX_TEAM", 1)
     by_lists = team(children).solve(evidence=evidence)
     assert by_lists.is_optimal
     assert by_lists.expected_utility == pytest.approx(best, abs=1e-11)
@@ -209,9 +207,9 @@ def test_whole_rules_find_the_best_of_all_strategies(seed):
 @pytest.mark.parametrize("seed", [1, 4])
 def test_without_tables_and_lists_pairs_of_rules_are_improved(seed, monkeypatch):
     """Iterated optimisation from the same start ends below what pairs reach; the bound holds the best of all."""
-    monkeypatch.setattr(together, "_SMALL_TEAM", 1)
-    monkeypatch.setattr(together, "_MAX_TEAM", 1)
-    monkeypatch.setattr(together, "_MAX_STATES", 1)
+    monkeypatch.setattr(joint_policies, "_SMALL_TEAM", 1)
+    monkeypatch.setattr(joint_policies, "_MAX_TEAM", 1)
+    monkeypatch.setattr(joint_policies, "_MAX_STATES", 1)
     diagram, best = blind_team(seed, 5)
     alone = diagram.solve(method="local", restarts=0).expected_utility
     solution = diagram.solve(time_limit=10, restarts=0)
@@ -263,7 +261,7 @@ def test_a_star_has_no_clique_with_many_neighbours_and_its_values_stay_the_same(
     assert max(map(len, JointTree(problem, {}).layout.neighbors)) <= 9
     evidence = {f"E{i}": int(rng.integers(2)) for i in range(5)}
     fast = rank_observations(diagram, evidence=evidence)
-    monkeypatch.setattr(spreading, "_MAX_NEIGHBORS", 10**6)
+    monkeypatch.setattr(clique_tree, "_MAX_NEIGHBORS", 10**6)
     slow = rank_observations(diagram, evidence=evidence)
     for value in slow.values:
         assert fast[value.variables[0]].value == pytest.approx(value.value, abs=1e-12)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving import arc_reversal
-from plausible.decisions.solving.arc_reversal import reverse_arcs
-from plausible.decisions.solving.findings import read_findings
+from plausible.decisions.solving import elimination
+from plausible.decisions.solving.elimination import reverse_arcs
 from plausible.decisions.solving.network_queries import utility_network
+from plausible.decisions.solving.problem import read_findings
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
@@ -113,7 +113,7 @@ def test_arcs_are_turned_the_nearest_child_first(seed):
     diagram = InfluenceDiagram(chance, [decision], [Utility(["X", "D"], rng.normal(size=(2, 2)))])
     best = all_strategy_values(diagram).max()
     assert diagram.solve(method="arc-reversal").expected_utility == pytest.approx(best)
-    nodes = arc_reversal._Nodes(diagram)
+    nodes = elimination._Nodes(diagram)
     nodes.take_out_all_but({"Y", "Z", "D"})
     assert set(nodes.distributions) == {"Y", "Z"}
     for name, factor in nodes.distributions.items():

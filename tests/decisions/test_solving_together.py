@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving import bounding, together
-from plausible.decisions.solving.dominance import Domain, merged, undominated
-from plausible.decisions.solving.findings import read_findings
-from plausible.decisions.solving.options import Options, SolvingState, Watch
-from plausible.decisions.solving.problem import read_problem
+from plausible.decisions.solving import bounds, joint_policies
+from plausible.decisions.solving.options import SolvingOptions, SolvingState, Watch
+from plausible.decisions.solving.policy_sets import Domain, merged, undominated
+from plausible.decisions.solving.problem import read_findings, read_problem, read_structure
 from plausible.decisions.solving.stages import read_stages
-from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument
 from plausible.utilities import Utility
@@ -61,9 +59,9 @@ def cyclic_diagram(seed: int) -> tuple[InfluenceDiagram, dict[str, object] | Non
 @pytest.fixture
 def only_lists(monkeypatch):
     """No branch and bound, and no bound but that of the lists."""
-    monkeypatch.setattr(together, "_MAX_TEAM", 1)
-    monkeypatch.setattr(together, "_SMALL_TEAM", 1)
-    monkeypatch.setattr(bounding, "relaxed_bound", lambda *_: math.inf)
+    monkeypatch.setattr(joint_policies, "_MAX_TEAM", 1)
+    monkeypatch.setattr(joint_policies, "_SMALL_TEAM", 1)
+    monkeypatch.setattr(bounds, "relaxed_bound", lambda *_: math.inf)
 
 
 # --- the exam chain ---
@@ -102,8 +100,8 @@ def test_lists_of_policies_find_the_best_of_all_strategies(seed):
     diagram, evidence, weights = cyclic_diagram(seed)
     best = all_strategy_values(diagram, weights).max()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together, "_MAX_TEAM", 1)
-        patch.setattr(together, "_SMALL_TEAM", 1)
+        patch.setattr(joint_policies, "_MAX_TEAM", 1)
+        patch.setattr(joint_policies, "_SMALL_TEAM", 1)
         solution = diagram.solve(evidence=evidence)
     assert solution.is_optimal
     assert solution.expected_utility == pytest.approx(best)
@@ -118,12 +116,12 @@ def test_merged_policies_leave_a_bound_on_all_strategies(seed):
     diagram, evidence, weights = cyclic_diagram(seed)
     best = all_strategy_values(diagram, weights).max()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together, "_MAX_TEAM", 1)
-        patch.setattr(together, "_SMALL_TEAM", 1)
-        patch.setattr(together, "_FEW", (1, 2))
-        patch.setattr(together, "_MANY", (3,))
-        patch.setattr(bounding, "relaxed_bound", lambda *_: math.inf)
-        patch.setattr(bounding, "_NUM_POLICIES", 1)
+        patch.setattr(joint_policies, "_MAX_TEAM", 1)
+        patch.setattr(joint_policies, "_SMALL_TEAM", 1)
+        patch.setattr(joint_policies, "_FEW", (1, 2))
+        patch.setattr(joint_policies, "_MANY", (3,))
+        patch.setattr(bounds, "relaxed_bound", lambda *_: math.inf)
+        patch.setattr(bounds, "_NUM_POLICIES", 1)
         solution = diagram.solve(evidence=evidence, restarts=1)
     assert solution.expected_utility <= best + 1e-9 <= solution.upper_bound + 2e-9
 
@@ -218,7 +216,7 @@ def test_lists_of_policies_tell_how_far_they_are_and_stop(only_lists):
     best = diagram.solve().expected_utility
     states: list[SolvingState] = []
     solution = diagram.solve(progress=lambda state: states.append(state) or len(states) == 5)
-    assert [state.num_nodes for state in states] == [1, 2, 3, 4, 5]
+    assert [state.num_steps for state in states] == [1, 2, 3, 4, 5]
     assert solution.expected_utility <= best + 1e-9 <= solution.upper_bound + 2e-9 < math.inf
 
 
@@ -238,7 +236,7 @@ def test_a_hard_chain_gets_good_rules_and_a_finite_gap():
 
 
 def test_a_watch_is_over_once_it_was_stopped():
-    watch = Watch(Options(time_limit=1000.0, progress=lambda state: state.num_settled == 1))
+    watch = Watch(SolvingOptions(time_limit=1000.0, progress=lambda state: state.num_settled == 1))
     assert not watch.tell(SolvingState(0, 2, 0.0))
     assert watch.tell(SolvingState(1, 2, 0.0))
     assert watch.is_over

@@ -22,14 +22,14 @@ from diagram_oracle import (
 )
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
-from plausible.decisions.structure.allowed_actions import allowed_mask, with_allowed_actions
-from plausible.decisions.structure.counting import (
+from plausible.decisions.solving.counting import (
     RuleCount,
     count_strategies,
     impossible_information,
     information_probabilities,
 )
+from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
+from plausible.decisions.structure.edits import allowed_mask, with_allowed_actions
 from plausible.decisions.structure.recall import with_recall
 from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable

@@ -17,10 +17,9 @@ from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
 from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting
-from plausible.decisions.troubleshooting.plan_tree import plan_text
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.profiles import enumerate_profiles
-from plausible.decisions.troubleshooting.steps import Step
+from plausible.decisions.troubleshooting.steps import Step, plan_text
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownState, UnknownVariable

@@ -284,7 +284,7 @@ def test_many_silent_decisions_cost_no_more_than_their_table():
     ("make", "error", "message"),
     [
         (lambda: UnconstrainedDiagram(decisions=[Decision("D", 2)]), InvalidModel, "FreeDecision"),
-        (lambda: FreeDecision("D", 2, releases=[3]), InvalidModel, "what 'D' releases, not 3"),
+        (lambda: FreeDecision("D", 2, releases=[3]), InvalidModel, "What 'D' releases is a list of names, not of 3"),
         (lambda: UnconstrainedDiagram(decisions=[FreeDecision("D", 2, releases="X")]), UnknownVariable, "'X'"),
         (
             lambda: UnconstrainedDiagram(decisions=[FreeDecision("D", 2, after="E")]),

@@ -94,7 +94,7 @@ def test_a_sample_is_worth_what_that_many_copies_are(size):
 def drawn(monkeypatch) -> None:
     """Data sets are drawn, however few there are."""
     monkeypatch.setattr("plausible.decisions.information.samples._MAX_NUMBERS", 0)
-    monkeypatch.setattr("plausible.decisions.information.sample_solutions._MAX_STATES", 0)
+    monkeypatch.setattr("plausible.decisions.information.data_sets._MAX_STATES", 0)
 
 
 @pytest.mark.usefixtures("drawn")
@@ -151,7 +151,7 @@ def test_data_sets_drawn_before_several_decisions_give_an_estimate_of_that(seed,
     if {name, *diagram.chance[name].parent_names} & diagram.graph.descendants(first):
         return
     exact = value_of_sample(diagram, name, 3, first, evidence=evidence)
-    monkeypatch.setattr("plausible.decisions.information.sample_solutions._MAX_STATES", 0)
+    monkeypatch.setattr("plausible.decisions.information.data_sets._MAX_STATES", 0)
     found = value_of_sample(diagram, name, 3, first, evidence=evidence, options=SampleOptions(400, seed=1))
     assert abs(found.value - exact.value) <= 4 * found.standard_error + 1e-9
     assert (found.num_samples, found.is_exact) == (400, False)

@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information import ranking
-from plausible.decisions.information.changes import action_changes
 from plausible.decisions.information.observing import observing
 from plausible.decisions.information.ranking import rank_observations
-from plausible.decisions.information.value import value_of_information
-from plausible.decisions.solving.finishing import Found, finish
-from plausible.decisions.solving.problem import read_problem
-from plausible.decisions.solving.structure import read_structure
-from plausible.decisions.solving.task import Task
-from plausible.decisions.structure.observation import with_optional_observation
+from plausible.decisions.information.value import action_changes, value_of_information
+from plausible.decisions.solving.problem import Task, read_problem, read_structure
+from plausible.decisions.solving.solution import Found, finish
+from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, random_diagram

@@ -25,9 +25,9 @@ from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
+from plausible.decisions.sensitivity.numbers import VariationState
 from plausible.decisions.sensitivity.thresholds import StrategyStability, strategy_stability
 from plausible.decisions.sensitivity.tornado import DecisionTornado, utility_tornado
-from plausible.decisions.sensitivity.variation import VariationState
 from plausible.decisions.solving.options import Method, check_method
 from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument

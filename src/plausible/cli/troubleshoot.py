@@ -15,10 +15,9 @@ from plausible.cli.streams import is_standard
 from plausible.cli.troubleshoot_session import Conversation, resumed
 from plausible.cli.troubleshoot_text import advice_document, advice_text, plan_document, step_document
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
-from plausible.decisions.troubleshooting.plan_tree import PlanNode, plan_text
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
-from plausible.decisions.troubleshooting.session import TroubleshootingSession
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.decisions.troubleshooting.steps import PlanNode, plan_text
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession
 from plausible.errors import InvalidArgument, UnknownState
 from plausible.models import BayesianNetwork
 from plausible.variables import State

@@ -11,9 +11,8 @@ from plausible.cli.evidence import state_of
 from plausible.cli.output import json_text, print_line
 from plausible.cli.troubleshoot_text import advice_text
 from plausible.decisions.troubleshooting.plans import optimal_plan
-from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.steps import Outcome, Step, whether_it_works
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession
 from plausible.errors import FormatError, InvalidArgument, PlausibleError
 
 __all__ = ["Conversation", "resumed"]

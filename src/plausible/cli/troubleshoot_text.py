@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from plausible.decisions.troubleshooting.plan_tree import PlanNode
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
-from plausible.decisions.troubleshooting.session import TroubleshootingSession
-from plausible.decisions.troubleshooting.steps import Step
+from plausible.decisions.troubleshooting.steps import PlanNode, Step
+from plausible.decisions.troubleshooting.troubleshooter import TroubleshootingSession
 from plausible.errors import TooLarge
 
 __all__ = ["advice_document", "advice_text", "plan_document", "step_document"]

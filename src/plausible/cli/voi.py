@@ -25,13 +25,12 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.quoting import names_in
 from plausible.decisions import InfluenceDiagram
-from plausible.decisions.information.changes import ActionChange
 from plausible.decisions.information.control import ValueOfControl, value_of_control
 from plausible.decisions.information.plan import Act, ObservationPlan, PlanNode
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.ranking import InformationValue, ObservationRanking, rank_observations
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
-from plausible.decisions.information.value import AlreadySeen, ValueOfInformation, value_of_information
+from plausible.decisions.information.value import ActionChange, AlreadySeen, ValueOfInformation, value_of_information
 from plausible.errors import InvalidArgument, close_match
 
 __all__ = ["EXAMPLES", "NOTES", "run"]

@@ -1,30 +1,27 @@
-"""Influence diagrams: chance, decisions and utilities in one directed acyclic graph."""
+"""Influence diagrams as values: chance, decisions and utilities in one directed acyclic graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Self, TypeVar
 
 import numpy as np
 
 from plausible.base.frozen import Frozen
 from plausible.base.hints import DIAGRAM_HINTS, Hinted
-from plausible.base.method_names import own_methods
 from plausible.cpds import CPD, TableCPD
-from plausible.decisions.drawing import diagram_dot, diagram_html
-from plausible.decisions.given_parts import check_kind, collected, explained_cycle, listed, named, warn_of_twins
-from plausible.decisions.parts import Decision
-from plausible.decisions.questions import DiagramQuestions
+from plausible.decisions.parts import (
+    Decision,
+    check_kind,
+    collected,
+    explained_cycle,
+    listed,
+    named,
+    warn_of_twins,
+)
 from plausible.decisions.rules import MAX_RULE, RuleLike, read_rule
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.structure.allowed_actions import AllowedActions
-from plausible.decisions.structure.counting import StrategyCount, count_strategies
-from plausible.decisions.structure.irrelevance import Reduction, minimal_reduction
-from plausible.decisions.structure.recall import Recall, check_recall, with_recall
-from plausible.decisions.structure.relevance import RelevanceGraph, relevance_graph
-from plausible.decisions.totals import with_curve
-from plausible.decisions.trees.tree import DecisionTree
-from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import (
     CyclicGraph,
     InvalidArgument,
@@ -38,38 +35,18 @@ from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.models import BayesianNetwork, Notes
 from plausible.utilities.local import Utility
-from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.variables import Variable
 
-__all__ = ["InfluenceDiagram"]
+__all__ = ["Diagram", "DiagramT"]
+
+#: The kind of a diagram that comes back as it was given: `InfluenceDiagram` for users.
+DiagramT = TypeVar("DiagramT", bound="Diagram")
 
 
-@own_methods
-class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
-    """An influence diagram: chance variables, decisions and utilities. It is immutable; edits return new diagrams.
+class Diagram(Frozen, Hinted):
+    """What is in an influence diagram and how it is edited: all that solvers need to know of it.
 
-    A decision knows only what it `sees`: memory is explicit and may be limited (a LIMID). Utilities add up.
-
-    Parameters
-    ----------
-    chance
-        A conditional distribution for each chance variable, of any discrete kind; parents may be decisions.
-    decisions
-        The decisions; if the graph leaves their order in time open, they are made in this order.
-    utilities
-        The parts of the total utility; each one is a node of the graph.
-    notes
-        Name, description, positions and so on.
-
-    Examples
-    --------
-    >>> diagram = InfluenceDiagram(
-    ...     chance=[TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     decisions=[Decision("found", ["no", "yes"])],
-    ...     utilities=[Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-    ... )
-    >>> diagram.graph
-    DAG('market -> profit; found -> profit')
+    `InfluenceDiagram` is this with the questions that users ask.
     """
 
     __slots__ = ("_chance", "_decisions", "_graph", "_utilities", "_utility_factors", "_variables", "notes")
@@ -153,6 +130,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     def information(self, decision: str) -> tuple[Variable, ...]:
         """The variables that a decision sees, in its order.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.information("umbrella")
         (Variable('rain', [0, 1]),)
@@ -181,6 +159,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
 
         Examples
         --------
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.strategy({"umbrella": {0: 0, 1: 1}})["umbrella"].values
         array([[1., 0.],
@@ -201,6 +180,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
 
         Rules of more than 4096 entries are over the decision alone.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.uniform_strategy()["umbrella"].values
         array([[0.5, 0.5],
@@ -220,6 +200,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
 
         The strategy may have rules for some decisions only; the others stay inputs.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.network(diagram.strategy({"umbrella": {0: 0, 1: 1}})).query("umbrella").values
         array([0.7, 0.3])
@@ -235,48 +216,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         read = {name: read_rule(rule, self.information(name), self._variables[name]) for name, rule in rules.items()}
         return {name: TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in read.items()}
 
-    # --- structure ---
-
-    def relevance_graph(self) -> RelevanceGraph:
-        """Which decisions rely on which: see `plausible.decisions.structure.relevance`."""
-        return relevance_graph(self)
-
-    def minimal_reduction(self) -> Reduction:
-        """Return this diagram without irrelevant information: see `plausible.decisions.structure.irrelevance`."""
-        return minimal_reduction(self)
-
-    def recall(self) -> Recall:
-        """The decisions in time, and what later ones forget: see `plausible.decisions.structure.recall`."""
-        return check_recall(self)
-
-    def with_recall(self) -> InfluenceDiagram:
-        """Return a diagram with perfect recall: decisions also see what earlier decisions saw and chose."""
-        return with_recall(self)
-
-    def count_strategies(
-        self, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
-    ) -> StrategyCount:
-        """The number of deterministic strategies: see `plausible.decisions.structure.counting`."""
-        return count_strategies(self, allowed, only_possible)
-
-    def decision_tree(
-        self,
-        allowed: Mapping[str, AllowedActions] | None = None,
-        show_hidden: bool = False,
-        max_outcomes: int = 100_000,
-    ) -> DecisionTree:
-        """The decision tree of this diagram, if it has perfect recall: see `plausible.decisions.trees.unrolling`."""
-        return decision_tree(self, allowed, show_hidden, max_outcomes)
-
-    def to_dot(self, hide_recall: bool = False) -> str:
-        """This diagram as Graphviz text: see `plausible.decisions.drawing`."""
-        return diagram_dot(self, hide_recall)
-
     # --- edits ---
 
-    def with_information(self, sees: Mapping[str, Iterable[str]]) -> InfluenceDiagram:
+    def with_information(self, sees: Mapping[str, Iterable[str]]) -> Self:
         """Return a diagram in which some decisions see other variables: decision -> all that it sees.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.with_information({"umbrella": []}).decision("umbrella").sees
         ()
@@ -288,11 +233,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         decisions = [
             decision.seeing(sees[name]) if name in sees else decision for name, decision in self._decisions.items()
         ]
-        return InfluenceDiagram(self._chance.values(), decisions, self._utilities.values(), self.notes)
+        return type(self)(self._chance.values(), decisions, self._utilities.values(), self.notes)
 
-    def with_decision(self, decision: Decision) -> InfluenceDiagram:
+    def with_decision(self, decision: Decision) -> Self:
         """Return a diagram with this decision added; it replaces a decision or chance variable of the same name.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> list(diagram.with_decision(Decision("coat", 2, sees=["rain"])).decisions)
         ['umbrella', 'coat']
@@ -300,35 +246,37 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         check_kind(decision, Decision, "with_decision")
         chance = [cpd for name, cpd in self._chance.items() if name != decision.name]
         decisions = {**self._decisions, decision.name: decision}
-        return InfluenceDiagram(chance, decisions.values(), self._utilities.values(), self.notes)
+        return type(self)(chance, decisions.values(), self._utilities.values(), self.notes)
 
-    def with_rules(self, rules: Mapping[str, RuleLike]) -> InfluenceDiagram:
+    def with_rules(self, rules: Mapping[str, RuleLike]) -> Self:
         """Return a diagram in which some decisions follow rules: they become chance variables.
 
         Write rules as for `strategy`; a single action means that it is always taken.
 
+        >>> import plausible as pb
         >>> worth = Utility(["a", "b"], [[3, 2], [0, 1]])
-        >>> diagram = InfluenceDiagram([], [Decision("a", 2), Decision("b", 2)], [worth])
+        >>> diagram = pb.InfluenceDiagram([], [Decision("a", 2), Decision("b", 2)], [worth])
         >>> diagram.with_rules({"a": 1}).solve().strategy.action("b")
         1
         """
         made = self._followed(rules)
         decisions = [decision for name, decision in self._decisions.items() if name not in made]
         chance = [*self._chance.values(), *made.values()]
-        return InfluenceDiagram(chance, decisions, self._utilities.values(), self.notes)
+        return type(self)(chance, decisions, self._utilities.values(), self.notes)
 
-    def with_chance(self, cpd: CPD) -> InfluenceDiagram:
+    def with_chance(self, cpd: CPD) -> Self:
         """Return a diagram with this distribution added; it replaces the one of the same variable, if any."""
         check_kind(cpd, CPD, "with_chance")
         chance = {**self._chance, cpd.variable.name: cpd}
-        return InfluenceDiagram(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
+        return type(self)(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
 
-    def with_utility(self, utility: Utility) -> InfluenceDiagram:
+    def with_utility(self, utility: Utility) -> Self:
         """Return a diagram with this utility added; it replaces the one of the same name, if any.
 
         Utilities add up. A utility without a name that has the same parents as another gives a warning, since you may
         have meant to replace that one.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([], [Decision("work", 2)], [Utility("work", [0, 5], name="wage")])
         >>> diagram.with_utility(Utility("work", [0, 7], name="wage")).solve().expected_utility
         7.0
@@ -336,23 +284,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         check_kind(utility, Utility, "with_utility")
         warn_of_twins(utility, self._utilities)
         utilities = {**self._utilities, utility.name: utility}
-        return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
+        return type(self)(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
 
-    def with_curve(self, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
-        """Return a diagram whose only utility is a curve of the total utility: see `plausible.decisions.totals`.
-
-        >>> from plausible.utilities import ExponentialCurve
-        >>> risk = Utility(["coin", "bet"], [[0, 3], [0, -1]])
-        >>> diagram = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("bet", 2)], [risk])
-        >>> averse = diagram.with_curve(ExponentialCurve(2))
-        >>> diagram.solve().strategy.action("bet"), averse.solve().strategy.action("bet")
-        (1, 0)
-        """
-        return with_curve(self, curve, name)
-
-    def without(self, name: str) -> InfluenceDiagram:
+    def without(self, name: str) -> Self:
         """Return a diagram without this chance variable, decision or utility; no other node may depend on it.
 
+        >>> from plausible.decisions import InfluenceDiagram
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.without("umbrella")
         <InfluenceDiagram: 1 chance, 0 decisions, 0 utilities>
@@ -362,12 +299,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         chance = [cpd for other, cpd in self._chance.items() if other != name]
         decisions = [decision for other, decision in self._decisions.items() if other != name]
         utilities = [utility for other, utility in self._utilities.items() if other != name]
-        return InfluenceDiagram(chance, decisions, utilities, self.notes)
+        return type(self)(chance, decisions, utilities, self.notes)
 
     # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, InfluenceDiagram):
+        if not isinstance(other, Diagram):
             return NotImplemented
         return self._parts == other._parts
 
@@ -377,7 +314,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy utilities as tables: functions that people wrote can't always go along."""
         utilities = [Utility.from_factor(factor, name) for name, factor in self._utility_factors.items()]
-        return InfluenceDiagram, (list(self._chance.values()), list(self._decisions.values()), utilities, self.notes)
+        return type(self), (list(self._chance.values()), list(self._decisions.values()), utilities, self.notes)
 
     @property
     def _parts(self) -> tuple[Mapping[str, CPD], Mapping[str, Decision], Mapping[str, Factor]]:
@@ -387,7 +324,4 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         title = f" {self.notes.name!r}" if self.notes.name else ""
         decisions, utilities = counted(len(self._decisions), "decision"), len(self._utilities)
         worths = counted(utilities, "utility")
-        return f"<InfluenceDiagram{title}: {len(self._chance)} chance, {decisions}, {worths}>"
-
-    def _repr_html_(self) -> str:
-        return diagram_html(self)
+        return f"<{type(self).__name__}{title}: {len(self._chance)} chance, {decisions}, {worths}>"

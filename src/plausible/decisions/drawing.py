@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from plausible.base.display import TextTable, html_page, num_shown
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.structure.recall import without_recall_edges
 from plausible.models.display import states_cell, title_of
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["diagram_dot", "diagram_html"]
 
 
-def diagram_dot(diagram: InfluenceDiagram, hide_recall: bool = False) -> str:
+def diagram_dot(diagram: Diagram, hide_recall: bool = False) -> str:
     """The diagram in Graphviz' DOT language: ovals for chance, boxes for decisions, diamonds for utilities.
 
     Information edges are dashed. Draw it with `dot -Tsvg`.
@@ -28,12 +24,10 @@ def diagram_dot(diagram: InfluenceDiagram, hide_recall: bool = False) -> str:
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> print(diagram_dot(InfluenceDiagram(
-    ...     [TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])],
-    ...     [Utility(["rain", "umbrella"], [[1, 0], [-5, 0]], name="comfort")],
+    >>> import plausible as pb
+    >>> print(diagram_dot(pb.InfluenceDiagram(
+    ...     [pb.TableCPD("rain", [0.7, 0.3])], [pb.Decision("umbrella", 2, sees=["rain"])],
+    ...     [pb.Utility(["rain", "umbrella"], [[1, 0], [-5, 0]], name="comfort")],
     ... )))
     digraph {
       "rain" [shape=oval];
@@ -65,7 +59,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def diagram_html(diagram: InfluenceDiagram) -> str:
+def diagram_html(diagram: Diagram) -> str:
     """A row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
     rows = [
         (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names)) for name, cpd in diagram.chance.items()

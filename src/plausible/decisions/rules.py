@@ -33,11 +33,6 @@ def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) ->
 
     A factor or table may be over a part of what is seen, and stays so; an action to take whatever is seen is one over
     the decision alone where a table over all that is seen would be large.
-
-    >>> sky, umbrella = Variable("sky", ["sun", "rain"]), Variable("umbrella", ["leave", "take"])
-    >>> read_rule({"sun": "leave", "rain": "take"}, (sky,), umbrella).values
-    array([[1., 0.],
-           [0., 1.]])
     """
     scope = (*seen, decision)
     if isinstance(rule, TableCPD):

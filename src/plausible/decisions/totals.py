@@ -1,14 +1,14 @@
-"""The total utility: what it may come to under a strategy, and what it is worth to somebody who minds risk."""
+"""The total utility: what it may come to, what it is worth to somebody who minds risk, and what of it is noise."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.rounding import utility_rounding
+from plausible.base.tolerances import PROOF, UTILITY_NOISE
+from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
@@ -19,13 +19,10 @@ from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.wording import seen_text
 from plausible.variables.evidence import EvidenceLike
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
-
-__all__ = ["risk_profile", "total_utility", "with_curve"]
+__all__ = ["proof_rounding", "risk_profile", "rounding_of", "total_utility", "utility_rounding", "with_curve"]
 
 
-def total_utility(diagram: InfluenceDiagram) -> Factor:
+def total_utility(diagram: Diagram) -> Factor:
     """The sum of all utilities, as one factor over all that they depend on.
 
     Its table is as large as all of these variables together (Koller & Friedman 2009, section 23.4.2).
@@ -47,7 +44,7 @@ def total_utility(diagram: InfluenceDiagram) -> Factor:
     return total
 
 
-def with_curve(diagram: InfluenceDiagram, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
+def with_curve(diagram: DiagramT, curve: UtilityCurve, name: str = "utility") -> DiagramT:
     """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all.
 
     Risk is about the total. A curve applied to each utility by itself would be wrong wherever there are several.
@@ -84,7 +81,7 @@ def with_curve(diagram: InfluenceDiagram, curve: UtilityCurve, name: str = "util
     return type(diagram)(diagram.chance.values(), diagram.decisions.values(), [utility], diagram.notes)
 
 
-def risk_profile(diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None = None) -> Lottery:
+def risk_profile(diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None = None) -> Lottery:
     """The distribution of the total utility under a strategy: what may come of it, and how likely that is.
 
     Its mean is the expected utility. Totals that differ by rounding only count as one. The cost is that of the joint
@@ -122,3 +119,27 @@ def _merged(amounts: Floats, chances: Floats, rounding: float) -> dict[Hashable,
     is_new = np.concatenate([[True], np.diff(ordered) > rounding])
     sums = np.bincount(np.cumsum(is_new) - 1, chances[order])
     return dict(zip(ordered[is_new].tolist(), (sums / sums.sum()).tolist(), strict=True))
+
+
+# --- what is noise ---
+
+
+def utility_rounding(diagram: Diagram) -> float:
+    """What floats lose: expected utilities of the diagram that differ by no more count as equal.
+
+    1e-13 of the sum of the sizes of all utilities, in their units. A constant that is added to a utility makes it no
+    larger than floats force it to be.
+    """
+    return rounding_of(table.values for table in diagram.utility_factors.values())
+
+
+def rounding_of(utilities: Iterable[Floats]) -> float:
+    """The same for tables of utilities."""
+    return UTILITY_NOISE * sum(float(np.abs(table).max(initial=0.0)) for table in utilities)
+
+
+def proof_rounding(diagram: Diagram) -> float:
+    """By how much a bound may exceed a value that it proves: a share of the range of what decisions can change."""
+    reached = {name for decision in diagram.decisions for name in diagram.graph.descendants(decision)}
+    ranges = [table.max() - table.min() for name, table in diagram.utility_factors.items() if name in reached]
+    return PROOF * sum(ranges) + utility_rounding(diagram)

@@ -1,37 +1,15 @@
-"""Sequential decision diagrams: what comes next depends on what came before."""
+"""Sequential decision diagrams with the questions that they answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
-
-from plausible.base.frozen import Frozen
-from plausible.cpds import CPD
-from plausible.decisions.asymmetric.history_reads import NotedHistory
-from plausible.decisions.asymmetric.plan import History
-from plausible.decisions.diagram import InfluenceDiagram
-from plausible.decisions.parts import Decision
-from plausible.errors import InvalidModel, UnknownState, UnknownVariable, counted, suggestion
-from plausible.models import BayesianNetwork
-from plausible.utilities.local import Utility
-from plausible.variables import State, Variable
-
-if TYPE_CHECKING:
-    from plausible.decisions.asymmetric.rollback import SequentialSolution
-    from plausible.decisions.trees.tree import DecisionTree
+from plausible.decisions.asymmetric.rollback import SequentialSolution, sequential_tree, solve_sequential
+from plausible.decisions.asymmetric.sequential_problem import SequentialProblem
+from plausible.decisions.trees.tree import DecisionTree
 
 __all__ = ["SequentialDiagram"]
 
-#: The next node, `None` for the end; or a function that tells it from the states of all that was met so far.
-Follower: TypeAlias = str | Callable[[History], str | None] | None
-#: What comes after a node, whatever its state, or for each of its states.
-Following: TypeAlias = Follower | Mapping[State, Follower]
-#: The actions that are open, from the states of all that was met so far.
-OpenActions: TypeAlias = Callable[[History], Iterable[State]]
 
-
-class SequentialDiagram(Frozen):
+class SequentialDiagram(SequentialProblem):
     """A decision problem as a walk from node to node, each of which comes up in some contexts only.
 
     A network tells how likely things are, another graph what is met when: chance variables where they are seen, in any
@@ -69,17 +47,17 @@ class SequentialDiagram(Frozen):
     Build a reactor of the usual kind or an advanced one, of which parts can be tested; where the test goes badly, the
     advanced one is not permitted. What is tested comes of what will happen, and is seen before it:
 
-    >>> from plausible.cpds import TableCPD
-    >>> usual = TableCPD("usual", [0.98, 0.02], states=["works", "fails"])
-    >>> advanced = TableCPD("advanced", [0.66, 0.244, 0.096], states=["works", "limited accident", "major accident"])
-    >>> result = TableCPD("result", [[0, 0.182, 0.818], [0.288, 0.565, 0.147], [0.313, 0.437, 0.25]], ["advanced"],
+    >>> import plausible as pb
+    >>> usual = pb.TableCPD("usual", [0.98, 0.02], states=["works", "fails"])
+    >>> advanced = pb.TableCPD("advanced", [0.66, 0.244, 0.096], states=["works", "limited accident", "major accident"])
+    >>> result = pb.TableCPD("result", [[0, 0.182, 0.818], [0.288, 0.565, 0.147], [0.313, 0.437, 0.25]], ["advanced"],
     ...                   states=["bad", "good", "excellent"])
     >>> def permitted(met):
     ...     return ["none", "usual"] if met.get("result") == "bad" else ["none", "usual", "advanced"]
     >>> reactor = SequentialDiagram(
     ...     [usual, advanced, result],
-    ...     [Decision("test", ["no", "yes"]), Decision("build", ["none", "usual", "advanced"])],
-    ...     [Utility("test", [0, -1]), Utility("usual", [8, -4]), Utility("advanced", [12, -6, -10])],
+    ...     [pb.Decision("test", ["no", "yes"]), pb.Decision("build", ["none", "usual", "advanced"])],
+    ...     [pb.Utility("test", [0, -1]), pb.Utility("usual", [8, -4]), pb.Utility("advanced", [12, -6, -10])],
     ...     first="test",
     ...     next={"test": {"no": "build", "yes": "result"}, "result": "build", "usual": None, "advanced": None,
     ...           "build": {"none": None, "usual": "usual", "advanced": "advanced"}},
@@ -93,157 +71,42 @@ class SequentialDiagram(Frozen):
       if result=excellent (0.599748): build=advanced, worth 9.04314
     """
 
-    __slots__ = ("_allowed", "_diagram", "_next", "first")
-
-    first: str
-
-    def __init__(
-        self,
-        chance: BayesianNetwork | Iterable[CPD] = (),
-        decisions: Iterable[Decision] = (),
-        utilities: Iterable[Utility] = (),
-        *,
-        first: str,
-        next: Mapping[str, Following],
-        allowed: Mapping[str, OpenActions] | None = None,
-    ) -> None:
-        cpds = chance.cpds.values() if isinstance(chance, BayesianNetwork) else chance
-        self._diagram = InfluenceDiagram(cpds, decisions, utilities)
-        self._next = {name: dict(f) if isinstance(f, Mapping) else f for name, f in next.items()}
-        self._allowed = dict(allowed or {})
-        self.first = first
-        self._check_nodes()
-        self._check_parts()
-
-    def _check_nodes(self) -> None:
-        for name, followers in self._next.items():
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "this diagram; next= lists its nodes")
-            if isinstance(followers, Mapping):
-                self._check_states(name, followers)
-            listed = followers.values() if isinstance(followers, Mapping) else [followers]
-            for follower in listed:
-                self._check_follower(follower, f"what follows {name!r}")
-        self._check_follower(self.first, "what comes first")
-
-    def _check_states(self, name: str, followers: Mapping[State, Follower]) -> None:
-        variable = self.variables[name]
-        for state in followers:
-            if not variable.has_state(state):
-                raise UnknownState(f"What follows {name!r}: {variable.unknown_state(state)}")
-        if missing := [state for state in variable.states if state not in followers]:
-            raise InvalidModel(f"next= does not say what comes after {name!r} in {missing}; None is the end.")
-
-    def _check_follower(self, follower: Follower, place: str) -> None:
-        if follower is None or callable(follower) or (isinstance(follower, str) and follower in self._next):
-            return
-        raise UnknownVariable(
-            f"{follower!r}, {place}, is no key of next=: each node that can be met needs an entry there, with None "
-            f"where it is the end.{suggestion(follower, self._next)}"
-        )
-
-    def _check_parts(self) -> None:
-        for name, decision in self.decisions.items():
-            if decision.sees:
-                raise InvalidModel(f"The decision {name!r} knows all that was met before it: leave out sees=.")
-        for name, utility in self.utilities.items():
-            if unmet := [parent for parent in utility.parent_names if parent not in self._next]:
-                raise InvalidModel(
-                    f"The utility {name!r} counts where all of {list(utility.parent_names)} are met, and {unmet} never "
-                    "are: give them a place in next=."
-                )
-        for name in self._allowed:
-            self._diagram.decision(name)
-
-    # --- what is there ---
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable: chance in the order given, then decisions."""
-        return self._diagram.variables
-
-    @property
-    def decisions(self) -> Mapping[str, Decision]:
-        """Name -> decision, in the order given."""
-        return self._diagram.decisions
-
-    @property
-    def utilities(self) -> Mapping[str, Utility]:
-        """Name -> utility, in the order given."""
-        return self._diagram.utilities
-
-    @property
-    def next(self) -> Mapping[str, Following]:
-        """Name of each node that can be met -> what comes next."""
-        return MappingProxyType(self._next)
-
-    @property
-    def parts(self) -> InfluenceDiagram:
-        """The chance variables, decisions and utilities as a diagram in which decisions see nothing."""
-        return self._diagram
-
-    # --- steps ---
-
-    def next_node(self, name: str, met: History) -> str | None:
-        """The node after one, where all that was met, that node included, is so; `None` at the end."""
-        followers = self._next[name]
-        follower = followers[met[name]] if isinstance(followers, Mapping) else followers
-        found = follower(self._noted(met)) if callable(follower) else follower
-        self._check_follower(found, f"what follows {name!r}")
-        return found
-
-    def open_actions(self, decision: str, met: History) -> tuple[State, ...]:
-        """The actions that are open at a decision, in its order, where this was met before it."""
-        variable = self.variables[decision]
-        if decision not in self._allowed:
-            return variable.states
-        listed = list(self._allowed[decision](self._noted(met)))
-        for action in listed:
-            if not variable.has_state(action):
-                raise UnknownState(f"The open actions of {decision!r}: {variable.unknown_state(action)}")
-        if not listed:
-            raise InvalidModel(f"No action of {decision!r} is open after {met!r}: leave at least one.")
-        return tuple(action for action in variable.states if action in listed)
-
-    def paid(self, met: History, by: str | None = None) -> float:
-        """The sum of the utilities that count, where this was met; of those that depend on one variable, if named."""
-        total = 0.0
-        for factor in self._diagram.utility_factors.values():
-            if (by is None or by in factor.names) and all(name in met for name in factor.names):
-                total += float(factor.values[tuple(self.variables[name].index(met[name]) for name in factor.names)])
-        return total
-
-    def _noted(self, met: History) -> NotedHistory:
-        return met if isinstance(met, NotedHistory) else NotedHistory(met, self._next)
-
-    # --- questions ---
+    __slots__ = ()
 
     def solve(self, max_subproblems: int = 100_000) -> SequentialSolution:
-        """The best plan: see `plausible.decisions.asymmetric.rollback`."""
-        from plausible.decisions.asymmetric.rollback import solve_sequential
+        """The best plan by rollback, exactly.
 
+        What a sub-problem depends on is noted while it is solved: what guards read, which utilities are still open, and
+        which of the things met the chances to come are not independent of. All histories that agree on this share it,
+        so that the work is that of the different sub-problems and not of the paths; `TooLarge` where there are more
+        than `max_subproblems` (Covaliu & Oliver 1995).
+
+        >>> import plausible as pb
+        >>> coins = [pb.TableCPD(f"coin {i}", [0.5, 0.5], states=["heads", "tails"]) for i in range(3)]
+        >>> stops = [pb.Decision(f"stake {i}", ["no", "yes"]) for i in range(3)]
+        >>> wins = [pb.Utility(f"coin {i}", [2, -1]) for i in range(3)]
+        >>> path = {f"stake {i}": {"no": None, "yes": f"coin {i}"} for i in range(3)}
+        >>> path |= {"coin 0": "stake 1", "coin 1": "stake 2", "coin 2": None}
+        >>> diagram = SequentialDiagram(coins, stops, wins, first="stake 0", next=path)
+        >>> diagram.solve().expected_utility, diagram.solve().num_subproblems, diagram.decision_tree().num_nodes
+        (1.5, 6, 29)
+        """
         return solve_sequential(self, max_subproblems)
 
     def decision_tree(self, max_outcomes: int = 100_000) -> DecisionTree:
-        """This problem written out as a decision tree: see `plausible.decisions.asymmetric.sequential_tree`."""
-        from plausible.decisions.asymmetric.sequential_tree import sequential_tree
+        """This problem as a decision tree: all paths, also those with equal ends.
 
+        Branches of probability zero and closed actions are left out; trees with more outcomes are refused.
+
+        >>> import plausible as pb
+        >>> coin, play = pb.TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]), pb.Decision("play", ["no", "yes"])
+        >>> path = {"play": {"no": None, "yes": "coin"}, "coin": None}
+        >>> diagram = SequentialDiagram([coin], [play], [pb.Utility("coin", [2, -1])], first="play", next=path)
+        >>> print(diagram.decision_tree())
+        □ play
+        ├─ no: 0
+        └─ yes: ○ coin
+           ├─ heads (0.5): 2
+           └─ tails (0.5): -1
+        """
         return sequential_tree(self, max_outcomes)
-
-    # --- as a value ---
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SequentialDiagram):
-            return NotImplemented
-        return self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key[:2])
-
-    @property
-    def _key(self) -> tuple[InfluenceDiagram, str, Mapping[str, Following], Mapping[str, OpenActions]]:
-        return self._diagram, self.first, self._next, self._allowed
-
-    def __repr__(self) -> str:
-        counts = f"{counted(len(self._next), 'node')} from {self.first!r} on, {len(self.decisions)} of them decisions"
-        return f"<SequentialDiagram: {counts}, {counted(len(self.utilities), 'utility')}>"

@@ -1,30 +1,40 @@
-"""Unconstrained problems: what to do next is a part of the answer."""
+"""Unconstrained diagrams: what to do next is a part of the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from math import prod
 
-from plausible.base.frozen import Frozen
-from plausible.cpds import CPD
-from plausible.cpds.reading import VariableLike
-from plausible.decisions.asymmetric.free_decision import FreeDecision, read_names
-from plausible.decisions.diagram import InfluenceDiagram
-from plausible.decisions.parts import Decision
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
-from plausible.graphs.listing import Listing
-from plausible.utilities.local import Utility
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.base.display import format_number
+from plausible.base.options import check_count
+from plausible.base.records import record
+from plausible.decisions.asymmetric.plan import (
+    History,
+    NextStep,
+    PlanBranch,
+    best_step,
+    missing_outcome,
+    plan_text,
+    read_history,
+)
+from plausible.decisions.asymmetric.unconstrained_problem import UnconstrainedProblem
+from plausible.decisions.totals import utility_rounding
+from plausible.decisions.trees.unrolling import path_tables
+from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.variables import Variable
 
-if TYPE_CHECKING:
-    from plausible.decisions.asymmetric.order_tables import UnconstrainedSolution
-
-__all__ = ["UnconstrainedDiagram"]
+__all__ = ["UnconstrainedDiagram", "UnconstrainedSolution"]
 
 
-class UnconstrainedDiagram(Frozen):
+#: The decisions that were made.
+Made = frozenset[str]
+
+
+class UnconstrainedDiagram(UnconstrainedProblem):
     """Decisions and observations that are only partly ordered: an immutable value.
 
     All decisions are made at last, in whatever order, each knowing all that was done and seen before; the order may
@@ -52,19 +62,20 @@ class UnconstrainedDiagram(Frozen):
     --------
     A cheap test and a better one that is dear: it depends on what the first one says whether the second one is made.
 
-    >>> from plausible.cpds import TableCPD
-    >>> ill = TableCPD("ill", [0.8, 0.2], states=["no", "yes"])
+    >>> import plausible as pb
+    >>> from plausible.decisions import FreeDecision
+    >>> ill = pb.TableCPD("ill", [0.8, 0.2], states=["no", "yes"])
     >>> def result(test, right):
     ...     rows = {("no", ill): [0, 0, 1] for ill in ("no", "yes")}
     ...     rows |= {("yes", "no"): [right, 1 - right, 0], ("yes", "yes"): [1 - right, right, 0]}
-    ...     return TableCPD(f"{test} result", rows, parents=[test, "ill"], states=["negative", "positive", "none"])
+    ...     return pb.TableCPD(f"{test} result", rows, parents=[test, "ill"], states=["negative", "positive", "none"])
     >>> diagram = UnconstrainedDiagram(
     ...     chance=[ill, result("blood", 0.8), result("scan", 0.95)],
     ...     decisions=[FreeDecision("blood", ["no", "yes"], releases=["blood result"]),
     ...                FreeDecision("scan", ["no", "yes"], releases=["scan result"]),
     ...                FreeDecision("treat", ["no", "yes"])],
-    ...     utilities=[Utility("blood", [0, -1]), Utility("scan", [0, -8]),
-    ...                Utility(["ill", "treat"], [[0, -30], [-100, -10]])],
+    ...     utilities=[pb.Utility("blood", [0, -1]), pb.Utility("scan", [0, -8]),
+    ...                pb.Utility(["ill", "treat"], [[0, -30], [-100, -10]])],
     ... )
     >>> print(diagram.solve())
     Expected utility -10.12 by the best plan.
@@ -79,162 +90,181 @@ class UnconstrainedDiagram(Frozen):
     -11.4
     """
 
-    __slots__ = ("_before", "_decisions", "_diagram", "_observable")
-
-    def __init__(
-        self,
-        chance: Iterable[CPD] = (),
-        decisions: Iterable[FreeDecision] = (),
-        utilities: Iterable[Utility] = (),
-        observable: VariableLike | Iterable[VariableLike] = (),
-    ) -> None:
-        listed = list(decisions)
-        for decision in listed:
-            if not isinstance(decision, FreeDecision):
-                raise InvalidModel(f"Expected a list of FreeDecision objects, not {decision!r} in it.")
-        self._diagram = InfluenceDiagram(chance, [Decision(decision.variable) for decision in listed], utilities)
-        self._decisions = {decision.name: decision for decision in listed}
-        self._observable = self._read_observable(read_names(observable, "what is observable"))
-        self._before = {name: self._waits_for(decision) for name, decision in self._decisions.items()}
-        self._check_order()
-
-    def _read_observable(self, listed: tuple[str, ...]) -> dict[str, frozenset[str]]:
-        """Observable variable -> the decisions after which it is seen, in the order of the chance variables."""
-        waits: dict[str, set[str]] = {name: set() for name in listed}
-        for decision in self._decisions.values():
-            for name in decision.releases:
-                waits.setdefault(name, set()).add(decision.name)
-        for name, decisions in waits.items():
-            if name not in self.chance:
-                raise UnknownVariable.named(name, self.chance, "the chance variables of this diagram")
-            decisions.update(map(str, self._diagram.graph.ancestors(name) & set(self._decisions)))
-        return {name: frozenset(waits[name]) for name in self.chance if name in waits}
-
-    def _waits_for(self, decision: FreeDecision) -> frozenset[str]:
-        """The decisions that must be made before one, also to see what must be seen before it."""
-        found: set[str] = set()
-        for name in decision.after:
-            if name in self._decisions:
-                found.add(name)
-            elif name in self._observable:
-                found |= self._observable[name]
-            else:
-                known = (*self._decisions, *self._observable)
-                raise UnknownVariable.named(name, known, f"what {decision.name!r} can come after")
-        return frozenset(found)
-
-    def _check_order(self) -> None:
-        try:
-            tuple(TopologicalSorter(self._before).static_order())
-        except CycleError as error:
-            circle = " -> ".join(error.args[1])
-            raise InvalidModel(
-                f"The decisions can't be ordered: {circle}, each before the next one. Drop an after= or releases=."
-            ) from None
-
-    # --- what is there ---
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable: chance in the order given, then decisions."""
-        return self._diagram.variables
-
-    @property
-    def chance(self) -> Mapping[str, CPD]:
-        """Name -> conditional distribution of each chance variable."""
-        return self._diagram.chance
-
-    @property
-    def decisions(self) -> Mapping[str, FreeDecision]:
-        """Name -> decision, in the order given."""
-        return MappingProxyType(self._decisions)
-
-    @property
-    def utilities(self) -> Mapping[str, Utility]:
-        """Name -> utility, in the order given."""
-        return self._diagram.utilities
-
-    @property
-    def observable(self) -> Mapping[str, frozenset[str]]:
-        """Name of each variable that will be seen -> the decisions that must be made before."""
-        return MappingProxyType(self._observable)
-
-    @property
-    def before(self) -> Mapping[str, frozenset[str]]:
-        """Name of each decision -> the decisions that must be made before."""
-        return MappingProxyType(self._before)
-
-    @property
-    def parts(self) -> InfluenceDiagram:
-        """The chance variables, decisions and utilities as a diagram in which decisions see nothing."""
-        return self._diagram
-
-    def seen_after(self, made: Iterable[str]) -> tuple[str, ...]:
-        """The variables that are seen where some decisions are made, in the order of the diagram."""
-        done = frozenset(made)
-        return tuple(name for name, needed in self._observable.items() if needed <= done)
-
-    # --- questions ---
+    __slots__ = ()
 
     def solve(self, max_entries: int = 2**22) -> UnconstrainedSolution:
-        """The best plan: see `plausible.decisions.asymmetric.order_tables`."""
-        from plausible.decisions.asymmetric.order_tables import solve_unconstrained
+        """The best plan, exactly.
 
-        return solve_unconstrained(self, max_entries)
+        V(made, seen) = max_D max_d Σ_new P(new | seen, d) V(made + D, seen + new), over the sets of decisions that can
+        be made next to each other (the S-DAG), with one table for each set, over what is seen then and the actions
+        taken: exponential in the decisions that release something and in what they release. Decisions by which nothing
+        becomes visible come last, since it never does harm to wait with them. `TooLarge` where all tables together
+        would have more than `max_entries` entries (Jensen & Vomlelova 2002).
 
-    def orders(self) -> Listing[tuple[str, ...]]:
-        """All orders in which the decisions can be made, the one nearest to that of the list first.
-
-        >>> decisions = [FreeDecision("A", 2, after="C"), FreeDecision("B", 2), FreeDecision("C", 2)]
-        >>> UnconstrainedDiagram(decisions=decisions).orders()
-        [('B', 'C', 'A'), ('C', 'A', 'B'), ('C', 'B', 'A')]
+        >>> import plausible as pb
+        >>> from plausible.decisions import FreeDecision
+        >>> coin = pb.TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])
+        >>> look, bet = FreeDecision("look", ["yes"], releases=["coin"]), FreeDecision("bet", ["heads", "tails"])
+        >>> print(UnconstrainedDiagram([coin], [bet, look], [pb.Utility(["coin", "bet"], [[1, 0], [0, 1]])]).solve())
+        Expected utility 1 by the best plan.
+        next: look=yes
+          if coin=heads (0.5): bet=heads, worth 1
+          if coin=tails (0.5): bet=tails, worth 1
         """
-        return Listing(self._orders)
+        return _solved(self, max_entries)
 
-    def _orders(self) -> Iterator[tuple[str, ...]]:
-        waiting: list[tuple[str, ...]] = [()]
-        while waiting:
-            order = waiting.pop()
-            following = [name for name in self._decisions if name not in order and self._before[name] <= set(order)]
-            if not following:
-                yield order
-            waiting += [(*order, name) for name in reversed(following)]
 
-    def in_order(self, order: Sequence[str]) -> InfluenceDiagram:
-        """The influence diagram, with perfect recall, of those who keep to one order whatever they see.
+@record(eq=False)
+class UnconstrainedSolution:
+    """The best plan of an unconstrained diagram: what to do next after all that was done and seen.
 
-        Its maximum is at most that of the free problem.
+    Attributes
+    ----------
+    expected_utility
+        That of the best plan; no plan is better.
+    diagram
+        The diagram.
+    order
+        The axes of all tables: what is observable, then the decisions.
+    probability
+        For each set of decisions made: P(seen; actions) over what is seen by then and the actions; other axes have
+        length one.
+    worth
+        The same times the total expected utility, where the best is done from then on.
+    """
+
+    expected_utility: float
+    diagram: UnconstrainedDiagram
+    order: tuple[Variable, ...] = field(repr=False)
+    probability: Mapping[Made, Floats] = field(repr=False)
+    worth: Mapping[Made, Floats] = field(repr=False)
+
+    def next_step(self, history: History) -> NextStep | None:
+        """The best thing to do after all that was done and seen; `None` where every decision is made."""
+        return best_step(self.steps(history), utility_rounding(self.diagram.parts))
+
+    def steps(self, history: History) -> tuple[NextStep, ...]:
+        """The actions of all decisions that can come next, with what each brings where the best is done after it.
+
+        Decisions that can as well wait, since nothing becomes visible by them, are left for the end.
         """
-        for place, name in enumerate(order):
-            if name not in self._decisions:
-                raise UnknownVariable.named(name, self._decisions, "the decisions of this diagram")
-            if missing := self._before[name] - set(order[:place]):
-                raise InvalidArgument(f"In {list(order)}, {name!r} must come after {sorted(missing)}.")
-        if sorted(order) != sorted(self._decisions):
-            raise InvalidArgument(f"An order names each of {list(self._decisions)} once, unlike {list(order)}.")
-        decisions = [
-            Decision(self.variables[name], sees=(*self.seen_after(order[:place]), *order[:place]))
-            for place, name in enumerate(order)
-        ]
-        return InfluenceDiagram(self.chance.values(), decisions, self.utilities.values())
+        place, made, unknown = self._place(history)
+        if unknown:
+            raise missing_outcome(sorted(unknown))
+        chance = float(self.probability[made][place])
+        found = []
+        for name in _candidates(self.diagram, made):
+            actions = self.diagram.variables[name].states
+            new = {*self.diagram.seen_after(made | {name})} - {*self.diagram.seen_after(made)}
+            table = self.worth[made | {name}][self._index(place, {*new, name})]  # decisions have the last axes
+            values = table.reshape(-1, len(actions)).sum(axis=0) / chance
+            found += [NextStep(name, action, float(value)) for action, value in zip(actions, values, strict=True)]
+        return tuple(found)
 
-    # --- as a value ---
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, UnconstrainedDiagram):
-            return NotImplemented
-        return (self._diagram, self._decisions, self._observable) == (
-            other._diagram,
-            other._decisions,
-            other._observable,
+    def branches(self, history: History) -> tuple[PlanBranch, ...]:
+        """What may be seen before the next decision and is not in the history, with its probability."""
+        place, made, unknown = self._place(history)
+        new = [variable for variable in self.order if variable.name in unknown]
+        table = self.probability[made][self._index(place, unknown)]
+        return tuple(
+            PlanBranch(
+                {variable.name: variable.states[i] for variable, i in zip(new, states, strict=True)},
+                float(table[tuple(states)] / table.sum()),
+            )
+            for states in np.argwhere(table > 0)
         )
 
-    def __hash__(self) -> int:
-        return hash((self._diagram, frozenset(self._decisions.values()), frozenset(self._observable)))
+    def _place(self, history: History) -> tuple[tuple[int, ...], Made, set[str]]:
+        """Where a history stands in the tables, the decisions made, and what is seen by now but not in it."""
+        positions = read_history(history, self.diagram.variables, "this diagram")
+        made = frozenset(name for name in history if name in self.diagram.decisions)
+        if made not in self.worth:
+            raise InvalidArgument(f"No plan has made just {sorted(made)}: {self._why_not(made)}")
+        seen = self.diagram.seen_after(made)
+        if early := [name for name in history if name not in made and name not in seen]:
+            raise InvalidArgument(f"{early} can't be seen where just {sorted(made)} are made: take them out.")
+        place = tuple(positions.get(variable.name, 0) for variable in self.order)
+        unknown = {*seen} - {*history}
+        if not np.any(self.probability[made][self._index(place, unknown)] > 0):
+            raise ImpossibleEvidence(f"The history {dict(history)} has probability zero.")
+        return place, made, unknown
 
-    def __repr__(self) -> str:
-        counts = f"{len(self.chance)} chance, {len(self._observable)} of them observable, "
-        return (
-            f"<UnconstrainedDiagram: {counts}{counted(len(self._decisions), 'decision')}, "
-            f"{counted(len(self.utilities), 'utility')}>"
-        )
+    def _index(self, place: tuple[int, ...], free: set[str]) -> tuple[int | slice, ...]:
+        """A place in a table with some of the axes free."""
+        return tuple(slice(None) if v.name in free else i for v, i in zip(self.order, place, strict=True))
+
+    def _why_not(self, made: Made) -> str:
+        for name in made:
+            if missing := self.diagram.before[name] - made:
+                return f"{name!r} must come after {sorted(missing)}."
+        return "decisions by which nothing becomes visible come last."
+
+    def __str__(self) -> str:
+        return f"Expected utility {format_number(self.expected_utility)} by the best plan.\n{plan_text(self)}".rstrip()
+
+
+def _solved(diagram: UnconstrainedDiagram, max_entries: int) -> UnconstrainedSolution:
+    """Dynamic programming over the sets of decisions made, on tables over what was seen."""
+    check_count("max_entries", max_entries, 1)
+    order = tuple(diagram.variables[name] for name in (*diagram.observable, *diagram.decisions))
+    sets = _sets(diagram, order, max_entries)
+    weights, means = path_tables(diagram.parts, order)
+    everything = frozenset(diagram.decisions)
+    scale = prod(diagram.variables[name].num_states for name in everything)  # actions are random in `weights`
+    probability, worth = {everything: weights * scale}, {everything: weights * scale * means}
+    for made in sets[1:]:
+        candidates = _candidates(diagram, made)
+        options = []
+        for name in candidates:
+            axis = order.index(diagram.variables[name])
+            options.append(_totals(diagram, order, worth, made, name).max(axis=axis, keepdims=True))
+        worth[made] = np.max(options, axis=0)
+        likely = _totals(diagram, order, probability, made, candidates[0])
+        probability[made] = likely.take([0], axis=order.index(diagram.variables[candidates[0]]))
+    for table in (*probability.values(), *worth.values()):
+        table.setflags(write=False)
+    return UnconstrainedSolution(float(worth[frozenset()].sum()), diagram, order, probability, worth)
+
+
+def _candidates(diagram: UnconstrainedDiagram, made: Made) -> list[str]:
+    """The decisions to consider next; of those by which nothing becomes visible only one, where no other is left."""
+    telling = _telling(diagram)
+    possible = [name for name in diagram.decisions if name not in made and diagram.before[name] <= made]
+    return [name for name in possible if name in telling] or possible[:1]
+
+
+def _telling(diagram: UnconstrainedDiagram) -> Made:
+    """The decisions that something observable waits for, and those that must come before them."""
+    found = set().union(*diagram.observable.values())
+    while more := set().union(*(diagram.before[name] for name in found)) - found:
+        found |= more
+    return frozenset(found)
+
+
+def _sets(diagram: UnconstrainedDiagram, order: Sequence[Variable], max_entries: int) -> list[Made]:
+    """The sets of decisions that may have been made, larger ones first; `TooLarge` if their tables are."""
+    found: dict[Made, None] = {frozenset(): None}
+    entries, waiting = 0, [frozenset[str]()]
+    while waiting:
+        made = waiting.pop()
+        past = {*made, *diagram.seen_after(made)}
+        entries += prod(variable.num_states for variable in order if variable.name in past)
+        if entries > max_entries:
+            raise TooLarge(
+                f"The tables over what may be seen and done need more than max_entries={max_entries} entries. Say more "
+                "about the order with after=, leave out observable variables, or raise the limit."
+            )
+        larger = [made | {name} for name in _candidates(diagram, made)]
+        waiting += [following for following in larger if following not in found]
+        found.update(dict.fromkeys(larger))
+    return sorted(found, key=len, reverse=True)
+
+
+def _totals(
+    diagram: UnconstrainedDiagram, order: Sequence[Variable], tables: dict[Made, Floats], made: Made, decision: str
+) -> Floats:
+    """The table after one more decision, summed over what is new then; its axes run over the actions too."""
+    after = made | {decision}
+    new = set(diagram.seen_after(after)) - set(diagram.seen_after(made))
+    axes = tuple(axis for axis, variable in enumerate(order) if variable.name in new)
+    return np.asarray(tables[after].sum(axis=axes, keepdims=True))

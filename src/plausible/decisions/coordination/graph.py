@@ -13,9 +13,8 @@ from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.records import record
-from plausible.decisions.coordination.local_values import LocalValue, local_value
+from plausible.decisions.coordination.local_values import LocalValue, ValueRule, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
-from plausible.decisions.coordination.value_rules import ValueRule
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from plausible.decisions.coordination.value_rules import ValueRule
+from plausible.decisions.coordination.local_values import ValueRule
 from plausible.errors import TooLarge
 from plausible.variables import State, Variable
 
@@ -74,21 +74,11 @@ class _Live:
 
 @dataclass(frozen=True, slots=True)
 class RuleMaximum:
-    """The best joint action, and how many rules it took.
+    """The best joint action, and how many rules it took."""
 
-    Attributes
-    ----------
-    actions
-        Agent -> action.
-    value
-        Of the rules that then hold.
-    num_rules
-        Those given, and those made on the way.
-    """
-
-    actions: dict[str, State]
-    value: float
-    num_rules: int
+    actions: dict[str, State]  # agent -> action
+    value: float  # of the rules that then hold
+    num_rules: int  # those given, and those made on the way
 
 
 def best_by_rules(rules: Iterable[ValueRule], agents: Sequence[Variable]) -> RuleMaximum:
@@ -97,19 +87,6 @@ def best_by_rules(rules: Iterable[ValueRule], agents: Sequence[Variable]) -> Rul
     An agent's rules are replaced by rules over the others: contexts are split only as far as the rules at hand
     mention other agents, and branches of the same value are joined. Rules that don't interact never meet, so the cost
     depends on contexts rather than on tables; at worst it is that of tables.
-
-    Parameters
-    ----------
-    rules
-        Rules whose contexts mention agents only.
-    agents
-        The agents, with their actions.
-
-    Examples
-    --------
-    >>> rules = [ValueRule({"a": 0, "b": 1}, 5), ValueRule({"b": 1}, -2)]
-    >>> best_by_rules(rules, [Variable("a", 2), Variable("b", 2)])
-    RuleMaximum(actions={'b': 1, 'a': 0}, value=3.0, num_rules=4)
     """
     by_name = {agent.name: agent for agent in agents}
     live = _Live(by_name)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from plausible.base.display import format_number
 from plausible.base.options import check_number
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_chance, read_variables
 from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.parts import Decision
-from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import solve
 from plausible.errors import InvalidArgument
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["ValueOfControl", "value_of_control"]
 
@@ -75,12 +72,12 @@ class ValueOfControl:
 
 
 def value_of_control(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     variable: str,
     sees: Iterable[str] | None = None,
     cost: float = 0.0,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
 ) -> ValueOfControl:
     """MEU of the diagram in which a chance variable X is a decision, less MEU.
 
@@ -110,13 +107,11 @@ def value_of_control(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [Decision("found", ["no", "yes"])],
-    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+    ...     [pb.Decision("found", ["no", "yes"])],
+    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> control = value_of_control(diagram, "market")
     >>> control.value, control.after.strategy.action("market")

@@ -1,57 +1,43 @@
-"""Diagrams in which decisions see more, or less."""
+"""Diagrams in which decisions see more, or less; one decision and what could be seen before it, on arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from plausible.base.arrays import Floats
 from plausible.base.options import check_number
+from plausible.cpds import CPD
+from plausible.decisions.diagram import Diagram, DiagramT
+from plausible.decisions.solving.joint_tree import JointTree
+from plausible.decisions.solving.problem import impossible, read_findings, read_problem
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
-
-if TYPE_CHECKING:
-    from plausible.cpds import CPD
-    from plausible.decisions.diagram import InfluenceDiagram
+from plausible.factors.alignment import MAX_ENTRIES
+from plausible.graphs import DAG
+from plausible.variables import Variable
+from plausible.variables.evidence import EvidenceLike
 
 __all__ = [
+    "SeenTable",
+    "informative",
     "observable",
     "observing",
     "read_chance",
     "read_costs",
     "read_decision",
     "read_variables",
+    "seen_tables",
     "unobserving",
 ]
 
 
-def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:
+def observing(diagram: DiagramT, variables: Iterable[str], decision: str) -> DiagramT:
     """The diagram in which a decision and all later ones also see some variables.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    variables
-        What is seen; none of it may come after the decision.
-    decision
-        The first decision that sees it.
-
-    References
-    ----------
     Koller & Friedman (2009), Probabilistic graphical models, definition 23.11.
-
-    Examples
-    --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> steps = [Decision("first", 2), Decision("second", 2, sees=["first"])]
-    >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3]), TableCPD("mud", [[1, 0], [0, 1]], ["first"])], steps)
-    >>> observing(diagram, ["rain"], "first").graph
-    DAG('rain -> first; rain -> second; first -> mud; first -> second')
-    >>> observing(diagram, ["mud"], "first")
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidArgument: 'mud' can't be seen at 'first': it comes after it, by first -> mud. ...
     """
     names = read_variables(diagram, variables)
     diagram.decision(decision)
@@ -69,30 +55,21 @@ def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str
     return informed.with_information(later) if later else informed
 
 
-def unobserving(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:
-    """The diagram in which a decision and all later ones do not see some variables.
-
-    Examples
-    --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> steps = [Decision("first", 2, sees=["rain"]), Decision("second", 2, sees=["first", "rain"])]
-    >>> unobserving(InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], steps), ["rain"], "second").graph
-    DAG('rain -> first; first -> second')
-    """
+def unobserving(diagram: DiagramT, variables: Iterable[str], decision: str) -> DiagramT:
+    """The diagram in which a decision and all later ones do not see some variables."""
     hidden, order = set(variables), temporal_order(diagram)
     later = order[order.index(decision) :]
     sees = {name: diagram.decisions[name].sees for name in later}
     return diagram.with_information({name: [n for n in seen if n not in hidden] for name, seen in sees.items()})
 
 
-def observable(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:
+def observable(diagram: Diagram, decision: str) -> tuple[str, ...]:
     """The chance variables that a decision could see and does not, in the order of the diagram."""
     hidden = diagram.graph.descendants(decision) | set(diagram.decisions[decision].sees)
     return tuple(name for name in diagram.chance if name not in hidden)
 
 
-def read_decision(diagram: InfluenceDiagram, decision: str | None) -> str:
+def read_decision(diagram: Diagram, decision: str | None) -> str:
     """The decision meant; where there is but one, it need not be named."""
     if decision is not None:
         return diagram.decision(decision).name
@@ -102,7 +79,7 @@ def read_decision(diagram: InfluenceDiagram, decision: str | None) -> str:
     return next(iter(diagram.decisions))
 
 
-def read_chance(diagram: InfluenceDiagram, variable: str) -> CPD:
+def read_chance(diagram: Diagram, variable: str) -> CPD:
     """The distribution of a chance variable of the diagram."""
     if variable in diagram.chance:
         return diagram.chance[variable]
@@ -114,7 +91,7 @@ def read_chance(diagram: InfluenceDiagram, variable: str) -> CPD:
     raise UnknownVariable.named(variable, diagram.chance, "this diagram")
 
 
-def read_variables(diagram: InfluenceDiagram, variables: str | Iterable[str]) -> tuple[str, ...]:
+def read_variables(diagram: Diagram, variables: str | Iterable[str]) -> tuple[str, ...]:
     """Names of variables of the diagram, each once."""
     if not isinstance(variables, Iterable):
         raise InvalidArgument(f"Name one variable or several, not {variables!r}.")
@@ -142,3 +119,67 @@ def read_costs(costs: float | Mapping[str, float] | None, variables: Iterable[st
 
 def _with(sees: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
     return (*sees, *(name for name in more if name not in sees))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeenTable:
+    """What the only decision of a diagram sees, what else it could see, and what its actions bring then."""
+
+    seen: tuple[Variable, ...]  # what the decision sees anyway, and what it could see
+    candidates: tuple[Variable, ...]
+    decision: Variable  # the decision
+    probability: Floats  # P(seen, candidates), with these axes
+    weighted: Floats  # P(seen, candidates) E[U | seen, candidates, action], with the action as last axis
+
+    def axis(self, place: int) -> int:
+        """The axis of a candidate."""
+        return len(self.seen) + place
+
+    def expected_utility(self, observed: Collection[int] | None = None) -> float:
+        """The most that can be had where some candidates are seen, by place; by default all."""
+        places = range(len(self.candidates))
+        gone = tuple(self.axis(place) for place in places if observed is not None and place not in observed)
+        return float(self.weighted.sum(axis=gone).max(axis=-1).sum())
+
+
+def seen_tables(
+    diagram: Diagram,
+    decision: str,
+    sets: Sequence[Sequence[str]],
+    evidence: EvidenceLike | None = None,
+    max_entries: int = MAX_ENTRIES,
+) -> list[SeenTable]:
+    """The tables of several sets of candidates, all from one clique tree.
+
+    Each set lies in one clique together with what the decision sees, so that two messages along each edge are all that
+    is to be computed (Dittmer & Jensen 1997; Koller & Friedman 2009, exercise 23.14).
+    """
+    findings = read_findings(diagram, evidence)
+    sees = diagram.decisions[decision].sees
+    asked = {*diagram.utilities, *findings, *sees, decision, *(name for names in sets for name in names)}
+    relevant = asked.union(map(str, diagram.graph.ancestors(asked)))
+    problem = read_problem(diagram, findings, {decision: sees}, relevant)
+    number = {variable.name: place for place, variable in enumerate(problem.variables)}
+    scopes = [tuple(number[name] for name in (*sees, *names, decision)) for names in sets]
+    tree = JointTree(problem, {}, scopes, max_entries)
+    seen, own = tuple(diagram.variables[name] for name in sees), diagram.variables[decision]
+    tables = []
+    for names, scope, clique in zip(sets, scopes, tree.together, strict=True):
+        phi, weighted = tree.open_table(clique, scope, ())
+        total = phi[..., 0].sum()
+        if total <= 0:
+            raise impossible(diagram, evidence)
+        candidates = tuple(diagram.variables[name] for name in names)
+        tables.append(SeenTable(seen, candidates, own, phi[..., 0] / total, np.asarray(weighted / total)))
+    return tables
+
+
+def informative(diagram: Diagram, decision: str, evidence: EvidenceLike | None = None) -> frozenset[str]:
+    """The variables that may say something about the utilities which the only decision can change, by the graph."""
+    utilities = diagram.graph.descendants(decision) & set(diagram.utilities)
+    if not utilities:
+        return frozenset()
+    findings = [(name, ("finding", name)) for name in read_findings(diagram, evidence)]
+    graph = DAG([*diagram.graph.edges, *findings], nodes=diagram.graph.nodes)
+    observed = [decision, *diagram.decisions[decision].sees, *(finding for _, finding in findings)]
+    return frozenset(map(str, graph.d_connected(list(utilities), given=observed)))

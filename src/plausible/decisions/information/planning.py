@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
-from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.information.observing import (
+    SeenTable,
+    observable,
+    observing,
+    read_costs,
+    read_decision,
+    read_variables,
+    seen_tables,
+)
 from plausible.decisions.information.plan import Act, Look, ObservationPlan, PlanNode, PlanStart
-from plausible.decisions.information.tables import SeenTable, seen_tables
-from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.totals import utility_rounding
 from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors.alignment import assignment_at
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["myopic_plan", "observation_plan"]
 
@@ -28,7 +33,7 @@ _MAX_ENTRIES = 2**22
 
 
 def observation_plan(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None = None,
     candidates: Iterable[str] | None = None,
     costs: float | Mapping[str, float] | None = None,
@@ -68,12 +73,10 @@ def observation_plan(
     A sign says in which of two boxes the answer lies:
 
     >>> import numpy as np
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> coins = [TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
-    >>> right = Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
-    >>> diagram = InfluenceDiagram(coins, [Decision("guess", 2)], [right])
+    >>> import plausible as pb
+    >>> coins = [pb.TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
+    >>> right = pb.Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
+    >>> diagram = pb.InfluenceDiagram(coins, [pb.Decision("guess", 2)], [right])
     >>> print(observation_plan(diagram, costs=2.6))
     Expected utility 5 net of costs, by the best plan; without looking 5.
     guess=0 (expected utility 5)
@@ -91,7 +94,7 @@ def observation_plan(
 
 
 def myopic_plan(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None = None,
     candidates: Iterable[str] | None = None,
     costs: float | Mapping[str, float] | None = None,
@@ -116,12 +119,10 @@ def myopic_plan(
     --------
     Whoever looks at a box right away never learns which one counts:
 
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> coins = [TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
-    >>> right = Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
-    >>> diagram = InfluenceDiagram(coins, [Decision("guess", 2)], [right])
+    >>> import plausible as pb
+    >>> coins = [pb.TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
+    >>> right = pb.Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
+    >>> diagram = pb.InfluenceDiagram(coins, [pb.Decision("guess", 2)], [right])
     >>> print(myopic_plan(diagram, costs=1))
     Expected utility 6.5 net of costs, by a myopic plan; without looking 5.
     look at left (cost 1, expected utility 6.5)
@@ -142,7 +143,7 @@ class _Request(NamedTuple):
 
 
 def _read(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None,
     candidates: Iterable[str] | None,
     costs: float | Mapping[str, float] | None,
@@ -164,7 +165,7 @@ def _read(
     return _Request(name, prices, len(names) if max_number is None else max_number)
 
 
-def _what_to_do_instead(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...]) -> str:
+def _what_to_do_instead(diagram: Diagram, decision: str, names: tuple[str, ...]) -> str:
     look = f"with_optional_observation(diagram, {names[0] if names else 'X'!r}, cost, {decision!r}, sees=...)"
     return (
         f"An observation plan is for one decision; this diagram has {list(diagram.decisions)}. Make each look a "
@@ -173,14 +174,12 @@ def _what_to_do_instead(diagram: InfluenceDiagram, decision: str, names: tuple[s
     )
 
 
-def _planned(
-    diagram: InfluenceDiagram, request: _Request, evidence: EvidenceLike | None, is_myopic: bool
-) -> ObservationPlan:
+def _planned(diagram: Diagram, request: _Request, evidence: EvidenceLike | None, is_myopic: bool) -> ObservationPlan:
     (table,) = seen_tables(diagram, request.decision, [tuple(request.costs)], evidence)
     return _Tables(table, request, utility_rounding(diagram), is_myopic).plan()
 
 
-def _check_room(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...]) -> None:
+def _check_room(diagram: Diagram, decision: str, names: tuple[str, ...]) -> None:
     seen = diagram.decisions[decision].sees
     fixed = math.prod(diagram.variables[name].num_states for name in (*seen, decision))
     entries = fixed * math.prod(diagram.variables[name].num_states + 1 for name in names)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.ranking import ranked
 from plausible.base.records import record
-from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
-from plausible.decisions.information.tables import informative, seen_tables
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.information.observing import (
+    informative,
+    observable,
+    observing,
+    read_costs,
+    read_decision,
+    read_variables,
+    seen_tables,
+)
 from plausible.decisions.information.value import NOT_PROVED, gain
-from plausible.decisions.rounding import utility_rounding
-from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solve import solve
+from plausible.decisions.totals import utility_rounding
 from plausible.errors import TooLarge, UnknownVariable
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["InformationValue", "ObservationRanking", "rank_observations"]
 
@@ -105,12 +109,12 @@ class ObservationRanking:
 
 
 def rank_observations(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None = None,
     candidates: Iterable[str] | None = None,
     costs: float | Mapping[str, float] | None = None,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
 ) -> ObservationRanking:
     """VPI(D | X) of every variable X that could be seen at D: myopic, each as if it were the only one.
 
@@ -142,14 +146,12 @@ def rank_observations(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> survey = TableCPD("survey", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["market"])
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"]), survey],
-    ...     [Decision("found", ["no", "yes"])],
-    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    >>> import plausible as pb
+    >>> survey = pb.TableCPD("survey", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["market"])
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"]), survey],
+    ...     [pb.Decision("found", ["no", "yes"])],
+    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> print(rank_observations(diagram, costs={"survey": 1, "market": 4}))
     Observations at found; expected utility without 2.
@@ -172,11 +174,11 @@ def rank_observations(
 
 
 def _values(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str,
     names: tuple[str, ...],
     before: float,
-    given: tuple[EvidenceLike | None, Options | None],
+    given: tuple[EvidenceLike | None, SolvingOptions | None],
 ) -> tuple[dict[str, float], bool]:
     """Variable -> VPI, and whether all solutions are proved best."""
     rounding, asked = utility_rounding(diagram), names

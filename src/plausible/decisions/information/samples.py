@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.display import format_number
 from plausible.base.options import check_count, check_number
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.data_sets import (
     Estimate,
     SampleOptions,
@@ -20,16 +20,12 @@ from plausible.decisions.information.data_sets import (
     estimated,
     log_rows,
     num_data_sets,
+    solved_samples,
 )
-from plausible.decisions.information.observing import observing, read_chance, read_decision
-from plausible.decisions.information.sample_solutions import solved_samples
-from plausible.decisions.information.tables import SeenTable, seen_tables
+from plausible.decisions.information.observing import SeenTable, observing, read_chance, read_decision, seen_tables
 from plausible.decisions.information.value import gain
-from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.totals import utility_rounding
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["ValueOfSample", "value_of_sample"]
 
@@ -102,7 +98,7 @@ class ValueOfSample:
 
 
 def value_of_sample(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     variable: str,
     size: int,
     decision: str | None = None,
@@ -148,14 +144,12 @@ def value_of_sample(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> survey = TableCPD("survey", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["market"])
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("market", [0.5, 0.3, 0.2]), survey],
-    ...     [Decision("found", ["no", "yes"])],
-    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    >>> import plausible as pb
+    >>> survey = pb.TableCPD("survey", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["market"])
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2]), survey],
+    ...     [pb.Decision("found", ["no", "yes"])],
+    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> print(value_of_sample(diagram, "survey", 10, cost=0.5))
     10 observations of survey at found are worth 2.87244, net 2.37244 (exactly, over all 66 data sets).
@@ -192,21 +186,11 @@ def _rows(table: SeenTable, values: Floats, parents: tuple[str, ...]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Study:
-    """Copies of a variable before the only decision of a diagram.
+    """Copies of a variable before the only decision of a diagram."""
 
-    Attributes
-    ----------
-    probability
-        P(seen, u): what is seen anyway x the other parents.
-    weighted
-        P(seen, u) E[U | seen, u, action], with the action as last axis.
-    rows
-        P(x | u) for each assignment to both.
-    """
-
-    probability: Floats
-    weighted: Floats
-    rows: Floats
+    probability: Floats  # P(seen, u): what is seen anyway x the other parents
+    weighted: Floats  # P(seen, u) E[U | seen, u, action], with the action as last axis
+    rows: Floats  # P(x | u) for each assignment to both
 
     @classmethod
     def of(cls, table: SeenTable, rows: Floats) -> _Study:

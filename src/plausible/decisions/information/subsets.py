@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,18 +14,126 @@ from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_count, check_number
 from plausible.base.ranking import ranked
 from plausible.base.records import record
-from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.information.observing import (
+    observable,
+    observing,
+    read_costs,
+    read_decision,
+    read_variables,
+    seen_tables,
+)
 from plausible.decisions.information.ranking import InformationValue
-from plausible.decisions.information.set_search import SetSearch, worth_of_sets
-from plausible.decisions.rounding import utility_rounding
-from plausible.decisions.solving.options import Options
-from plausible.errors import InvalidArgument, counted
+from plausible.decisions.information.value import gain
+from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.solve import solve
+from plausible.decisions.totals import utility_rounding
+from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.variables.evidence import EvidenceLike
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
+__all__ = [
+    "ChoiceState",
+    "Limits",
+    "ObservationChoice",
+    "SetSearch",
+    "Told",
+    "Value",
+    "Worth",
+    "choose_observations",
+    "read_limits",
+    "worth_of_sets",
+]
 
-__all__ = ["ChoiceState", "Limits", "ObservationChoice", "choose_observations", "read_limits"]
+#: Sets of variables with at most this many joint entries are kept in one table.
+_MAX_TABLE = 2**16
+
+
+class Value(NamedTuple):
+    """What a diagram is worth, and whether that is proved to be the maximum."""
+
+    expected_utility: float
+    is_proved: bool
+
+
+#: What a diagram is worth where a set of variables is seen.
+Worth: TypeAlias = Callable[[tuple[str, ...]], Value]
+#: Takes the number of sets so far and the best of them; whether to stop.
+Told: TypeAlias = Callable[[int, InformationValue], bool]
+
+
+class SetSearch:
+    """The sets within the limits, and what they are worth."""
+
+    def __init__(
+        self, worth: Worth, costs: Mapping[str, float], limits: tuple[float, bool], rounding: float, told: Told
+    ) -> None:
+        self.worth, self.told = worth, told
+        self.costs, self.rounding = costs, rounding
+        self.budget, self.is_charged = limits
+        self.before, self.is_proved = worth(())
+        self.best = InformationValue((), 0.0, 0.0, self.is_charged)
+        self.num_sets = 0
+        self.is_stopped = False
+
+    def found(self, names: tuple[str, ...]) -> InformationValue | None:
+        """The value of a set; none where it costs too much, or the search is stopped."""
+        cost = math.fsum(self.costs[name] for name in names)
+        if self.is_stopped or cost > self.budget * (1 + 1e-12):
+            return None
+        self.num_sets += 1
+        after, is_proved = self.worth(names)
+        self.is_proved = self.is_proved and is_proved
+        value = InformationValue(names, gain(after, self.before, self.rounding), cost, self.is_charged)
+        self.best = max(self.best, value, key=_net)
+        self.is_stopped = self.told(self.num_sets, self.best)
+        return value
+
+    def all_sets(self, most: int) -> Iterator[InformationValue]:
+        """The best set of each size."""
+        for size in range(most + 1):
+            sets = [found for names in combinations(self.costs, size) if (found := self.found(names)) is not None]
+            if sets:
+                yield max(sets, key=_net)
+
+    def greedy(self, most: int) -> Iterator[InformationValue]:
+        """Sets that grow by the best variable at a time; past sets that are worse, as two may help together."""
+        chosen: InformationValue | None = self.found(())
+        while chosen is not None:
+            yield chosen
+            left = [name for name in self.costs if name not in chosen.variables and len(chosen.variables) < most]
+            grown = [found for name in left if (found := self.found((*chosen.variables, name))) is not None]
+            chosen = max(grown, key=_net, default=None)
+
+
+def _net(found: InformationValue) -> float:
+    return found.net_value
+
+
+def worth_of_sets(
+    diagram: Diagram,
+    decision: str,
+    names: tuple[str, ...],
+    evidence: EvidenceLike | None,
+    options: SolvingOptions | None,
+) -> Worth:
+    """A function from what is seen to MEU."""
+    new = [name for name in names if name not in diagram.decisions[decision].sees]
+    size = math.prod(diagram.variables[name].num_states for name in (*new, *diagram.decisions[decision].sees))
+    if len(diagram.decisions) == 1 and size <= _MAX_TABLE and all(name in diagram.chance for name in new):
+        try:
+            (table,) = seen_tables(diagram, decision, [new], evidence, 64 * _MAX_TABLE)
+        except TooLarge:
+            pass
+        else:
+            place = {name: number for number, name in enumerate(new)}
+            return lambda seen: Value(table.expected_utility({place[name] for name in seen if name in place}), True)
+
+    def solved(seen: tuple[str, ...]) -> Value:
+        solution = solve(observing(diagram, seen, decision), "auto", evidence, options)
+        return Value(solution.expected_utility, solution.is_optimal)
+
+    return solved
+
 
 #: Up to this many sets are all looked at.
 _MAX_SETS = 2**12
@@ -61,11 +170,7 @@ class Limits:
 
 
 def read_limits(limits: Limits | int | None) -> Limits:
-    """The limits meant: a whole number is how many may be observed, `None` stands for no limit.
-
-    >>> read_limits(2)
-    Limits(number=2, budget=inf, is_charged=True)
-    """
+    """The limits meant: a whole number is how many may be observed, `None` stands for no limit."""
     if limits is None or isinstance(limits, Limits):
         return limits or Limits()
     if isinstance(limits, bool) or not isinstance(limits, int | np.integer):
@@ -149,13 +254,13 @@ class ObservationChoice:
 
 
 def choose_observations(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None = None,
     candidates: Iterable[str] | None = None,
     costs: float | Mapping[str, float] | None = None,
     limits: Limits | int | None = None,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
     progress: Callable[[ChoiceState], object] | None = None,
 ) -> ObservationChoice:
     """The set of variables to observe before a decision, all at once: the largest value less cost within limits.

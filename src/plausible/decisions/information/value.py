@@ -1,25 +1,115 @@
-"""The value of information: what it is worth to see something before deciding."""
+"""The value of information: what it is worth to see something before deciding, and which actions that changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.options import check_number
 from plausible.base.records import record
-from plausible.decisions.information.changes import ActionChange, action_changes
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_decision, read_variables, unobserving
-from plausible.decisions.solving.options import Options
-from plausible.decisions.solving.solution import Solution
+from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import solve
+from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
+from plausible.utilities.wording import place_text
+from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
+__all__ = [
+    "NOT_PROVED",
+    "ActionChange",
+    "AlreadySeen",
+    "ValueOfInformation",
+    "action_changes",
+    "gain",
+    "value_of_information",
+]
 
-__all__ = ["NOT_PROVED", "AlreadySeen", "ValueOfInformation", "gain", "value_of_information"]
+
+@record
+class ActionChange:
+    """Something that may be seen, and after which another action is taken than before.
+
+    Attributes
+    ----------
+    decision
+        The decision.
+    seen
+        What is seen.
+    before, after
+        The action taken before and now.
+    probability
+        How likely this is seen now.
+    gain
+        By how much the new action is better than the old one where this is seen and all else is as now.
+    """
+
+    decision: str
+    seen: Assignment
+    before: State
+    after: State
+    probability: float
+    gain: float
+
+    def __str__(self) -> str:
+        where = place_text(self.decision, self.seen, self.probability)
+        return f"{where}: {self.after} instead of {self.before}, better by {format_number(self.gain)}"
+
+
+def action_changes(
+    diagram: Diagram, before: Solution, after: Solution, evidence: EvidenceLike | None = None
+) -> tuple[ActionChange, ...]:
+    """All that can be seen under the second solution and leads to another action than under the first.
+
+    Where another action is better, only what is better is told; changes between actions that are as good are told where
+    there are no others. Two solutions without a change have the same expected utility.
+    """
+    found: list[ActionChange] = []
+    for name in diagram.decisions:
+        old, new = before.policies[name], after.policies[name]
+        scope = tuple(dict.fromkeys((*old.uses, *new.uses)))
+        check_size(scope, f"What {name!r} sees")
+        actions = [_spread(policy, policy.actions, scope).astype(np.int64) for policy in (old, new)]
+        if (actions[0] != actions[1]).any():
+            found += _changes(new, scope, actions, _probability(diagram, after, scope, evidence))
+    better = tuple(change for change in found if change.gain > after.rounding)
+    return better or tuple(found)
+
+
+def _spread(policy: Policy, column: np.ndarray, scope: Scope) -> np.ndarray:
+    """A number for each information state of a policy as one for each assignment to a larger scope."""
+    table = np.asarray(column, dtype=np.float64).reshape(table_shape(policy.uses))
+    return np.broadcast_to(align(table, policy.uses, scope), table_shape(scope)).reshape(-1)
+
+
+def _probability(diagram: Diagram, solution: Solution, scope: Scope, evidence: EvidenceLike | None) -> Floats:
+    if not scope:
+        return np.ones(1)
+    names = [variable.name for variable in scope]
+    return diagram.network(solution.strategy).query(names, evidence=evidence).reorder(names).values.reshape(-1)
+
+
+def _changes(policy: Policy, scope: Scope, actions: list[np.ndarray], probability: Floats) -> list[ActionChange]:
+    worth = np.stack([_spread(policy, column, scope) for column in policy.expected_utility.T], axis=1)
+    states = policy.decision.states
+    return [
+        ActionChange(
+            policy.decision.name,
+            assignment_at(scope, int(row)),
+            states[actions[0][row]],
+            states[actions[1][row]],
+            float(probability[row]),
+            float(worth[row, actions[1][row]] - worth[row, actions[0][row]]),
+        )
+        for row in np.flatnonzero((actions[0] != actions[1]) & (probability > 0))
+    ]
+
 
 #: What results say where a strategy behind them may not be the best one.
 NOT_PROVED = "Not exact: a strategy was not proved to be the best one."
@@ -141,12 +231,12 @@ def _it(variables: tuple[str, ...]) -> str:
 
 
 def value_of_information(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     variables: str | Iterable[str],
     decision: str | None = None,
     cost: float = 0.0,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
 ) -> ValueOfInformation:
     """Compute the value of perfect information: how much more D is worth if it and later decisions see X.
 
@@ -182,13 +272,11 @@ def value_of_information(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [Decision("found", ["no", "yes"])],
-    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+    ...     [pb.Decision("found", ["no", "yes"])],
+    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> print(value_of_information(diagram, "market", cost=1))
     Seeing market at found is worth 3.5: expected utility 5.5 instead of 2.
@@ -212,11 +300,11 @@ def value_of_information(
 
 
 def _already_seen(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     variables: tuple[str, ...],
     decision: str,
     now: Solution,
-    given: tuple[EvidenceLike | None, Options | None],
+    given: tuple[EvidenceLike | None, SolvingOptions | None],
 ) -> AlreadySeen:
     without = solve(unobserving(diagram, variables, decision), "auto", *given)
     value = gain(now.expected_utility, without.expected_utility, now.rounding)

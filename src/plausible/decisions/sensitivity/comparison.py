@@ -5,28 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
-from plausible.decisions.rounding import utility_rounding
-from plausible.decisions.solving.findings import impossible, read_findings
-from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.problem import impossible, read_findings
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
+from plausible.decisions.totals import utility_rounding
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 from plausible.utilities.wording import seen_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike, findings_of
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["ActionComparison", "ActionWorth", "compare_actions", "read_seen"]
 
@@ -141,12 +138,12 @@ class ActionComparison:
 
 
 def compare_actions(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None = None,
     seen: Mapping[str, State] | None = None,
     strategy: Strategy | None = None,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
 ) -> ActionComparison:
     """E[U_i | seen, action] of each action and utility, all other decisions following a strategy.
 
@@ -168,13 +165,11 @@ def compare_actions(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("rain", [0.5, 0.5], states=["no", "yes"])],
-    ...     [Decision("umbrella", ["leave", "take"])],
-    ...     [Utility(["rain", "umbrella"], [[10, 10], [0, 10]], "dry"), Utility("umbrella", [0, -2], "burden")],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("rain", [0.5, 0.5], states=["no", "yes"])],
+    ...     [pb.Decision("umbrella", ["leave", "take"])],
+    ...     [pb.Utility(["rain", "umbrella"], [[10, 10], [0, 10]], "dry"), pb.Utility("umbrella", [0, -2], "burden")],
     ... )
     >>> print(compare_actions(diagram))
     umbrella=take, ahead by 3:
@@ -201,7 +196,7 @@ def compare_actions(
     return ActionComparison(name, Assignment(given), actions, averaged, is_reached, rounding)
 
 
-def read_seen(diagram: InfluenceDiagram, decision: str, seen: object) -> dict[str, State]:
+def read_seen(diagram: Diagram, decision: str, seen: object) -> dict[str, State]:
     """What a decision is said to see; nothing else, and by states that there are."""
     sees = diagram.decisions[decision].sees
     given = {} if seen is None else seen
@@ -217,7 +212,7 @@ def read_seen(diagram: InfluenceDiagram, decision: str, seen: object) -> dict[st
 
 
 def _reaching(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     rules: Strategy,
     decision: str,
     known: tuple[Mapping[str, object], Mapping[str, State]],
@@ -245,15 +240,13 @@ def _reaching(
     )
 
 
-def _freed(diagram: InfluenceDiagram, rules: Strategy, decisions: Iterable[str]) -> Strategy:
+def _freed(diagram: Diagram, rules: Strategy, decisions: Iterable[str]) -> Strategy:
     """The strategy where some decisions take every action with the same probability, whatever they see."""
     variables = [diagram.variables[name] for name in decisions]
     return rules.replace({v.name: Factor([v], np.full(v.num_states, 1.0 / v.num_states)) for v in variables})
 
 
-def _worth(
-    diagram: InfluenceDiagram, network: BayesianNetwork, known: Mapping[str, object], action: State
-) -> ActionWorth:
+def _worth(diagram: Diagram, network: BayesianNetwork, known: Mapping[str, object], action: State) -> ActionWorth:
     parts = {}
     for name, factor in diagram.utility_factors.items():
         if factor.scope:

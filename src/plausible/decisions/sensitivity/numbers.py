@@ -1,19 +1,23 @@
-"""The numbers of a diagram that can be varied: entries of conditional tables and of utilities."""
+"""The numbers of a diagram that can be varied: entries of conditional tables and of utilities, by name, one by one."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from plausible.base.records import record
 from plausible.cpds import TableCPD
+from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.evaluating import expected_utility
-from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.sensitivity_parameters import Parameter
 from plausible.inference.sensitivity_tornado import varied
 from plausible.utilities.local import Utility
@@ -21,10 +25,20 @@ from plausible.utilities.wording import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
-
-__all__ = ["Asked", "DiagramNumber", "Line", "ProbabilityEntry", "Range", "UtilityEntry"]
+__all__ = [
+    "Asked",
+    "DiagramNumber",
+    "Line",
+    "NumberLike",
+    "ProbabilityEntry",
+    "Range",
+    "UtilityEntry",
+    "VariationState",
+    "all_numbers",
+    "one_by_one",
+    "read_number",
+    "read_numbers",
+]
 
 
 class Line(NamedTuple):
@@ -44,11 +58,11 @@ class Line(NamedTuple):
 class Asked(NamedTuple):
     """The diagram in question, what is known beforehand, and how to solve."""
 
-    diagram: InfluenceDiagram
+    diagram: Diagram
     evidence: EvidenceLike | None
-    options: Options | None
+    options: SolvingOptions | None
 
-    def solved(self, diagram: InfluenceDiagram | None = None) -> Solution:
+    def solved(self, diagram: Diagram | None = None) -> Solution:
         """The best strategy of the diagram, or of another version of it."""
         return solve(self.diagram if diagram is None else diagram, "auto", self.evidence, self.options)
 
@@ -63,16 +77,16 @@ class Range(NamedTuple):
 class DiagramNumber(Protocol):
     """A number of a diagram that can be given another value."""
 
-    def current(self, diagram: InfluenceDiagram) -> float:
+    def current(self, diagram: Diagram) -> float:
         """Its present value."""
 
-    def changed(self, diagram: InfluenceDiagram, value: float) -> InfluenceDiagram:
+    def changed(self, diagram: DiagramT, value: float) -> DiagramT:
         """The diagram where it has another value."""
 
-    def weighted_utility(self, diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
+    def weighted_utility(self, diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
         """P(evidence) EU(strategy) as a function of the number, up to a factor that is the same for all strategies."""
 
-    def evidence_line(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> Line:
+    def evidence_line(self, diagram: Diagram, evidence: EvidenceLike | None) -> Line:
         """P(evidence) as a function of the number, up to the factor of `weighted_utility`."""
 
     @property
@@ -82,7 +96,7 @@ class DiagramNumber(Protocol):
     def best_at_limit(self, asked: Asked, limit: float) -> Solution | None:
         """The best strategy at a limit; none where it is known that none overtakes another on the way there."""
 
-    def scale(self, diagram: InfluenceDiagram) -> float:
+    def scale(self, diagram: Diagram) -> float:
         """What its moves are measured by, where they are compared with those of other numbers."""
 
     def varied(self, asked: Asked, amount: float) -> Range:
@@ -107,18 +121,18 @@ class UtilityEntry:
     given: tuple[tuple[str, State], ...]
     place: tuple[int, ...]
 
-    def current(self, diagram: InfluenceDiagram) -> float:
+    def current(self, diagram: Diagram) -> float:
         """Its present value."""
         return float(diagram.utility_factors[self.utility].values[self.place])
 
-    def changed(self, diagram: InfluenceDiagram, value: float) -> InfluenceDiagram:
+    def changed(self, diagram: DiagramT, value: float) -> DiagramT:
         """The diagram where it has another value."""
         factor = diagram.utility_factors[self.utility]
         values = np.array(factor.values)
         values[self.place] = value
         return diagram.with_utility(Utility(factor.scope, values, self.utility))
 
-    def indicator(self, diagram: InfluenceDiagram, sign: float = 1.0) -> InfluenceDiagram:
+    def indicator(self, diagram: DiagramT, sign: float = 1.0) -> DiagramT:
         """The diagram whose only utility is ±1 where this entry counts, 0 elsewhere: its EU is ± that probability."""
         factor = diagram.utility_factors[self.utility]
         values = np.zeros(factor.shape)
@@ -126,12 +140,12 @@ class UtilityEntry:
         chance, decisions = diagram.chance.values(), diagram.decisions.values()
         return type(diagram)(chance, decisions, [Utility(factor.scope, values, self.utility)])
 
-    def weighted_utility(self, diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
+    def weighted_utility(self, diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
         """EU(strategy): its slope is the probability that this entry counts."""
         slope = expected_utility(self.indicator(diagram), strategy, evidence)
         return Line(expected_utility(self.changed(diagram, 0.0), strategy, evidence), slope)
 
-    def evidence_line(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> Line:
+    def evidence_line(self, diagram: Diagram, evidence: EvidenceLike | None) -> Line:
         """No utility changes it."""
         return Line(1.0, 0.0)
 
@@ -144,7 +158,7 @@ class UtilityEntry:
         """The strategy that meets this entry least or most often."""
         return asked.solved(self.indicator(asked.diagram, math.copysign(1.0, limit)))
 
-    def scale(self, diagram: InfluenceDiagram) -> float:
+    def scale(self, diagram: Diagram) -> float:
         """The range of the utility's entries; that of the widest utility where they are all the same."""
         ranges = {name: float(factor.max() - factor.min()) for name, factor in diagram.utility_factors.items()}
         return ranges[self.utility] or max(ranges.values()) or 1.0
@@ -171,11 +185,11 @@ class ProbabilityEntry:
 
     parameter: Parameter
 
-    def current(self, diagram: InfluenceDiagram) -> float:
+    def current(self, diagram: Diagram) -> float:
         """Its present value."""
         return float(diagram.chance[self.parameter.child].to_factor().values[self.parameter.place])
 
-    def changed(self, diagram: InfluenceDiagram, value: float) -> InfluenceDiagram:
+    def changed(self, diagram: DiagramT, value: float) -> DiagramT:
         """The diagram where it has another value."""
         factor = diagram.chance[self.parameter.child].to_factor()
         *given, own = self.parameter.place
@@ -186,7 +200,7 @@ class ProbabilityEntry:
         values[tuple(given)] = np.insert((1.0 - value) * shares, own, value)
         return diagram.with_chance(TableCPD(factor.scope[-1], values, factor.scope[:-1]))
 
-    def weighted_utility(self, diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
+    def weighted_utility(self, diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
         """P(evidence) EU(strategy), from its values at 0 and at 1, where impossible evidence makes it 0."""
         zero, one = (
             weight * expected_utility(self.changed(diagram, end), strategy, evidence) if weight > 0 else 0.0
@@ -194,7 +208,7 @@ class ProbabilityEntry:
         )
         return Line(zero, one - zero)
 
-    def evidence_weights(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> tuple[float, float]:
+    def evidence_weights(self, diagram: Diagram, evidence: EvidenceLike | None) -> tuple[float, float]:
         """P(evidence) at 0 and at 1, divided by the larger one; evidence comes before decisions, whatever they do."""
         if evidence is None:
             return 1.0, 1.0
@@ -204,7 +218,7 @@ class ProbabilityEntry:
         peak = max(logs)
         return math.exp(logs[0] - peak), math.exp(logs[1] - peak)
 
-    def evidence_line(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> Line:
+    def evidence_line(self, diagram: Diagram, evidence: EvidenceLike | None) -> Line:
         """P(evidence), from its values at 0 and at 1."""
         zero, one = self.evidence_weights(diagram, evidence)
         return Line(zero, one - zero)
@@ -222,7 +236,7 @@ class ProbabilityEntry:
             return None
         return asked.solved(self.changed(asked.diagram, limit))
 
-    def scale(self, diagram: InfluenceDiagram) -> float:
+    def scale(self, diagram: Diagram) -> float:
         """1: a probability is compared as it is."""
         return 1.0
 
@@ -240,3 +254,93 @@ class ProbabilityEntry:
 
     def __str__(self) -> str:
         return str(self.parameter)
+
+
+#: What public functions accept: (utility, states of its parents) or (child, states of its parents, state), the states
+#: of the parents as a mapping or in their order; or a `UtilityEntry` or `ProbabilityEntry`.
+NumberLike = Any
+
+
+def read_number(number: NumberLike, diagram: Diagram) -> UtilityEntry | ProbabilityEntry:
+    """The number of a diagram that (utility, states) or (child, states, state) names."""
+    if isinstance(number, UtilityEntry):
+        number = (number.utility, dict(number.given))
+    if isinstance(number, ProbabilityEntry):
+        number = number.parameter
+    if isinstance(number, tuple | list) and number and number[0] in diagram.utilities:
+        return _utility_entry(number, diagram)
+    tables = {name: cpd.to_factor().scope for name, cpd in diagram.chance.items() if isinstance(cpd, TableCPD)}
+    child = number.child if isinstance(number, Parameter) else number[0] if isinstance(number, tuple | list) else None
+    if isinstance(child, str) and child in diagram.chance and child not in tables:
+        raise NotSupported(
+            f"{child!r} has no table, but a {diagram.chance[child].kind} distribution: give the diagram the table "
+            "TableCPD(variable, cpd.to_factor().values, parents) in its place."
+        )
+    if child is not None and child not in tables:
+        raise UnknownVariable.named(child, (*diagram.chance, *diagram.utilities), "this diagram, by chance or utility")
+    return ProbabilityEntry(Parameter.read(number, tables))
+
+
+def _utility_entry(number: Sequence[Any], diagram: Diagram) -> UtilityEntry:
+    utility = str(number[0])
+    scope = diagram.utility_factors[utility].scope
+    given = {} if len(number) == 1 else number[1] if len(number) == 2 else number[1:]
+    if not isinstance(given, Mapping):
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(scope):
+            form = ", ".join(f"{variable.name!r}: ..." for variable in scope)
+            raise InvalidArgument(
+                f"An entry of the utility {utility!r} is named by a state of each of {[v.name for v in scope]}, "
+                f"not by {given!r}: write ({utility!r}, {{{form}}})."
+            )
+        given = dict(zip((variable.name for variable in scope), given, strict=True))
+    for name in given:
+        if name not in [variable.name for variable in scope]:
+            raise UnknownVariable.named(name, [v.name for v in scope], f"the utility {utility!r}")
+    if missing := [variable.name for variable in scope if variable.name not in given]:
+        raise InvalidArgument(f"An entry of the utility {utility!r} needs a state of {missing[0]!r}, too.")
+    place = tuple(variable.index(given[variable.name]) for variable in scope)
+    return UtilityEntry(utility, tuple((v.name, v.states[p]) for v, p in zip(scope, place, strict=True)), place)
+
+
+def all_numbers(diagram: Diagram) -> Iterator[UtilityEntry | ProbabilityEntry]:
+    """Every entry of every utility, then of every conditional table, but for certainties, 0 and 1: these are logic."""
+    for name, factor in diagram.utility_factors.items():
+        for place in np.ndindex(*factor.shape):
+            given = tuple((v.name, v.states[p]) for v, p in zip(factor.scope, place, strict=True))
+            yield UtilityEntry(name, given, place)
+    for cpd in diagram.chance.values():
+        if isinstance(cpd, TableCPD):
+            factor = cpd.to_factor()
+            for place in zip(*np.nonzero((factor.values > 0) & (factor.values < 1)), strict=True):
+                yield ProbabilityEntry(Parameter.at(factor.scope, tuple(map(int, place))))
+
+
+def read_numbers(numbers: Iterable[NumberLike] | None, diagram: Diagram) -> tuple[UtilityEntry | ProbabilityEntry, ...]:
+    """The numbers that are named, or all that are not certain."""
+    return tuple(all_numbers(diagram) if numbers is None else (read_number(number, diagram) for number in numbers))
+
+
+NumberT = TypeVar("NumberT")
+FoundT = TypeVar("FoundT")
+
+
+@dataclass(frozen=True, slots=True)
+class VariationState:
+    """How far an analysis is: numbers that were varied, and how many there are."""
+
+    num_done: int
+    num_numbers: int
+
+
+def one_by_one(
+    vary: Callable[[NumberT], FoundT],
+    numbers: Sequence[NumberT],
+    progress: Callable[[VariationState], object] | None = None,
+) -> list[FoundT]:
+    """What comes of each number, up to where `progress` answers with something true."""
+    found = []
+    for place, number in enumerate(numbers, start=1):
+        found.append(vary(number))
+        if progress is not None and progress(VariationState(place, len(numbers))):
+            break
+    return found

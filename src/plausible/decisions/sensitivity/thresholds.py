@@ -5,25 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
-from plausible.decisions.information.changes import ActionChange, action_changes
-from plausible.decisions.information.value import NOT_PROVED
-from plausible.decisions.rounding import proof_rounding
-from plausible.decisions.sensitivity.numbers import Asked, DiagramNumber, Line, ProbabilityEntry, UtilityEntry
-from plausible.decisions.sensitivity.reading import NumberLike, read_number, read_numbers
-from plausible.decisions.sensitivity.variation import VariationState, one_by_one
-from plausible.decisions.solving.options import Options
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.information.value import NOT_PROVED, ActionChange, action_changes
+from plausible.decisions.sensitivity.numbers import (
+    Asked,
+    DiagramNumber,
+    Line,
+    NumberLike,
+    ProbabilityEntry,
+    UtilityEntry,
+    VariationState,
+    one_by_one,
+    read_number,
+    read_numbers,
+)
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.strategy import Strategy
+from plausible.decisions.totals import proof_rounding
 from plausible.errors import counted
 from plausible.utilities.wording import place_text
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["StableInterval", "StrategyStability", "stable_interval", "strategy_stability"]
 
@@ -126,10 +132,10 @@ class StrategyStability:
 
 
 def stable_interval(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     number: NumberLike,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
 ) -> StableInterval:
     """The interval of values of one probability or utility in which the strategy of `solve()` stays optimal.
 
@@ -160,13 +166,11 @@ def stable_interval(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [Decision("found", ["no", "yes"])],
-    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+    ...     [pb.Decision("found", ["no", "yes"])],
+    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> print(stable_interval(diagram, ("profit", {"market": "poor", "found": "yes"})))
     profit(market=poor, found=yes) = -7: the strategy stays optimal from -11 to inf.
@@ -180,10 +184,10 @@ def stable_interval(
 
 
 def strategy_stability(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     numbers: Iterable[NumberLike] | None = None,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
     progress: Callable[[VariationState], object] | None = None,
 ) -> StrategyStability:
     """The stable intervals of some numbers, or of all: which of them the decision hangs on.
@@ -205,13 +209,11 @@ def strategy_stability(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
-    ...     [Decision("umbrella", ["leave", "take"])],
-    ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
+    ...     [pb.Decision("umbrella", ["leave", "take"])],
+    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
     ... )
     >>> print(strategy_stability(diagram, [("rain", "yes"), ("comfort", ("no", "leave"))]))
     Of 2 numbers, each varied alone, 2 can change the strategy.

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_number
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
-from plausible.decisions.sensitivity.numbers import Asked, ProbabilityEntry, UtilityEntry
-from plausible.decisions.sensitivity.reading import NumberLike, read_numbers
-from plausible.decisions.sensitivity.variation import VariationState, one_by_one
-from plausible.decisions.solving.options import Options
+from plausible.decisions.sensitivity.numbers import (
+    Asked,
+    NumberLike,
+    ProbabilityEntry,
+    UtilityEntry,
+    VariationState,
+    one_by_one,
+    read_numbers,
+)
+from plausible.decisions.solving.evaluating import expected_utility
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.errors import InvalidArgument
 from plausible.utilities.wording import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["DecisionTornado", "TornadoBar", "lead_tornado", "utility_tornado"]
 
@@ -116,11 +121,11 @@ def _text(number: float) -> str:
 
 
 def utility_tornado(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     amount: float = 0.1,
     numbers: Iterable[NumberLike] | None = None,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
     progress: Callable[[VariationState], object] | None = None,
 ) -> DecisionTornado:
     """How far the maximal expected utility moves when each number alone is varied; the best strategy may change.
@@ -145,13 +150,11 @@ def utility_tornado(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [Decision("found", ["no", "yes"])],
-    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+    ...     [pb.Decision("found", ["no", "yes"])],
+    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> print(utility_tornado(diagram, amount=0.3, numbers=[("market", "poor"), ("market", "good")]))
     Expected utility, now 2.
@@ -167,13 +170,13 @@ def utility_tornado(
 
 
 def lead_tornado(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     decision: str | None = None,
     seen: Mapping[str, State] | None = None,
     amount: float = 0.1,
     numbers: Iterable[NumberLike] | None = None,
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
     progress: Callable[[VariationState], object] | None = None,
 ) -> DecisionTornado:
     """How far the lead of the present best action over the best other one moves when each number alone is varied.
@@ -194,14 +197,12 @@ def lead_tornado(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> forecast = TableCPD("forecast", [[0.8, 0.2], [0.3, 0.7]], ["rain"], states=["dry", "wet"])
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"]), forecast],
-    ...     [Decision("umbrella", ["leave", "take"], sees=["forecast"])],
-    ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
+    >>> import plausible as pb
+    >>> forecast = pb.TableCPD("forecast", [[0.8, 0.2], [0.3, 0.7]], ["rain"], states=["dry", "wet"])
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]), forecast],
+    ...     [pb.Decision("umbrella", ["leave", "take"], sees=["forecast"])],
+    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
     ... )
     >>> numbers = [("rain", "yes"), ("comfort", ("yes", "leave"))]
     >>> print(lead_tornado(diagram, "umbrella", {"forecast": "dry"}, 0.4, numbers))
@@ -239,20 +240,20 @@ class _Variation(NamedTuple):
 class _Measure(Protocol):
     """What a tornado is about."""
 
-    def title(self, diagram: InfluenceDiagram) -> str:
+    def title(self, diagram: Diagram) -> str:
         """What is measured."""
 
-    def __call__(self, diagram: InfluenceDiagram, solution: Solution) -> float:
+    def __call__(self, diagram: Diagram, solution: Solution) -> float:
         """The measure for a version of the diagram, solved."""
 
 
 class _Maximum:
     """The maximal expected utility."""
 
-    def title(self, diagram: InfluenceDiagram) -> str:
+    def title(self, diagram: Diagram) -> str:
         return "Expected utility"
 
-    def __call__(self, diagram: InfluenceDiagram, solution: Solution) -> float:
+    def __call__(self, diagram: Diagram, solution: Solution) -> float:
         return solution.expected_utility
 
 
@@ -263,11 +264,11 @@ class _Lead(NamedTuple):
     seen: Mapping[str, State]
     action: int
 
-    def title(self, diagram: InfluenceDiagram) -> str:
+    def title(self, diagram: Diagram) -> str:
         where = f" given {seen_text(self.seen)}" if self.seen else ""
         return f"Lead of {self.decision}={diagram.variables[self.decision].states[self.action]}{where}"
 
-    def __call__(self, diagram: InfluenceDiagram, solution: Solution) -> float:
+    def __call__(self, diagram: Diagram, solution: Solution) -> float:
         policy = solution.policies[self.decision]
         if any(variable.name not in self.seen for variable in policy.uses):
             raise InvalidArgument(
@@ -284,7 +285,7 @@ def _tornado(asked: Asked, variation: _Variation, solution: Solution, measure: _
         ends = number.varied(asked, variation.amount)
         versions = [number.changed(asked.diagram, end) for end in ends]
         found = [asked.solved(version) for version in versions]
-        kept = [version.expected_utility(solution.strategy, asked.evidence) for version in versions]
+        kept = [expected_utility(version, solution.strategy, asked.evidence) for version in versions]
         changes = any(new.expected_utility - old > new.rounding for new, old in zip(found, kept, strict=True))
         at_low, at_high = map(measure, versions, found)
         return TornadoBar(number, number.current(asked.diagram), *ends, at_low, at_high, changes)

@@ -139,12 +139,7 @@ LOGS: Arithmetic = _Logs()
 
 
 def scaled_or_logs(compute: Callable[[Arithmetic], ResultT]) -> ResultT:
-    """A result with scaled probabilities or, if some number on the way gets too small for a float, with logarithms.
-
-    >>> far_apart = [np.array([1.0, 1e-200])] * 2 + [np.array([1e-200, 1.0])] * 2
-    >>> scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(far_apart)))
-    array([1., 1.])
-    """
+    """A result with scaled probabilities or, if some number on the way gets too small for a float, with logarithms."""
     try:
         with np.errstate(under="raise", over="raise"):
             return compute(SCALED)

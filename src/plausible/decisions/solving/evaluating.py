@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.rules import read_rule
-from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Problem, read_problem
-from plausible.decisions.solving.updating import Rules
+from plausible.decisions.solving.problem import Problem, impossible, read_findings, read_problem
+from plausible.decisions.solving.updating import Rules, best_rule, decided
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -23,22 +22,19 @@ from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
-
 __all__ = [
     "BetterAction",
     "LocalOptimality",
     "expected_utility",
+    "expected_utility_factor",
     "local_optimality_test",
+    "optimal_rule",
     "read_strategy",
     "utility_parts",
 ]
 
 
-def expected_utility(
-    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
-) -> float:
+def expected_utility(diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None) -> float:
     """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree.
 
     Parameters
@@ -52,9 +48,8 @@ def expected_utility(
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])])
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram([], [pb.Decision("D", 2)], [pb.Utility("D", [3, 5])])
     >>> expected_utility(diagram, diagram.uniform_strategy())
     4.0
     """
@@ -66,14 +61,13 @@ def expected_utility(
 
 
 def utility_parts(
-    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+    diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
 ) -> dict[str, float]:
     """Utility -> its expectation under a strategy; they add up to `expected_utility`.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> parts = [Utility("D", [3, 5], name="gain"), Utility("D", [0, -1], name="cost")]
-    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], parts)
+    >>> import plausible as pb
+    >>> parts = [pb.Utility("D", [3, 5], name="gain"), pb.Utility("D", [0, -1], name="cost")]
+    >>> diagram = pb.InfluenceDiagram([], [pb.Decision("D", 2)], parts)
     >>> utility_parts(diagram, diagram.strategy({"D": 1}))
     {'gain': 5.0, 'cost': -1.0}
     """
@@ -148,7 +142,7 @@ class LocalOptimality:
 
 
 def local_optimality_test(
-    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+    diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
 ) -> LocalOptimality:
     """Whether each rule takes, wherever it can come to act, an action with the largest expected utility.
 
@@ -209,7 +203,7 @@ def _better(problem: Problem, name: str, rule: Floats, tree: Weighing) -> list[B
 
 
 def read_strategy(
-    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None
+    diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None
 ) -> tuple[Problem, Rules]:
     """The diagram on arrays, each decision depending on what its rule depends on."""
     rules = {}
@@ -223,3 +217,82 @@ def read_strategy(
     relevant = asked.union(map(str, diagram.graph.ancestors(asked)))
     problem = read_problem(diagram, findings, information, relevant)
     return problem, {name: np.array(rule.values) for name, rule in rules.items()}
+
+
+def expected_utility_factor(
+    diagram: Diagram, decision: str, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+) -> Factor:
+    """μ(w, d) = P(w) E[U | w, d], given the rules of all other decisions.
+
+    The expected utility of any rule δ of the decision is Σ_w Σ_d δ(d | w) μ(w, d), so a rule that takes the largest
+    entry of each row is the best one.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    decision
+        The decision whose rule is left open.
+    strategy
+        A rule for each decision; that of the open one is not looked at, but for what it depends on.
+    evidence
+        What is known before any decision is made.
+
+    References
+    ----------
+    Koller & Friedman (2009), Probabilistic graphical models, equation 23.10.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> rain, umbrella = pb.TableCPD("rain", [0.75, 0.25]), pb.Decision("umbrella", 2, sees=["rain"])
+    >>> diagram = pb.InfluenceDiagram([rain], [umbrella], [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])])
+    >>> expected_utility_factor(diagram, "umbrella", diagram.uniform_strategy()).values
+    array([[7.5, 6. ],
+           [0. , 2. ]])
+    >>> optimal_rule(diagram, "umbrella", diagram.uniform_strategy()).values
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    diagram.decision(decision)
+    problem, rules = read_strategy(diagram, strategy, evidence)
+    probability, weighted = weighing(problem, rules).family(decision)
+    total = probability[..., 0].sum()
+    if total <= 0:
+        raise impossible(diagram, evidence)
+    return Factor(strategy[decision].scope, weighted / total)
+
+
+def optimal_rule(
+    diagram: Diagram, decision: str, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+) -> Factor:
+    """The best rule of a decision, given those of all others; deterministic.
+
+    What is never seen keeps the most likely action of the present rule.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    decision
+        The decision whose rule is to be found.
+    strategy
+        A rule for each decision.
+    evidence
+        What is known before any decision is made.
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
+    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> optimal_rule(pair, "D", pair.strategy({"D": 1, "E": 0})).values
+    array([1., 0.])
+    """
+    diagram.decision(decision)
+    problem, rules = read_strategy(diagram, strategy, evidence)
+    probability, weighted = weighing(problem, rules).family(decision)
+    if probability.max() <= 0:
+        raise impossible(diagram, evidence)
+    best = best_rule(probability, weighted, rules[decision], problem.rounding * probability)
+    return Factor(strategy[decision].scope, np.array(decided({decision: best})[decision]))

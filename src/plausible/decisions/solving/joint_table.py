@@ -49,15 +49,7 @@ def fits(problem: Problem) -> bool:
 
 
 class JointTable:
-    """The joint distribution and the total utility over all variables, and the rules.
-
-    Parameters
-    ----------
-    problem
-        The tables.
-    rules
-        Decision -> its rule over its family, for all decisions.
-    """
+    """The joint distribution and the total utility over all variables, and the rules."""
 
     __slots__ = ("_phi", "_problem", "_rules", "_shape", "_utility", "rounding")
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, summed
-from plausible.decisions.solving.layout import TreeLayout, lay_out
+from plausible.decisions.solving.clique_tree import TreeLayout, lay_out, spread
 from plausible.decisions.solving.problem import Problem, Tabled
-from plausible.decisions.solving.spreading import spread
 from plausible.factors.alignment import MAX_ENTRIES
 
 __all__ = ["JointTree"]
@@ -26,17 +25,6 @@ class JointTree:
     The message from a clique to a neighbour is kept until a rule behind it is replaced. So rules along a chain can be
     optimised one after the other at the cost of two messages each (Lauritzen & Nilsson 2001). Given evidence, tables
     are scaled; if some number still gets too small for a float, all is computed again in logarithms.
-
-    Parameters
-    ----------
-    problem
-        The tables.
-    rules
-        Decision -> its rule over its family; a decision without one stays open.
-    together
-        Scopes that have to lie in one clique, beside those of the tables and families.
-    max_entries
-        The limit on the entries of all cliques together.
     """
 
     __slots__ = (

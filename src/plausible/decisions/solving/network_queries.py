@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import TableCPD
-from plausible.decisions.solving.structure import Structure
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.solving.problem import Structure
 from plausible.decisions.solving.updating import Rules, first_best_rule
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable, likelihood
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
-
 __all__ = ["query_rules", "utility_network"]
 
 
-def query_rules(diagram: InfluenceDiagram, findings: Mapping[str, Floats], structure: Structure) -> Rules:
+def query_rules(diagram: Diagram, findings: Mapping[str, Floats], structure: Structure) -> Rules:
     """The best rule of each decision, those relied on first, each by one query to a network.
 
     With decisions as chance variables, uniform where they are not settled, and a variable S that is one with a
     probability that grows linearly with the utility, the best action is the one with the largest P(d, S = 1 | w).
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    findings
-        What is known beforehand: see `read_findings`.
-    structure
-        What decisions have to know, and an order in which none relies on a later one.
-
-    Notes
-    -----
-    One run of inference for each decision; the other methods need one for all, or two.
-
-    References
-    ----------
     Cooper (1988), A method for using belief networks as influence diagrams. Shachter & Peot (1992), Decision making
     using probabilistic inference methods, UAI. Zhang (1998), Probabilistic inference in influence diagrams.
     """
@@ -69,33 +51,12 @@ def query_rules(diagram: InfluenceDiagram, findings: Mapping[str, Floats], struc
     return {name: np.array(rule.values) for name, rule in strategy.items()}
 
 
-def utility_network(diagram: InfluenceDiagram, rules: Mapping[str, Factor]) -> tuple[BayesianNetwork, str]:
+def utility_network(diagram: Diagram, rules: Mapping[str, Factor]) -> tuple[BayesianNetwork, str]:
     """The network of a diagram under rules, with a variable that is one with probability (U - min) / (max - min).
 
     Each utility u_i is a two-state variable of its own, with probability (u_i - min u_i) / r_i, where r_i is its range;
     a chain of coins chooses among them in proportion to their ranges, so no table has more parents than the utilities
     have.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    rules
-        A rule for each decision.
-
-    Returns
-    -------
-    BayesianNetwork, str
-        The network, and the name of the variable.
-
-    Examples
-    --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5], name="V"), Utility("D", [2, 0])])
-    >>> network, success = utility_network(diagram, diagram.strategy({"D": 0}))
-    >>> network.query(success).values
-    array([0.5, 0.5])
     """
     cpds = list(diagram.chance.values())
     cpds += [TableCPD(diagram.variables[name], rule.values, rule.scope[:-1]) for name, rule in rules.items()]
@@ -115,7 +76,7 @@ def utility_network(diagram: InfluenceDiagram, rules: Mapping[str, Factor]) -> t
     return BayesianNetwork(cpds), chosen.name
 
 
-def _two_states(name: str, diagram: InfluenceDiagram) -> Variable:
+def _two_states(name: str, diagram: Diagram) -> Variable:
     """A variable with a name that the diagram does not have."""
     while name in diagram.graph:
         name += "'"

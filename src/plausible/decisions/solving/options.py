@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument, suggestion
+from plausible.search.clock import Clock
+from plausible.search.run import Stops
 
-__all__ = ["Method", "Options", "Seed", "SolvingState", "Watch", "check_method"]
+__all__ = ["Method", "Seed", "SolvingOptions", "SolvingState", "Watch", "check_method"]
 
 #: The ways to solve a diagram; see `plausible.decisions.solving.solve.solve`.
 Method: TypeAlias = Literal["auto", "local", "elimination", "arc-reversal", "network", "enumeration"]
@@ -34,7 +35,7 @@ class SolvingState:
         Of the rules as they are; where decisions come later that have no rules yet, these act at random.
     upper_bound
         What is known about the best strategy, where a search for it goes on.
-    num_nodes
+    num_steps
         The partial strategies that this search has looked at.
     """
 
@@ -42,14 +43,14 @@ class SolvingState:
     num_decisions: int
     expected_utility: float
     upper_bound: float = math.inf
-    num_nodes: int = 0
+    num_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SolvingOptions:
     """How long to search for a strategy, and from where: what `solve` takes, for functions that solve many diagrams.
 
-    Attributes
+    Parameters
     ----------
     restarts
         Random strategies to start from, beside the one that takes every action with the same probability.
@@ -58,7 +59,7 @@ class Options:
     time_limit
         A search for a proof stops after so many seconds; `None` for no limit.
     progress
-        Told each state; an answer that is true stops the search.
+        Told each `SolvingState`; an answer that is true stops the search.
     """
 
     restarts: int = 10
@@ -68,9 +69,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_count("restarts", self.restarts)
-        check_seconds("time_limit", self.time_limit)
-        if self.progress is not None and not callable(self.progress):
-            raise InvalidArgument(f"progress={self.progress!r} is no function of a SolvingState.")
+        Stops(time_limit=self.time_limit, progress=self.progress)  # which checks both
 
     def generator(self) -> np.random.Generator:
         """The source of random strategies."""
@@ -79,48 +78,33 @@ class Options:
 
 @dataclass(slots=True)
 class Watch:
-    """How much time is left of a search that has begun, and whether somebody stopped it.
+    """The clock of several searches for one answer, and whether somebody stopped them."""
 
-    Attributes
-    ----------
-    options
-        How long to search, and whom to tell.
-    deadline
-        When the time is over; inf where there is no limit.
-    reserved
-        Seconds before the deadline that are kept for what comes after the present search.
-    is_stopped
-        Whether an answer of `progress` was true.
-    """
-
-    options: Options
-    deadline: float = field(init=False)
-    reserved: float = field(default=0.0, init=False)
-    is_stopped: bool = field(default=False, init=False)
+    options: SolvingOptions
+    clock: Clock = field(init=False)
+    is_stopped: bool = field(default=False, init=False)  # whether an answer of `progress` was true
 
     def __post_init__(self) -> None:
-        limit = self.options.time_limit
-        self.deadline = math.inf if limit is None else monotonic() + limit
+        self.clock = Clock.of(self.options.time_limit)
 
     @property
     def seconds_left(self) -> float:
         """The time that is left; none once it was stopped."""
-        return 0.0 if self.is_stopped else max(0.0, self.deadline - self.reserved - monotonic())
+        return 0.0 if self.is_stopped else self.clock.seconds_left
 
     @property
     def is_over(self) -> bool:
         """Whether to come to an end."""
-        return self.seconds_left <= 0
+        return self.is_stopped or self.clock.is_over
 
     @contextmanager
     def keeping(self, share: float) -> Iterator[None]:
         """Let a search come to an end before the time is over, so that a share of it is left for what comes then."""
-        limit = self.options.time_limit
-        self.reserved = 0.0 if limit in (None, math.inf) else share * limit
+        whole, self.clock = self.clock, self.clock.share(1.0 - share)
         try:
             yield
         finally:
-            self.reserved = 0.0
+            self.clock = whole
 
     def tell(self, state: SolvingState) -> bool:
         """Tell how far it is; whether to come to an end."""
@@ -130,12 +114,6 @@ class Watch:
 
 
 def check_method(method: str) -> None:
-    """Refuse a method that is not known.
-
-    >>> check_method("eliminaton")
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidArgument: method='eliminaton' is not known. Did you mean 'elimination'?
-    """
+    """Refuse a method that is not known."""
     if method not in get_args(Method):
         raise InvalidArgument(f"method={method!r} is not known.{suggestion(str(method), get_args(Method))}")

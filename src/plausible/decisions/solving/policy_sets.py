@@ -10,11 +10,64 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.decisions.solving.dominance import Domain, merged, undominated
 from plausible.decisions.solving.stages import Stage, Stages
 from plausible.decisions.solving.updating import Rules
 
-__all__ = ["PolicySearch", "search_policies"]
+__all__ = ["Domain", "PolicySearch", "merged", "search_policies", "undominated"]
+
+#: Whether the time is over is asked after so many comparisons of one function with all others.
+_OFTEN = 64
+
+
+class Domain(NamedTuple):
+    """The distributions x on which functions v · x are compared: x ≥ 0 sums to a given mass on each group."""
+
+    groups: Ints  # the group of each coordinate, in increasing order
+    masses: Floats  # the mass of each group
+    points: Floats  # some of the distributions, one in each row: what is largest there is surely needed
+
+    def lead(self, vectors: Floats, other: Floats) -> Floats:
+        """For each vector v the largest v · x - other · x."""
+        starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
+        return np.asarray(np.maximum.reduceat(vectors - other, starts, axis=1) @ self.masses)
+
+
+def undominated(vectors: Floats, domain: Domain, tolerance: float, is_over: Callable[[], bool] = lambda: False) -> Ints:
+    """The numbers of vectors such that each other one is nowhere larger than one of them, up to a tolerance.
+
+    Those that are largest at some of the points come first; once `is_over` more than needed may be kept.
+    """
+    worth = vectors @ domain.points.T
+    winners = np.unique(worth.argmax(axis=0))
+    order = [*winners.tolist(), *np.argsort(-worth.mean(axis=1), kind="stable").tolist()]
+    alive = np.ones(len(vectors), dtype=bool)
+    kept: list[int] = []
+    for number in order:
+        if alive[number]:
+            if len(kept) % _OFTEN == _OFTEN - 1 and is_over():
+                kept += np.flatnonzero(alive).tolist()
+                break
+            kept.append(number)
+            left = np.flatnonzero(alive)
+            alive[left] = domain.lead(vectors[left], vectors[number]) > tolerance
+            alive[number] = False
+    return np.array(sorted(kept))
+
+
+def merged(vectors: Floats, domain: Domain, limit: int) -> tuple[Floats, Ints]:
+    """No more vectors than a limit that are nowhere smaller: the others raise the one that they lead by least."""
+    worth = vectors @ domain.points.T
+    wins = np.bincount(worth.argmax(axis=0), minlength=len(vectors))
+    order = np.lexsort((-worth.mean(axis=1), -wins))
+    kept = np.sort(order[:limit])
+    if limit == 1:
+        return vectors.max(axis=0, keepdims=True), kept
+    raised = vectors[kept].copy()
+    for number in order[limit:].tolist():
+        nearest = int(domain.lead(vectors[number] - raised, np.zeros(1)).argmin())
+        raised[nearest] = np.maximum(raised[nearest], vectors[number])
+    return raised, kept
+
 
 #: Strategies drawn at random, to see which policies are best after them.
 _NUM_DRAWN = 64
@@ -24,24 +77,12 @@ _LOSS = 1e-11
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicySearch:
-    """The best rules that were found.
+    """The best rules that were found."""
 
-    Attributes
-    ----------
-    rules
-        One for each decision.
-    value
-        What they are worth, but for a constant.
-    upper
-        No strategy is worth more, but for the same constant.
-    is_complete
-        Whether these are the best rules.
-    """
-
-    rules: Rules
-    value: float
-    upper: float
-    is_complete: bool
+    rules: Rules  # one for each decision
+    value: float  # what they are worth, but for a constant
+    upper: float  # no strategy is worth more, but for the same constant
+    is_complete: bool  # whether these are the best rules
 
 
 class _Policies(NamedTuple):
@@ -67,29 +108,6 @@ def search_policies(
     good: multiple policy updating (Mauá, de Campos & Zaffalon 2012), where mixtures of distributions count as possible,
     as in partially observed Markov processes. Where more are left than a limit, some are replaced by the pointwise
     largest of their worths, which leaves an upper bound; passes with larger limits follow.
-
-    Parameters
-    ----------
-    stages
-        The decisions.
-    limits
-        How many policies are kept for each decision, in each pass over all decisions.
-    rng
-        Draws strategies that tell which policies are surely needed.
-    is_over
-        Asked before each step: whether to come to an end. Then all policies are merged into one.
-
-    Examples
-    --------
-    >>> from plausible.decisions.solving.problem import read_problem
-    >>> from plausible.decisions.solving.stages import read_stages
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-    >>> stages = read_stages(read_problem(pair, {}), ["D", "E"], {}, max_states=64)
-    >>> found = search_policies(stages, [8], np.random.default_rng(0), lambda: False)
-    >>> found.value, found.is_complete, found.rules["D"]
-    (2.0, True, array([0., 1.]))
     """
     points = list(_drawn(stages, rng))
     found = _recovered(stages, _pass(stages, points, limits[0], is_over))

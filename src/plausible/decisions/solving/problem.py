@@ -1,57 +1,56 @@
-"""A diagram on arrays: numbered variables, tables of probabilities and of utilities, and what each decision uses."""
+"""What there is to solve: a diagram and what is known beforehand, its structure, and both on arrays."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
-from plausible.decisions.rounding import rounding_of
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.structure.information_flow import reduced_information
+from plausible.decisions.structure.relevance import ordered_components
+from plausible.decisions.totals import rounding_of
+from plausible.errors import ImpossibleEvidence, InvalidEvidence, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
+from plausible.inference.contradiction import impossible_evidence
 from plausible.models.lowering import lower
-from plausible.variables import Variable
+from plausible.variables import Evidence, Variable
+from plausible.variables.evidence import EvidenceLike, findings_of
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
+__all__ = [
+    "Problem",
+    "Structure",
+    "Tabled",
+    "Task",
+    "impossible",
+    "read_findings",
+    "read_problem",
+    "read_structure",
+    "read_task",
+]
 
-__all__ = ["Floats", "Ints", "Problem", "Tabled", "read_problem"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 #: The numbers of the variables of a table, and the table: axis i runs over the states of the i-th of them.
 Tabled: TypeAlias = tuple[tuple[int, ...], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What there is to solve.
+    """What there is to solve."""
 
-    Attributes
-    ----------
-    variables
-        Chance variables and decisions in a topological order, then auxiliary variables of compact distributions.
-    probabilities, utilities
-        Tables whose product is the distribution (decisions given), evidence first, and those whose sum is the utility.
-    families
-        Decision -> the numbers of what its rule depends on, and last its own.
-    is_conditioned
-        Whether there is evidence among the probabilities: they do not sum to one then.
-    num_auxiliary
-        How many auxiliary variables there are.
-    """
-
+    #: Chance variables and decisions in a topological order, then auxiliary variables of compact distributions.
     variables: tuple[Variable, ...]
+    #: Tables whose product is the distribution (decisions given), evidence first, and those whose sum is the utility.
     probabilities: tuple[Tabled, ...]
     utilities: tuple[Tabled, ...]
-    families: Mapping[str, tuple[int, ...]]
-    is_conditioned: bool
-    num_auxiliary: int = 0
+    families: Mapping[str, tuple[int, ...]]  # decision -> the numbers of what its rule depends on, and last its own
+    is_conditioned: bool  # whether there is evidence among the probabilities: they do not sum to one then
+    num_auxiliary: int = 0  # how many auxiliary variables there are
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -81,33 +80,12 @@ class Problem:
 
 
 def read_problem(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     findings: Mapping[str, Floats],
     information: Mapping[str, Iterable[str]] | None = None,
     relevant: Container[str] | None = None,
 ) -> Problem:
-    """The diagram on arrays.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    findings
-        Name -> weight of each state: see `read_findings`.
-    information
-        Decision -> what its rule depends on; by default all that it sees.
-    relevant
-        The chance variables to take in; by default all. The others must be barren.
-
-    Examples
-    --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> rain, umbrella = TableCPD("rain", [0.75, 0.25]), Decision("umbrella", 2, sees=["rain"])
-    >>> problem = read_problem(InfluenceDiagram([rain], [umbrella], [Utility("umbrella", [0, -1])]), {})
-    >>> problem.probabilities, dict(problem.families)
-    ((((0,), array([0.75, 0.25])),), {'umbrella': (0, 1)})
-    """
+    """The diagram on arrays."""
     cpds = {name: cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant}
     in_time = [str(node) for node in diagram.graph.topological_order if node in cpds or node in diagram.decisions]
     factors = _compact_factors(diagram, cpds.values())
@@ -136,7 +114,105 @@ def read_problem(
     )
 
 
-def _compact_factors(diagram: InfluenceDiagram, cpds: Iterable[CPD]) -> Sequence[Factor]:
+def _compact_factors(diagram: Diagram, cpds: Iterable[CPD]) -> Sequence[Factor]:
     """The distributions that are no tables, taken apart."""
     compact = [cpd for cpd in cpds if not isinstance(cpd, TableCPD)]
     return lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
+
+
+def impossible(diagram: Diagram, evidence: EvidenceLike | None) -> ImpossibleEvidence:
+    """The error for evidence that is impossible, which names findings that contradict each other."""
+    network = diagram.network(diagram.uniform_strategy())
+    found = impossible_evidence(findings_of(evidence), lambda some: network.log_probability(some) > -math.inf)
+    return found or ImpossibleEvidence.outright()
+
+
+def read_findings(diagram: Diagram, evidence: EvidenceLike | None) -> dict[str, Floats]:
+    """Name -> weight of each state, for evidence that is there before any decision is made."""
+    if evidence is None:
+        return {}
+    if utility := next((name for name in findings_of(evidence) if name in diagram.utilities), None):
+        raise UnknownVariable(f"{utility!r} is a utility of this diagram, and nothing that can be observed.")
+    found = Evidence.read(evidence, diagram.variables, "this diagram")
+    if found.jeffrey:
+        raise NotSupported(f"A diagram is solved given states or likelihoods, not jeffrey(): {sorted(found.jeffrey)}.")
+    for name in found.names:
+        if name in diagram.decisions:
+            raise InvalidEvidence(
+                f"{name!r} is a decision: no evidence is possible before it is made. To set it, solve "
+                f"diagram.with_rules({{{name!r}: action}})."
+            )
+        if causes := [decision for decision in diagram.decisions if name in diagram.graph.descendants(decision)]:
+            raise InvalidEvidence(
+                f"{name!r} depends on the decision {causes[0]!r}, so it can't be known before all decisions. If "
+                f"{causes[0]!r} is made, set it: diagram.with_rules({{{causes[0]!r}: action}})."
+            )
+    vectors = dict(found.soft)
+    for name, state in found.hard.items():
+        vectors[name] = np.eye(diagram.variables[name].num_states)[state]
+    return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What can be said about a solution before a number is looked at."""
+
+    information: Mapping[str, tuple[str, ...]]  # decision -> what it has to know, of what it sees
+    relies_on: Mapping[str, tuple[str, ...]]  # decision -> the decisions whose rules matter to its own
+    #: The decisions in an order in which they can be settled; those that rely on each other together.
+    components: tuple[tuple[str, ...], ...]
+    relevant: frozenset[str]  # the variables that matter to any utility or decision
+
+    @property
+    def is_acyclic(self) -> bool:
+        """Whether no decisions rely on each other."""
+        return all(len(component) == 1 for component in self.components)
+
+
+def read_structure(diagram: Diagram, evidence: Collection[str] = ()) -> Structure:
+    """Drop what decisions need not know until nothing is left to drop, then see which of them rely on which.
+
+    One Bayes ball for each decision answers both questions: see `plausible.decisions.structure.reduced_information`.
+
+    Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information. Shachter
+    (1998), Bayes-ball. Koller & Friedman (2009), Probabilistic graphical models, 23.5 and 23.6.
+    """
+    found = reduced_information(diagram, evidence)
+    return Structure(
+        information=found.sees,
+        relies_on=found.reliance,
+        components=ordered_components(found.reliance),
+        relevant=_relevant(diagram, found.sees, evidence),
+    )
+
+
+def _relevant(diagram: Diagram, information: Mapping[str, Iterable[str]], evidence: Iterable[str]) -> frozenset[str]:
+    """All variables but the barren ones: decisions, and what utilities, evidence and decisions depend on."""
+    stack = [*evidence, *diagram.decisions]
+    for utility in diagram.utilities.values():
+        stack += utility.parent_names
+    reached = set(stack)
+    while stack:
+        name = stack.pop()
+        parents = information[name] if name in information else diagram.chance[name].parent_names
+        fresh = [parent for parent in parents if parent not in reached]
+        reached.update(fresh)
+        stack += fresh
+    return frozenset(reached)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A diagram to be solved."""
+
+    diagram: Diagram  # the influence diagram
+    findings: Mapping[str, Floats]  # what is known beforehand: see `read_findings`
+    structure: Structure  # what decisions have to know, and the order in which they can be settled
+    problem: Problem  # the tables, without what makes no difference
+
+
+def read_task(diagram: Diagram, findings: Mapping[str, Floats]) -> Task:
+    """The structure and the tables of a diagram."""
+    structure = read_structure(diagram, findings)
+    problem = read_problem(diagram, findings, structure.information, structure.relevant)
+    return Task(diagram, findings, structure, problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,32 +11,30 @@ from plausible.base.arrays import Floats, Ints
 from plausible.data.columns import frame_columns
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.factors.joint_factor import first_best
+from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-    from plausible.decisions.solving.solution import Policy
-
-__all__ = ["decide_rows"]
+__all__ = ["PolicyTables", "decide_rows"]
 
 
-def decide_rows(policy: Policy, rows: IntoDataFrame | Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+class PolicyTables(NamedTuple):
+    """What a policy says of each information state, over the states of what it uses."""
+
+    decision: Variable
+    uses: tuple[Variable, ...]
+    actions: Ints  # the place of the action taken
+    probability: Floats
+    expected_utility: Floats  # the last axis runs over the actions
+
+
+def decide_rows(policy: PolicyTables, rows: IntoDataFrame | Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     """The best action in each row and what it is worth, knowing what the row tells of what the decision sees.
 
     Missing cells, and columns that are not there, are averaged over: the best action then is the best one knowing less.
     Columns of other things are passed over. A row that can't happen has no action.
-
-    Parameters
-    ----------
-    policy
-        What each action brings, for all that may be seen.
-    rows
-        A pandas, polars or arrow frame, or a mapping from names to columns.
-
-    Notes
-    -----
-    Rows with the same cells missing share one table: P(w) E[U | w, d], summed over what is missing.
     """
     import pandas as pd
 
@@ -53,7 +51,7 @@ def decide_rows(policy: Policy, rows: IntoDataFrame | Mapping[str, Sequence[Any]
     return pd.DataFrame({policy.decision.name: states[actions], "expected_utility": worth}, index=index)
 
 
-def _best(policy: Policy, codes: Ints) -> tuple[Ints, Floats]:
+def _best(policy: PolicyTables, codes: Ints) -> tuple[Ints, Floats]:
     """The place of the best action in each row, -1 where it can't happen, and its worth."""
     actions, worth = np.full(len(codes), -1), np.full(len(codes), np.nan)
     patterns, which = np.unique(codes >= 0, axis=0, return_inverse=True)
@@ -66,7 +64,7 @@ def _best(policy: Policy, codes: Ints) -> tuple[Ints, Floats]:
     return actions, worth
 
 
-def _tables(policy: Policy, missing: tuple[int, ...]) -> tuple[Floats, Ints]:
+def _tables(policy: PolicyTables, missing: tuple[int, ...]) -> tuple[Floats, Ints]:
     """E[U | what is seen but for some of it, action], NaN for what can't happen, and the place of the best action."""
     shape = [variable.num_states for variable in policy.uses]
     worth = policy.expected_utility.reshape(*shape, -1)

@@ -1,38 +1,104 @@
-"""The front door: the best strategy of an influence diagram."""
+"""The front door: what solving a diagram will take, and its best strategy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.solving.arc_reversal import reverse_arcs
-from plausible.decisions.solving.backward_induction import settle_backward
-from plausible.decisions.solving.bounding import upper_bound
-from plausible.decisions.solving.climbing import climb
-from plausible.decisions.solving.enumeration import enumerate_rules
-from plausible.decisions.solving.findings import impossible, read_findings
-from plausible.decisions.solving.finishing import Found, finish
+from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.solving.bounds import upper_bound
+from plausible.decisions.solving.clique_tree import lay_out
+from plausible.decisions.solving.elimination import reverse_arcs, sum_max_sum
+from plausible.decisions.solving.joint_policies import settle
 from plausible.decisions.solving.joint_table import Weighing, fits, weighing
 from plausible.decisions.solving.network_queries import query_rules
-from plausible.decisions.solving.options import Method, Options, Watch, check_method
-from plausible.decisions.solving.problem import read_problem
-from plausible.decisions.solving.settling import settle
-from plausible.decisions.solving.solution import Solution
-from plausible.decisions.solving.structure import read_structure
-from plausible.decisions.solving.sum_max_sum import sum_max_sum
-from plausible.decisions.solving.task import Task, read_task
+from plausible.decisions.solving.options import Method, SolvingOptions, Watch, check_method
+from plausible.decisions.solving.problem import Task, impossible, read_findings, read_problem, read_structure, read_task
+from plausible.decisions.solving.solution import Found, Solution, finish
+from plausible.decisions.solving.team import enumerate_rules
+from plausible.decisions.solving.updating import climb, settle_backward
 from plausible.decisions.structure.recall import temporal_order
-from plausible.errors import ImpossibleEvidence
+from plausible.errors import ImpossibleEvidence, counted
 from plausible.variables.evidence import EvidenceLike
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
+__all__ = ["SolvingPlan", "plan", "solve"]
 
-__all__ = ["solve"]
+
+@record
+class SolvingPlan:
+    """How a diagram is solved, and at what cost.
+
+    Attributes
+    ----------
+    components
+        The decisions in the order in which they are settled, those that rely on each other together.
+    relies_on
+        Decision -> the decisions whose rules matter to its own.
+    needs, ignores
+        Decision -> what it has to know of what it sees, and what makes no difference.
+    barren
+        The chance variables that make no difference to anything.
+    num_entries
+        The entries of all tables of the clique tree.
+    largest
+        The names of the variables of the largest one.
+    """
+
+    components: tuple[tuple[str, ...], ...]
+    relies_on: Mapping[str, tuple[str, ...]]
+    needs: Mapping[str, tuple[str, ...]]
+    ignores: Mapping[str, tuple[str, ...]]
+    barren: tuple[str, ...]
+    num_entries: int
+    largest: tuple[str, ...]
+
+    @property
+    def is_acyclic(self) -> bool:
+        """Whether every decision can be settled alone, so that the answer is sure to be found and best."""
+        return all(len(component) == 1 for component in self.components)
+
+    def __str__(self) -> str:
+        lines = []
+        for component in self.components:
+            for name in component:
+                relied = ", ".join(self.relies_on[name]) or "no other decision"
+                lines.append(f"{name} needs {', '.join(self.needs[name]) or 'nothing'}, relies on {relied}")
+                if self.ignores[name]:
+                    lines.append(f"  and need not know {', '.join(self.ignores[name])}")
+            if len(component) > 1:
+                lines.append(f"  ({', '.join(component)} rely on each other: settled together)")
+        if self.barren:
+            lines.append(f"Without influence: {', '.join(self.barren)}")
+        lines.append(
+            f"Tables with {counted(self.num_entries, 'entry')}, the largest over {', '.join(self.largest) or 'nothing'}"
+        )
+        return "\n".join(lines)
+
+
+def plan(diagram: Diagram, evidence: EvidenceLike | None = None) -> SolvingPlan:
+    """What `solve` will do with a diagram; no table is touched."""
+    task = read_task(diagram, read_findings(diagram, evidence))
+    structure, problem = task.structure, task.problem
+    tables = (*problem.probabilities, *problem.utilities)
+    layout = lay_out(problem.variables, [*(scope for scope, _ in tables), *problem.families.values()])
+    needs = structure.information
+    return SolvingPlan(
+        components=structure.components,
+        relies_on=dict(structure.relies_on),
+        needs=dict(needs),
+        ignores={
+            name: tuple(seen for seen in decision.sees if seen not in needs[name])
+            for name, decision in diagram.decisions.items()
+        },
+        barren=tuple(name for name in diagram.chance if name not in structure.relevant),
+        num_entries=layout.num_entries,
+        largest=tuple(problem.variables[number].name for number in sorted(layout.largest)),
+    )
+
 
 _ONE_BY_ONE = "single-policy updating"
 #: The share of the time that is left, after the search for a strategy, for a bound on all of them.
@@ -40,70 +106,25 @@ _FOR_THE_BOUND = 0.2
 
 
 def solve(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     method: Method = "auto",
     evidence: EvidenceLike | None = None,
-    options: Options | None = None,
+    options: SolvingOptions | None = None,
 ) -> Solution:
     """Find a strategy with the largest expected utility, and say whether that is proved.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram, with perfect recall or limited memory.
-    method
-        `"auto"`: what decisions need not know is dropped; then they are settled in the order in which they rely on
-        each other, each rule once, on a clique tree of joint factors. Decisions that rely on each other are settled
-        together, by lists of policies and by branch and bound; where the time does not suffice for a proof, the gap to
-        an upper bound is told.
-        `"local"`: iterated optimisation of one rule at a time, from uniform and from random rules.
-        `"elimination"`: sum-max-sum elimination in an order against time; needs perfect recall.
-        `"arc-reversal"`: nodes are removed from the diagram one by one; needs perfect recall, and few variables.
-        `"network"`: a query to a Bayesian network for each decision; none may rely on each other.
-        `"enumeration"`: all deterministic strategies one by one, where they are few.
-    evidence
-        What is known before any decision is made.
-    options
-        How long to search, and from where.
-
-    Notes
-    -----
-    With an acyclic relevance graph the cost of `"auto"` is that of one calibration of a clique tree in which each
-    decision lies together with what it has to know.
-
-    References
-    ----------
-    Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management Science
-    47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
-
-    Examples
-    --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     chance=[TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
-    ...     decisions=[Decision("umbrella", ["leave", "take"], sees=["rain"])],
-    ...     utilities=[Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
-    ... )
-    >>> print(solve(diagram))
-    Expected utility 9.1, the maximum (single-policy updating).
-    <BLANKLINE>
-    umbrella:
-    rain | umbrella | expected utility | probability
-    -----+----------+------------------+------------
-    no   | leave    |               10 |         0.7
-    yes  | take     |                7 |         0.3
+    Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management
+    Science 47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
     """
     check_method(method)
     findings = read_findings(diagram, evidence)
     try:
-        return _solution(diagram, method, findings, Watch(options or Options()))
+        return _solution(diagram, method, findings, Watch(options or SolvingOptions()))
     except ImpossibleEvidence:
         raise impossible(diagram, evidence) from None
 
 
-def _solution(diagram: InfluenceDiagram, method: Method, findings: Mapping[str, Floats], watch: Watch) -> Solution:
+def _solution(diagram: Diagram, method: Method, findings: Mapping[str, Floats], watch: Watch) -> Solution:
     """By the method named; the simplest that will do where that is left open."""
     if method in ("elimination", "arc-reversal"):
         return _eliminated(diagram, findings, by_factors=method == "elimination")
@@ -122,7 +143,7 @@ def _solution(diagram: InfluenceDiagram, method: Method, findings: Mapping[str, 
     return finish(task, (_solved if method == "auto" else _climbed)(task, tree, watch), tree)
 
 
-def _eliminated(diagram: InfluenceDiagram, findings: Mapping[str, Floats], by_factors: bool) -> Solution:
+def _eliminated(diagram: Diagram, findings: Mapping[str, Floats], by_factors: bool) -> Solution:
     """By removing variables or nodes; a rule depends on what is left when its decision is removed."""
     rules = sum_max_sum(diagram, findings) if by_factors else reverse_arcs(diagram, findings)
     problem = read_problem(diagram, findings, {name: rule.names[:-1] for name, rule in rules.items()})

@@ -9,41 +9,128 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.decisions.solving.blocks import Blocks, read_blocks
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Problem
+from plausible.decisions.solving.problem import Problem, Tabled
 from plausible.errors import TooLarge
 
-__all__ = ["Stage", "Stages", "read_stages"]
+__all__ = ["Blocks", "Stage", "Stages", "read_blocks", "read_stages"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Block i holds the tables that come to bear after i of the decisions."""
+
+    #: The tables of each block; utilities that no decision has an influence on are left out.
+    probabilities: tuple[tuple[Tabled, ...], ...]
+    utilities: tuple[tuple[Tabled, ...], ...]
+    #: For each decision what is used both before it and from it on: all that it sees among it.
+    separators: tuple[tuple[int, ...], ...]
+    is_influenced: tuple[bool, ...]  # for each variable whether it depends on what the decisions do
+
+    def part(self, problem: Problem, place: int, scope: Sequence[int]) -> Problem:
+        """One block as a problem of its own, the variables of `scope` numbered first."""
+        tables = (*self.probabilities[place], *self.utilities[place])
+        numbers = {v: new for new, v in enumerate(dict.fromkeys((*scope, *(v for own, _ in tables for v in own))))}
+
+        def renumbered(listed: Sequence[Tabled]) -> tuple[Tabled, ...]:
+            return tuple((tuple(numbers[v] for v in own), values) for own, values in listed)
+
+        return Problem(
+            variables=tuple(problem.variables[v] for v in numbers),
+            probabilities=renumbered(self.probabilities[place]),
+            utilities=renumbered(self.utilities[place]),
+            families={},
+            is_conditioned=problem.is_conditioned,
+        )
+
+
+def read_blocks(problem: Problem, decisions: Sequence[str], given: Mapping[str, Floats]) -> Blocks:
+    """Every distribution as late as what needs it allows, and every utility as soon as all that it depends on is there.
+
+    So what is passed on from one decision to the next is little. The order within time is that of the numbers of the
+    variables: the highest one of a table is the child of the distribution.
+    """
+    tables = [*problem.probabilities, *((problem.families[name], rule) for name, rule in given.items())]
+    born = {problem.families[name][-1]: place + 1 for place, name in enumerate(decisions)}
+    num_variables = len(problem.variables)
+    parents: list[set[int]] = [set() for _ in range(num_variables)]
+    for scope, _ in tables:
+        parents[max(scope, default=0)].update(scope)
+    earliest, is_influenced = [0] * num_variables, [v in born for v in range(num_variables)]
+    for v in range(num_variables):
+        earliest[v] = born.get(v, max((earliest[parent] for parent in parents[v] - {v}), default=0))
+        is_influenced[v] = is_influenced[v] or any(is_influenced[parent] for parent in parents[v])
+    utilities = [table for table in problem.utilities if any(is_influenced[v] for v in table[0])]
+    place_of = _latest(problem, decisions, parents, earliest, [scope for scope, _ in utilities])
+    place_of.update(born)
+    by_place: list[list[Tabled]] = [[] for _ in range(len(decisions) + 1)]
+    gains: list[list[Tabled]] = [[] for _ in range(len(decisions) + 1)]
+    for table in tables:
+        by_place[max((place_of[v] for v in table[0]), default=0)].append(table)
+    for table in utilities:
+        gains[max(place_of[v] for v in table[0])].append(table)
+    separators = _separators(problem, decisions, [[*a, *b] for a, b in zip(by_place, gains, strict=True)])
+    return Blocks(tuple(map(tuple, by_place)), tuple(map(tuple, gains)), separators, tuple(is_influenced))
+
+
+def _latest(
+    problem: Problem,
+    decisions: Sequence[str],
+    parents: Sequence[set[int]],
+    earliest: Sequence[int],
+    utilities: Sequence[tuple[int, ...]],
+) -> dict[int, int]:
+    """For each variable the last block in which its distribution still comes in time."""
+    needed: dict[int, int] = {}
+
+    def need(v: int, place: int) -> None:
+        needed[v] = min(needed.get(v, place), place)
+
+    for place, name in enumerate(decisions):
+        for v in problem.families[name][:-1]:
+            need(v, place)
+    for scope in utilities:
+        for v in scope:
+            need(v, max(earliest[other] for other in scope))
+    for v in reversed(range(len(problem.variables))):
+        needed.setdefault(v, earliest[v])
+        for parent in parents[v] - {v}:
+            need(parent, needed[v])
+    return needed
+
+
+def _separators(
+    problem: Problem, decisions: Sequence[str], blocks: Sequence[Sequence[Tabled]]
+) -> tuple[tuple[int, ...], ...]:
+    """What is used both before a decision and from it on, for each decision."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for place, block in enumerate(blocks):
+        uses = [(2 * place, scope) for scope, _ in block]
+        if place < len(decisions):
+            uses.append((2 * place + 1, problem.families[decisions[place]]))
+        for time, scope in uses:
+            for v in scope:
+                first.setdefault(v, time)
+                last[v] = time
+    found: list[list[int]] = [[] for _ in decisions]
+    for v in first:
+        for place in range((first[v] + 1) // 2, (last[v] + 1) // 2):
+            found[place].append(v)
+    return tuple(map(tuple, found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """A decision and what comes of it, on all states s of what is of use before it that can happen.
+    """A decision and what comes of it, on all states s of what is of use before it that can happen."""
 
-    Attributes
-    ----------
-    decision
-        Its name.
-    rows
-        For each s the number of the information state that the decision sees then, of all that it may see.
-    rule_shape
-        The shape of its rule.
-    groups, masses
-        For each s a group, and the probability of each group: no decision has an influence on it.
-    rewards
-        (s, action) -> what the utilities that are settled before the next decision are worth.
-    transitions
-        (s, action, next s) -> probability; the last stage ends in a single state.
-    """
-
-    decision: str
-    rows: Ints
-    rule_shape: tuple[int, ...]
-    groups: Ints
+    decision: str  # its name
+    rows: Ints  # for each s the number of the information state that the decision sees then, of all that it may see
+    rule_shape: tuple[int, ...]  # the shape of its rule
+    groups: Ints  # for each s a group, and the probability of each group: no decision has an influence on it
     masses: Floats
-    rewards: Floats
-    transitions: Floats
+    rewards: Floats  # (s, action) -> what the utilities that are settled before the next decision are worth
+    transitions: Floats  # (s, action, next s) -> probability; the last stage ends in a single state
 
     @property
     def num_actions(self) -> int:
@@ -53,18 +140,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """E[U] but for a constant, as Σ_i x_i · r_i with x_i(s, d) = p_i(s) δ_i(d | row of s) and p_{i+1} = x_i T_i.
+    """E[U] but for a constant, as Σ_i x_i · r_i with x_i(s, d) = p_i(s) δ_i(d | row of s) and p_{i+1} = x_i T_i."""
 
-    Attributes
-    ----------
-    start
-        p_1: the distribution of the states before the first decision.
-    stages
-        One for each decision, in time.
-    """
-
-    start: Floats
-    stages: tuple[Stage, ...]
+    start: Floats  # p_1: the distribution of the states before the first decision
+    stages: tuple[Stage, ...]  # one for each decision, in time
 
     def worth(self, rules: Mapping[str, Floats]) -> float:
         """Σ_i x_i · r_i under some rules."""
@@ -79,31 +158,7 @@ class Stages:
 def read_stages(
     problem: Problem, decisions: Sequence[str], rules: Mapping[str, Floats], max_states: int
 ) -> Stages | None:
-    """Some decisions (in time) as stages, the rules of all others given; None where there would be too many states.
-
-    Parameters
-    ----------
-    problem
-        The tables.
-    decisions
-        The decisions that are open, in time.
-    rules
-        The rules of the others.
-    max_states
-        The limit on the pairs of a state and an action of one stage.
-
-    Examples
-    --------
-    >>> from plausible.decisions.solving.problem import read_problem
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-    >>> first, second = read_stages(read_problem(pair, {}), ["D", "E"], {}, max_states=64).stages
-    >>> first.transitions[0], second.rewards
-    (array([[1., 0.],
-           [0., 1.]]), array([[1., 0.],
-           [0., 2.]]))
-    """
+    """Some decisions (in time) as stages, the rules of all others given; None where there would be too many states."""
     if problem.num_auxiliary:
         return None
     given = {name: rule for name, rule in rules.items() if name not in set(decisions)}

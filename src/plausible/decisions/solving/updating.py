@@ -1,17 +1,36 @@
-"""Better rules for one decision at a time."""
+"""Rules of decisions: the best one given all others, iterated optimisation, and what a strategy never leads to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import UTILITY_NOISE
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.solving.arithmetic import PLAIN, scaled_or_logs
 from plausible.decisions.solving.joint_table import Weighing
+from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.problem import Problem
+from plausible.decisions.structure.recall import temporal_order
+from plausible.errors import ImpossibleEvidence
 
-__all__ = ["Rules", "ascend", "best_rule", "decided", "first_best_rule", "improve", "random_rules"]
+__all__ = [
+    "Rules",
+    "ascend",
+    "best_rule",
+    "climb",
+    "conditional_worth",
+    "decided",
+    "first_best_rule",
+    "improve",
+    "put",
+    "random_rules",
+    "settle_backward",
+    "settle_off_path",
+]
 
 #: Decision -> its rule, an array over its family.
 Rules = dict[str, Floats]
@@ -22,15 +41,6 @@ def best_rule(probability: Floats, weighted: Floats, rule: Floats, rounding: Flo
 
     EU(δ) = Σ_w Σ_d δ(d | w) P(w) E[U | w, d], so each w can be looked at by itself. The present action stays where it
     is as good as any, up to rounding; what is never seen keeps its row, whatever that is.
-
-    Parameters
-    ----------
-    probability, weighted
-        P(w), up to a scale, and P(w) E[U | w, d], both over (w, d).
-    rule
-        The present rule.
-    rounding
-        Up to where entries of `weighted` count as equal, of each row or of all.
     """
     good = weighted >= weighted.max(axis=-1, keepdims=True) - rounding
     choice = np.where(good, 1.0 + (rule == 1.0), 0.0).argmax(axis=-1)
@@ -40,12 +50,7 @@ def best_rule(probability: Floats, weighted: Floats, rule: Floats, rounding: Flo
 
 
 def first_best_rule(weighted: Floats) -> Floats:
-    """The rule that takes the first of the best actions, up to rounding, in each row; the first one where all are zero.
-
-    >>> first_best_rule(np.array([[1.0, 3.0], [0.0, 0.0]]))
-    array([[0., 1.],
-           [1., 0.]])
-    """
+    """The rule that takes the first of the best actions, up to rounding, in each row."""
     peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
     rounding = UTILITY_NOISE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
     choice = (weighted >= peaks - rounding).argmax(axis=-1)
@@ -101,3 +106,148 @@ def random_rules(problem: Problem, decisions: Sequence[str], rng: np.random.Gene
         weights = rng.exponential(size=problem.family_shape(name)) + 1e-12
         drawn[name] = weights / weights.sum(axis=-1, keepdims=True)
     return drawn
+
+
+def climb(problem: Problem, tree: Weighing, decisions: Sequence[str], rules: Rules, watch: Watch) -> None:
+    """Iterated optimisation of some rules from the present and from random ones; the best local optimum stays.
+
+    The rules of the other decisions are not touched.
+    """
+    rng = watch.options.generator()
+    best: tuple[float, Rules] | None = None
+    for restart in range(watch.options.restarts + 1):
+        if restart:
+            put(tree, rules, random_rules(problem, decisions, rng))
+        value = ascend(tree, decisions, rules, lambda: watch.is_over)
+        if best is None or value > best[0]:
+            best = value, {name: rules[name] for name in decisions}
+        if watch.tell(SolvingState(0, len(decisions), best[0])):
+            break
+    assert best is not None
+    put(tree, rules, best[1])
+
+
+def put(tree: Weighing, rules: Rules, better: Rules) -> None:
+    """Put some rules in the place of others."""
+    for name, rule in better.items():
+        rules[name] = rule
+        tree.replace(name, rule)
+
+
+def conditional_worth(
+    diagram: Diagram, problem: Problem, tree: Weighing, rules: Mapping[str, Floats], decision: str
+) -> tuple[Floats, Floats]:
+    """P(seen) under the rules, and E[utility | seen, action] over the family, also of what the rules never lead to.
+
+    There the decisions that are seen count as set, whatever they saw; if that is not enough, so do all that do not come
+    after the decision. What can't be seen under any rules is NaN. The tree is left as it is found.
+    """
+    phi, psi = tree.family(decision)
+    worth = _divided(psi, phi)
+    if not (phi > 0).all():
+        for freed in _freed(diagram, problem, decision):
+            unknown = np.isnan(worth)
+            if freed and unknown.any():
+                worth = np.where(unknown, _under(tree, rules, decision, freed), worth)
+    return phi[..., 0] / phi[..., 0].sum(), worth
+
+
+def settle_off_path(diagram: Diagram, problem: Problem, tree: Weighing, rules: Rules) -> None:
+    """Take the best action also where the rules never lead to: from the last decision to the first, in place.
+
+    What the rules bring stays the same.
+    """
+    for name in reversed(temporal_order(diagram)):
+        probability, worth = conditional_worth(diagram, problem, tree, rules, name)
+        idle = (probability == 0) & ~np.isnan(worth[..., 0])
+        if idle.any():
+            best = first_best_rule(np.where(np.isnan(worth), 0.0, worth))
+            put(tree, rules, {name: np.where(idle[..., None], best, rules[name])})
+
+
+def _freed(diagram: Diagram, problem: Problem, decision: str) -> Iterator[Sequence[str]]:
+    """The decisions that act at random, in the two attempts to get to all that can be seen."""
+    after = diagram.graph.descendants(decision)
+    before = [name for name in problem.families if name != decision and name not in after]
+    seen = {problem.variables[number].name for number in problem.families[decision]}
+    yield [name for name in before if name in seen]
+    yield before
+
+
+def _under(tree: Weighing, rules: Mapping[str, Floats], decision: str, freed: Sequence[str]) -> Floats:
+    """E[utility | seen, action] where some decisions act at random."""
+    mixed = dict(rules)
+    put(tree, mixed, {name: np.full(rules[name].shape, 1.0 / rules[name].shape[-1]) for name in freed})
+    phi, psi = tree.family(decision)
+    put(tree, mixed, {name: rules[name] for name in freed})
+    return _divided(psi, phi)
+
+
+def _divided(psi: Floats, phi: Floats) -> Floats:
+    """ψ / φ, NaN where φ is zero."""
+    return np.where(phi > 0, psi / np.where(phi > 0, phi, 1.0), np.nan)
+
+
+def settle_backward(problem: Problem, order: Sequence[str]) -> tuple[Rules, float]:
+    """The best rules of decisions, each of which relies on those before it in `order` only, and their worth.
+
+    T = P U is the table of all variables. In turn each decision takes the largest entry of T, summed to what it sees
+    and does; T is multiplied by this rule and summed to what the decisions that are left see and do. Axes come in an
+    order in which these sums run along memory.
+    """
+    axes: dict[int, None] = {}
+    num_left = []  # the number of axes that are still of use when it is the turn of a decision
+    for name in reversed(order):
+        axes.update(dict.fromkeys(problem.families[name]))
+        num_left.append(len(axes))
+    axes.update(dict.fromkeys(range(len(problem.variables))))
+    rank = {variable: axis for axis, variable in enumerate(axes)}
+    table, scale = _weighted_utility(problem, rank)
+    rules: Rules = {}
+    for name, left in zip(order, reversed(num_left), strict=True):
+        if left < table.ndim:
+            table = np.add.reduce(table.reshape(*table.shape[:left], -1), axis=-1)
+        own = [rank[variable] for variable in problem.families[name]]
+        gone = tuple(axis for axis in range(left) if axis not in own)
+        worth = np.add.reduce(table, axis=gone) if gone else table
+        kept = sorted(own)
+        rule = first_best_rule(worth.transpose([kept.index(axis) for axis in own]))
+        rules[name] = rule
+        table = table * _placed(rule, own, left)
+    return rules, float(table.sum()) / scale
+
+
+def _weighted_utility(problem: Problem, rank: dict[int, int]) -> tuple[Floats, float]:
+    """P U over all variables, in the order of the axes; and the probability of the evidence, up to a scale.
+
+    Evidence comes before all decisions, so its probability does not depend on what they do.
+    """
+    sizes = problem.sizes
+    shape = tuple(sizes[variable] for variable in rank)
+    utility = np.zeros((1,) * len(rank))
+    tables = [_placed(values, [rank[v] for v in scope], len(rank)) for scope, values in problem.probabilities]
+    tables = tables or [np.ones((1,) * len(rank))]
+    if problem.is_conditioned:
+        probability = scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(tables)))
+    else:
+        probability = PLAIN.product(tables)
+    for scope, values in problem.utilities:
+        utility = utility + _placed(values, [rank[variable] for variable in scope], len(rank))
+    scale = 1.0
+    if problem.is_conditioned:
+        free = math.prod(shape[axis] for axis, length in enumerate(probability.shape) if length < shape[axis])
+        actions = math.prod(problem.family_shape(name)[-1] for name in problem.families)
+        scale = float(probability.sum()) * free / actions
+        if scale <= 0:
+            raise ImpossibleEvidence.outright()
+    weighted = probability * utility
+    return weighted if weighted.shape == shape else np.broadcast_to(weighted, shape), scale
+
+
+def _placed(values: Floats, axes: Sequence[int], ndim: int) -> Floats:
+    """A table with some axes as one that broadcasts over all."""
+    shape = [1] * ndim
+    for axis, length in zip(axes, values.shape, strict=True):
+        shape[axis] = length
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return values.transpose(order).reshape(shape)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from plausible.base.display import format_number
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.rules import RuleLike
-from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.evaluating import expected_utility
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
 from plausible.utilities.local import Utility
 from plausible.variables.evidence import EvidenceLike
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["UtilityGap", "share_of_gap", "utility_gap", "with_negated_utilities"]
 
@@ -37,7 +35,7 @@ class UtilityGap:
         Whether both are proved.
     """
 
-    diagram: InfluenceDiagram
+    diagram: Diagram
     evidence: EvidenceLike | None
     best: float
     worst: float
@@ -47,7 +45,8 @@ class UtilityGap:
 
     def share(self, strategy: Strategy | Mapping[str, RuleLike]) -> float:
         """How much of the way from the worst to the best a strategy goes, from 0 to 1."""
-        return share_of_gap(self.diagram.expected_utility(strategy, self.evidence), self.worst, self.best)
+        rules = strategy if isinstance(strategy, Strategy) else self.diagram.strategy(strategy)
+        return share_of_gap(expected_utility(self.diagram, rules, self.evidence), self.worst, self.best)
 
     def __str__(self) -> str:
         told = "" if self.is_exact else ", not proved"
@@ -55,7 +54,7 @@ class UtilityGap:
 
 
 def utility_gap(
-    diagram: InfluenceDiagram, evidence: EvidenceLike | None = None, options: Options | None = None
+    diagram: Diagram, evidence: EvidenceLike | None = None, options: SolvingOptions | None = None
 ) -> UtilityGap:
     """The best and the worst strategy of a diagram, between which others can be placed.
 
@@ -121,7 +120,7 @@ def share_of_gap(expected_utility: float, worst: float, best: float) -> float:
     return (expected_utility - worst) / (best - worst) if best > worst else 1.0
 
 
-def with_negated_utilities(diagram: InfluenceDiagram) -> InfluenceDiagram:
+def with_negated_utilities(diagram: DiagramT) -> DiagramT:
     """The diagram whose best strategy is the worst of this one: every utility changes its sign.
 
     >>> from plausible.decisions import Decision, InfluenceDiagram

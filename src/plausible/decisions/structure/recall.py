@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.errors import NotSupported
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = [
     "Recall",
@@ -55,7 +52,7 @@ class Recall:
         return "\n".join([f"order: {' < '.join(self.order)}", *(forgetful or ["perfect recall"])])
 
 
-def temporal_order(diagram: InfluenceDiagram) -> tuple[str, ...]:
+def temporal_order(diagram: Diagram) -> tuple[str, ...]:
     """The decisions in time: an order that agrees with the graph; among free choices the diagram's own.
 
     >>> from plausible.decisions import Decision, InfluenceDiagram
@@ -65,7 +62,7 @@ def temporal_order(diagram: InfluenceDiagram) -> tuple[str, ...]:
     return tuple(str(name) for name in diagram.graph.topological_order if name in diagram.decisions)
 
 
-def check_recall(diagram: InfluenceDiagram) -> Recall:
+def check_recall(diagram: Diagram) -> Recall:
     """Whether each decision sees all that earlier ones saw and chose, and what is missing.
 
     Decisions D_1, ..., D_k in time have perfect recall if D_j sees D_i and all that D_i sees, for all i < j
@@ -86,7 +83,7 @@ def check_recall(diagram: InfluenceDiagram) -> Recall:
     return Recall(order, tuple(forgotten))
 
 
-def require_recall(diagram: InfluenceDiagram, what: str) -> Recall:
+def require_recall(diagram: Diagram, what: str) -> Recall:
     """The recall of a diagram, if it is perfect; else the error for `what`, which needs that."""
     recall = check_recall(diagram)
     if not recall.is_perfect:
@@ -98,7 +95,7 @@ def require_recall(diagram: InfluenceDiagram, what: str) -> Recall:
     return recall
 
 
-def with_recall(diagram: InfluenceDiagram) -> InfluenceDiagram:
+def with_recall(diagram: DiagramT) -> DiagramT:
     """The diagram with perfect recall: each decision also sees what earlier ones saw and chose.
 
     What is remembered comes after what the decision sees anyway, the oldest first.
@@ -114,7 +111,7 @@ def with_recall(diagram: InfluenceDiagram) -> InfluenceDiagram:
     return diagram.with_information(sees)
 
 
-def new_information(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
+def new_information(diagram: Diagram) -> dict[str, tuple[str, ...]]:
     """For each decision, in time, the chance variables that are first seen there.
 
     >>> from plausible.cpds import TableCPD
@@ -132,7 +129,7 @@ def new_information(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def without_recall_edges(diagram: InfluenceDiagram) -> InfluenceDiagram:
+def without_recall_edges(diagram: DiagramT) -> DiagramT:
     """The diagram with only what is new at each decision, for drawings: `with_recall` brings back the rest.
 
     The edge from a decision to the next stays where nothing else says which one comes first.
@@ -144,10 +141,9 @@ def without_recall_edges(diagram: InfluenceDiagram) -> InfluenceDiagram:
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> coin = TableCPD("A", [0.5, 0.5])
-    >>> full = InfluenceDiagram([coin], [Decision("D", 2, sees="A"), Decision("E", 2, sees=["A", "D"])])
+    >>> import plausible as pb
+    >>> coin = pb.TableCPD("A", [0.5, 0.5])
+    >>> full = pb.InfluenceDiagram([coin], [pb.Decision("D", 2, sees="A"), pb.Decision("E", 2, sees=["A", "D"])])
     >>> without_recall_edges(full).graph
     DAG('A -> D; D -> E')
     """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
+from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed
 from plausible.decisions.structure.recall import new_information, require_recall
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
 from plausible.decisions.trees.tree import DecisionTree, TreeSolution
@@ -19,14 +19,11 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.variables import Variable
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
-
 __all__ = ["decision_tree", "path_tables", "strategy_of_tree"]
 
 
 def decision_tree(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     allowed: Mapping[str, AllowedActions] | None = None,
     show_hidden: bool = False,
     max_outcomes: int = 100_000,
@@ -55,14 +52,12 @@ def decision_tree(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
-    ...      TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
-    ...     [Decision("umbrella", ["leave", "take"], sees=["sky"])],
-    ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
+    ...      pb.TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
+    ...     [pb.Decision("umbrella", ["leave", "take"], sees=["sky"])],
+    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
     ... )
     >>> print(decision_tree(diagram).solve())
     ○ sky = 8.78
@@ -86,7 +81,7 @@ def decision_tree(
     return DecisionTree(_Unrolling(diagram, order, _marginals(weights), worth, limits).node(()))
 
 
-def strategy_of_tree(diagram: InfluenceDiagram, solution: TreeSolution) -> Strategy:
+def strategy_of_tree(diagram: Diagram, solution: TreeSolution) -> Strategy:
     """The strategy of a diagram that the solution of its decision tree says; the first action for what is never seen.
 
     Parameters
@@ -98,9 +93,8 @@ def strategy_of_tree(diagram: InfluenceDiagram, solution: TreeSolution) -> Strat
 
     Examples
     --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(decisions=[Decision("D", ["a", "b"])], utilities=[Utility("D", [1, 2])])
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(decisions=[pb.Decision("D", ["a", "b"])], utilities=[pb.Utility("D", [1, 2])])
     >>> strategy_of_tree(diagram, decision_tree(diagram).solve()).action("D")
     'b'
     """
@@ -117,11 +111,11 @@ def strategy_of_tree(diagram: InfluenceDiagram, solution: TreeSolution) -> Strat
     return Strategy({name: Factor(_family(diagram, name), table) for name, table in tables.items()})
 
 
-def _family(diagram: InfluenceDiagram, decision: str) -> tuple[Variable, ...]:
+def _family(diagram: Diagram, decision: str) -> tuple[Variable, ...]:
     return (*diagram.information(decision), diagram.variables[decision])
 
 
-def _order(diagram: InfluenceDiagram, show_hidden: bool) -> tuple[Variable, ...]:
+def _order(diagram: Diagram, show_hidden: bool) -> tuple[Variable, ...]:
     """The variables of the tree from the root on; those that are neither seen nor matter to a utility are left out."""
     names = [item for decision, new in new_information(diagram).items() for item in (*new, decision)]
     if show_hidden:
@@ -130,7 +124,7 @@ def _order(diagram: InfluenceDiagram, show_hidden: bool) -> tuple[Variable, ...]
     return tuple(diagram.variables[name] for name in names)
 
 
-def path_tables(diagram: InfluenceDiagram, order: tuple[Variable, ...]) -> tuple[Floats, Floats]:
+def path_tables(diagram: Diagram, order: tuple[Variable, ...]) -> tuple[Floats, Floats]:
     """The probability of each path when actions are random, and the mean utility at its end, over `order`."""
     network = diagram.network(diagram.uniform_strategy())
     names = [variable.name for variable in order]
@@ -155,7 +149,7 @@ def _marginals(weights: Floats) -> list[Floats]:
 class _Unrolling:
     """The tables from which a tree is read off, and how."""
 
-    diagram: InfluenceDiagram
+    diagram: Diagram
     order: tuple[Variable, ...]
     marginals: list[Floats]
     worth: Floats

@@ -9,16 +9,13 @@ import numpy as np
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
-from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.base.tolerances import PROBABILITY_NOISE, PROOF
 from plausible.decisions.troubleshooting.beliefs import Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.repair_order import Trials, TryOrder, best_order, costs_without_each
 from plausible.decisions.troubleshooting.steps import Step
-from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order, costs_without_each
 
 __all__ = ["Advice", "Alternative", "advise", "is_worth_going_on", "possible_steps", "repair_sequence"]
-
-#: Costs nearer to each other than this, relative to their size, are ties.
-_TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,7 @@ class Advice:
 
 def _tied(cost: float) -> float:
     """The greatest cost that is no dearer, but for rounding."""
-    return cost + _TIE * abs(cost)
+    return cost + PROOF * abs(cost)
 
 
 def repair_sequence(beliefs: Beliefs, costs: Costs) -> TryOrder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,20 +12,23 @@ import numpy.typing as npt
 from plausible.base.arrays import Flags, Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
+from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.data import encode_columns
-from plausible.decisions.troubleshooting.beliefs import Device
-from plausible.decisions.troubleshooting.fixed_order import FixedOrder, best_fixed_order
-from plausible.decisions.troubleshooting.session import TroubleshootingSession
+from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.device import Device
 from plausible.decisions.troubleshooting.steps import Step
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, as_session
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession, as_session
 from plausible.errors import InvalidArgument
+from plausible.search.clock import Clock
 
 __all__ = ["TroubleshootingEvaluation", "evaluate_troubleshooting"]
 
 Ints = npt.NDArray[np.intp]
 #: Cases between two reports of progress.
 _BATCH = 500
+#: With more components than this, not all orders are tried.
+_MOST_ORDERED = 7
 
 
 @record(eq=False)
@@ -122,15 +124,14 @@ def evaluate_troubleshooting(
 
     Examples
     --------
-    >>> from plausible.cpds import NoisyOr, TableCPD
+    >>> import plausible as pb
     >>> from plausible.decisions.troubleshooting.costs import Costs
     >>> from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
-    >>> from plausible.models import BayesianNetwork
-    >>> car = BayesianNetwork(
-    ...     TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
-    ...     TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
-    ...     TableCPD("lights", [[0.98, 0.02], [0.1, 0.9]], parents=["battery"], states=["on", "off"]),
-    ...     NoisyOr("stalls", ["battery", "starter"], [0.9, 0.8]),
+    >>> car = pb.BayesianNetwork(
+    ...     pb.TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
+    ...     pb.TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
+    ...     pb.TableCPD("lights", [[0.98, 0.02], [0.1, 0.9]], parents=["battery"], states=["on", "off"]),
+    ...     pb.NoisyOr("stalls", ["battery", "starter"], [0.9, 0.8]),
     ... )
     >>> costs = Costs(repair={"battery": 90, "starter": 200}, observe={"battery": 20, "starter": 60, "lights": 1})
     >>> mechanic = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs)
@@ -146,17 +147,17 @@ def evaluate_troubleshooting(
     cases = _Cases(device, session.findings, num_cases, rng)
     mechanic = _Mechanic(session, cases)
     mended = _Mended(np.zeros(0), np.zeros(0, dtype=bool))
-    end = math.inf if time_limit is None else time.monotonic() + time_limit
-    while (done := len(mended.paid)) < num_cases and (done == 0 or time.monotonic() < end):
+    clock = Clock.of(time_limit)
+    while (done := len(mended.paid)) < num_cases and (done == 0 or not clock.is_over):
         more = mechanic.mend(np.arange(done, min(done + _BATCH, num_cases)))
         mended = _Mended(*(np.concatenate(both) for both in zip(mended, more, strict=True)))
-        if progress is not None and progress(_evaluation(mended, FixedOrder((), mended.paid), cases)):
+        if progress is not None and progress(_evaluation(mended, _FixedOrder((), mended.paid), cases)):
             break
     cases.keep(len(mended.paid))
-    return _evaluation(mended, best_fixed_order(cases, device, costs), cases)
+    return _evaluation(mended, _best_fixed_order(cases, device, costs), cases)
 
 
-def _evaluation(mended: _Mended, plan: FixedOrder, cases: _Cases) -> TroubleshootingEvaluation:
+def _evaluation(mended: _Mended, plan: _FixedOrder, cases: _Cases) -> TroubleshootingEvaluation:
     num_faults = cases.num_faults[: len(mended.paid)]
     return TroubleshootingEvaluation(
         mended.paid, plan.costs, plan.order, num_faults, float(1.0 - mended.is_fixed.mean())
@@ -258,3 +259,98 @@ class _Cases:
     def state(self, name: str, code: int) -> object:
         """The state at a position."""
         return self._model.variables[name].states[code]
+
+
+# --- the best fixed order: what advice has to beat ---
+
+
+class _FixedOrder(NamedTuple):
+    """An order, and what it costs for each device."""
+
+    order: tuple[str, ...]
+    costs: Floats
+
+
+def _best_fixed_order(devices: _Cases, device: Device, costs: Costs) -> _FixedOrder:
+    """The order of least mean cost; up to seven components among all orders, with more by moving one at a time.
+
+    Where service can be called, the order may end early.
+    """
+    plans = _Plans(devices, costs)
+    names = tuple(device.ok_states)
+    if len(names) <= _MOST_ORDERED:
+        return plans.best_completion((), names)
+    return plans.descent(names)
+
+
+class _Plans:
+    """Fixed orders and their costs; what is common to several is worked out once."""
+
+    def __init__(self, devices: _Cases, costs: Costs) -> None:
+        self._devices, self._costs = devices, costs
+        self._size = len(devices.works(frozenset()))
+
+    def step(self, before: tuple[str, ...], name: str, is_open: Flags) -> tuple[Floats, Flags]:
+        """What trying a component costs the devices that don't work yet, and which still don't after it.
+
+        It is looked at first, or replaced at once, whichever is cheaper for these devices; it is no fault afterwards
+        either way.
+        """
+        done, repair = frozenset(before), self._costs.repair[name]
+        paid = np.where(is_open, repair, 0.0)
+        if name in self._costs.observe:
+            faulty = is_open & self._devices.is_faulty(name, done)
+            looked = np.where(is_open, self._costs.observe[name], 0.0) + np.where(faulty, repair, 0.0)
+            paid = looked if looked.mean() < paid.mean() else paid
+        return paid, is_open & ~self._devices.works(done | {name})
+
+    def cost(self, order: tuple[str, ...]) -> Floats:
+        """What an order costs each device, with the call after it."""
+        total, is_open = np.zeros(self._size), np.ones(self._size, dtype=bool)
+        for place, name in enumerate(order):
+            paid, is_open = self.step(order[:place], name, is_open)
+            total += paid
+        return total + is_open * (self._costs.service or 0.0)
+
+    def best_completion(self, start: tuple[str, ...], left: tuple[str, ...]) -> _FixedOrder:
+        """The best order of all, depth first; a beginning that costs as much as the best order is given up."""
+        best = [_FixedOrder((), np.full(self._size, np.inf))]
+
+        def search(before: tuple[str, ...], left: tuple[str, ...], paid: Floats, is_open: Flags) -> None:
+            if paid.mean() >= best[0].costs.mean():
+                return
+            if not left or self._costs.service is not None:
+                total = paid + is_open * (self._costs.service or 0.0)
+                if total.mean() < best[0].costs.mean():
+                    best[0] = _FixedOrder(before, total)
+            for name in left:
+                more, still_open = self.step(before, name, is_open)
+                search((*before, name), tuple(other for other in left if other != name), paid + more, still_open)
+
+        search(start, left, np.zeros(self._size), np.ones(self._size, dtype=bool))
+        return best[0]
+
+    def descent(self, names: tuple[str, ...]) -> _FixedOrder:
+        """By chance per cost at first, then moving one component at a time as long as that is cheaper."""
+        nothing = frozenset[str]()
+
+        def ratio(name: str) -> float:
+            first = self._costs.observe.get(name, self._costs.repair[name])
+            return float(self._devices.is_faulty(name, nothing).mean()) / first if first > 0 else math.inf
+
+        order = tuple(sorted(names, key=ratio, reverse=True))
+        costs, is_better = self.cost(order), True
+        while is_better:
+            moves = [
+                (*rest[:place], name, *rest[place:])
+                for name in order
+                for rest in [tuple(other for other in order if other != name)]
+                for place in range(len(order))
+            ]
+            if self._costs.service is not None:
+                moves += [order[:end] for end in range(len(order))]
+            found = min(moves, key=lambda move: self.cost(move).mean())
+            is_better = bool(self.cost(found).mean() < costs.mean() * (1.0 - PROOF))
+            if is_better:
+                order, costs = found, self.cost(found)
+        return _FixedOrder(order, costs)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
+from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
-from plausible.decisions.troubleshooting.beliefs import Beliefs
-from plausible.decisions.troubleshooting.plan_tree import PlanNode
+from plausible.decisions.troubleshooting.advice import advise, is_worth_going_on, possible_steps
+from plausible.decisions.troubleshooting.beliefs import Beliefs, Knowledge
+from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.profiles import enumerate_profiles
-from plausible.decisions.troubleshooting.search import Limits, PlanState, advised_plan, cheapest_plan
-from plausible.decisions.troubleshooting.session import TroubleshootingSession, finding_after
-from plausible.decisions.troubleshooting.steps import Outcome, Step
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, as_session
+from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step
+from plausible.decisions.troubleshooting.troubleshooter import (
+    Troubleshooter,
+    TroubleshootingSession,
+    as_session,
+    finding_after,
+)
 from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import TooLarge
+from plausible.search.clock import Clock
 from plausible.variables import Jeffrey, State
 
 __all__ = ["exact_plan", "optimal_plan"]
 
+_FIXED = PlanNode(0.0, is_fixed=True)
 _INSTEAD_OF_ADVISED = "plan fewer steps with depth=, or see evaluate_troubleshooting for an estimate from samples"
 _INSTEAD_OF_BEST = "follow the advice (next_step() of a session), of which exact_plan has the expected cost"
 
@@ -47,13 +56,12 @@ def exact_plan(
 
     Examples
     --------
-    >>> from plausible.cpds import NoisyOr, TableCPD
+    >>> import plausible as pb
     >>> from plausible.decisions import Costs, Troubleshooter, plan_text
-    >>> from plausible.models import BayesianNetwork
-    >>> car = BayesianNetwork(
-    ...     TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
-    ...     TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
-    ...     NoisyOr("stalls", ["battery", "starter"], [1, 1], leak=0.01),
+    >>> car = pb.BayesianNetwork(
+    ...     pb.TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
+    ...     pb.TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
+    ...     pb.NoisyOr("stalls", ["battery", "starter"], [1, 1], leak=0.01),
     ... )
     >>> costs = Costs(repair={"battery": 90, "starter": 200}, observe={"battery": 20})
     >>> session = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs).start()
@@ -75,8 +83,8 @@ def exact_plan(
     session = as_session(session)
     if session.is_fixed:
         return PlanNode(0.0, is_fixed=True)
-    limits = Limits(max_states, time_limit, _INSTEAD_OF_ADVISED)
-    return advised_plan(_state(session), session.troubleshooter.costs, limits, depth)
+    limits = _PlanLimits(max_states, time_limit, _INSTEAD_OF_ADVISED)
+    return _advised_plan(_state(session), session.troubleshooter.costs, limits, depth)
 
 
 def optimal_plan(
@@ -104,11 +112,11 @@ def optimal_plan(
     session = as_session(session)
     if session.is_fixed:
         return PlanNode(0.0, is_fixed=True)
-    limits = Limits(max_states, time_limit, _INSTEAD_OF_BEST)
-    return cheapest_plan(_state(session), session.troubleshooter.costs, limits)
+    limits = _PlanLimits(max_states, time_limit, _INSTEAD_OF_BEST)
+    return _cheapest_plan(_state(session), session.troubleshooter.costs, limits)
 
 
-def _state(session: TroubleshootingSession) -> PlanState:
+def _state(session: TroubleshootingSession) -> _PlanState:
     """What is known, over all that the device may be where that can be listed, else by queries to networks."""
     helper = session.troubleshooter
     queried = _QueriedState(helper, session.repaired, session.findings)
@@ -148,3 +156,151 @@ class _QueriedState:
         finding = finding_after(self.troubleshooter.device, self.repaired, step, outcome)
         repaired = (*self.repaired, step.name) if step.kind == "repair" else self.repaired
         return _QueriedState(self.troubleshooter, repaired, (*self.findings, finding))
+
+
+# --- over states of knowledge, each worked out once ---
+
+
+class _PlanState(Knowledge, Protocol):
+    """A state of knowledge about a device that does not work yet."""
+
+    @property
+    def key(self) -> Hashable:
+        """The same for states in which the same is believed."""
+        ...
+
+    @property
+    def bound(self) -> float:
+        """A cost that no plan from here on can beat."""
+        ...
+
+    def bound_after(self, step: Step) -> float:
+        """What no plan can beat on average, once a step is taken, whatever comes of it."""
+        ...
+
+    def after(self, step: Step, outcome: Outcome) -> _PlanState:
+        """What is known after a look, a test, or a repair that was not enough."""
+        ...
+
+
+@dataclass(slots=True)
+class _PlanLimits:
+    """How many states may be visited, and for how long; more raises `TooLarge`, which tells what else to do."""
+
+    max_states: int
+    time_limit: float
+    instead: str  # what else can be done, as in "take this"
+    num_visited: int = 0
+    clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock.of(self.time_limit)
+
+    def visit(self) -> None:
+        """Count one more state."""
+        self.num_visited += 1
+        if self.num_visited > self.max_states:
+            problem, fix = f"has more than {self.max_states} states of knowledge", "max_states="
+        elif self.clock.is_over:
+            problem, fix = f"takes more than {self.time_limit:g} seconds", "time_limit="
+        else:
+            return
+        raise TooLarge(f"The plan {problem}. Raise {fix}, leave out tests, or {self.instead}.")
+
+
+def _advised_plan(state: _PlanState, costs: Costs, limits: _PlanLimits, depth: int | None = None) -> PlanNode:
+    """The plan of taking at each state the step that is advised; after `depth` steps it is cut off."""
+    known: dict[Hashable, PlanNode] = {}
+
+    def plan(state: _PlanState, depth: int | None) -> PlanNode:
+        key = (state.key, depth)
+        if key not in known:
+            limits.visit()
+            best = advise(state, costs).best
+            if best is None:
+                known[key] = PlanNode(0.0)
+            elif depth == 0:
+                known[key] = PlanNode(best.estimated_cost, best.step)
+            else:
+                known[key] = follow(state, best.step, None if depth is None else depth - 1)
+        return known[key]
+
+    def follow(state: _PlanState, step: Step, depth: int | None) -> PlanNode:
+        outcomes = tuple(
+            (outcome, chance, _FIXED if _mends(step, outcome) else plan(state.after(step, outcome), depth))
+            for outcome, chance in state.beliefs().outcomes(step).items()
+        )
+        return PlanNode(step.cost + sum(chance * node.expected_cost for _, chance, node in outcomes), step, outcomes)
+
+    return plan(state, depth)
+
+
+def _mends(step: Step, outcome: Outcome) -> bool:
+    return step.kind == "call" or (step.kind == "repair" and bool(outcome))
+
+
+def _cheapest_plan(state: _PlanState, costs: Costs, limits: _PlanLimits) -> PlanNode:
+    """The plan of least expected cost: depth first, by branch and bound."""
+    found = _Search(costs, limits).plan(state, math.inf)
+    assert found is not None, "nothing is dearer than infinity"
+    return found
+
+
+class _Search:
+    """Depth-first branch and bound; each state keeps its plan, or the cost that all its plans exceed."""
+
+    def __init__(self, costs: Costs, limits: _PlanLimits) -> None:
+        self._costs, self._limits = costs, limits
+        self._plans: dict[Hashable, PlanNode] = {}
+        self._exceeded: dict[Hashable, float] = {}
+
+    def plan(self, state: _PlanState, limit: float) -> PlanNode | None:
+        """The cheapest plan from a state on, or `None` where none is cheaper than the limit."""
+        if state.key in self._plans:
+            return self._plans[state.key]
+        if self._least(state) >= limit:
+            return None
+        self._limits.visit()
+        beliefs = state.beliefs()
+        best = None if is_worth_going_on(beliefs, self._costs) else PlanNode(0.0)
+        if best is None:
+            for bound, step in self._choices(state, beliefs):
+                cheapest = limit if best is None else best.expected_cost
+                if bound < cheapest:
+                    best = self._beginning_with(step, state, beliefs, cheapest) or best
+        if best is None:
+            self._exceeded[state.key] = limit
+        else:
+            self._plans[state.key] = best
+        return best
+
+    def _choices(self, state: _PlanState, beliefs: Beliefs) -> list[tuple[float, Step]]:
+        """Each step behind what it costs at least, by rising costs."""
+        listed = [(step.cost + state.bound_after(step), step) for step in possible_steps(beliefs, self._costs)]
+        return sorted(listed, key=lambda choice: choice[0])
+
+    def _beginning_with(self, step: Step, state: _PlanState, beliefs: Beliefs, limit: float) -> PlanNode | None:
+        """A step and the cheapest plans after it, or `None` where that is not cheaper than the limit."""
+        limit *= 1.0 - PROOF
+        states = [
+            (outcome, chance, None if _mends(step, outcome) else state.after(step, outcome))
+            for outcome, chance in beliefs.outcomes(step).items()
+        ]
+        total = step.cost + sum(chance * self._least(after) for _, chance, after in states if after is not None)
+        outcomes = list[tuple[Outcome, float, PlanNode]]()
+        for outcome, chance, after in states:
+            if after is None:
+                outcomes.append((outcome, chance, _FIXED))
+                continue
+            least = self._least(after)
+            node = self.plan(after, (limit - total) / chance + least)
+            if node is None:
+                return None
+            total += chance * (node.expected_cost - least)
+            outcomes.append((outcome, chance, node))
+        return PlanNode(total, step, tuple(outcomes)) if total < limit else None
+
+    def _least(self, state: _PlanState) -> float:
+        if state.key in self._plans:
+            return self._plans[state.key].expected_cost
+        return max(state.bound, self._exceeded.get(state.key, 0.0))

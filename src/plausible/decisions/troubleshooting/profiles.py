@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.causal.functional.model import FunctionalModel
-from plausible.decisions.troubleshooting.beliefs import Device
+from plausible.decisions.troubleshooting.device import Device
 from plausible.errors import TooLarge
 from plausible.variables import Evidence
 
@@ -27,20 +27,11 @@ _MOST_ENTRIES = 8_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profiles:
-    """The devices that are possible, told apart by what they would show after any repairs.
+    """The devices that are possible, told apart by what they would show after any repairs."""
 
-    Attributes
-    ----------
-    weights
-        The probability of each device, up to a factor.
-    ids
-        Name of a component, a test or the goal -> for each device, its row in `tables`.
-    tables
-        Name -> the position of its state, by row and by set of repairs; bit i of a set is the i-th component.
-    """
-
-    weights: Floats
-    ids: dict[str, Ints]
+    weights: Floats  # the probability of each device, up to a factor
+    ids: dict[str, Ints]  # name of a component, a test or the goal -> for each device, its row in `tables`
+    #: Name -> the position of its state, by row and by set of repairs; bit i of a set is the i-th component.
     tables: dict[str, Ints]
 
 
@@ -49,13 +40,6 @@ def enumerate_profiles(device: Device, findings: Sequence[Finding]) -> Profiles:
 
     `TooLarge` where they are too many. Time and memory are in proportion to the devices, and for each variable to the
     ways in which it answers to repairs times the sets of repairs.
-
-    Parameters
-    ----------
-    device
-        The device.
-    findings
-        What was seen, each in the world of the repairs made by then.
     """
     kept = (device.goal, *device.ok_states, *device.tests)
     asked = dict.fromkeys((*kept, *(finding.term.variable for finding in findings)))
@@ -75,15 +59,7 @@ def enumerate_profiles(device: Device, findings: Sequence[Finding]) -> Profiles:
 
 
 def grouped(columns: Iterable[tuple[npt.NDArray[np.signedinteger[Any]], int]], size: int) -> tuple[Ints, Ints]:
-    """Rows that are the same in all columns: the first row of each group, and the group of each row.
-
-    Parameters
-    ----------
-    columns
-        Codes, and a number that is greater than all of them.
-    size
-        How many rows.
-    """
+    """Rows that are the same in all columns: the first row of each group, and the group of each row."""
     key, most = np.zeros(size, dtype=np.int64), 1
     for codes, bound in columns:
         if most * bound >= 2**62:

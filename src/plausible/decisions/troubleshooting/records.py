@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from plausible.decisions.troubleshooting.beliefs import Device
-from plausible.decisions.troubleshooting.steps import Step
-from plausible.errors import FormatError, PlausibleError
+from plausible.causal.counterfactuals.potential import Finding
+from plausible.decisions.troubleshooting.device import Device
+from plausible.decisions.troubleshooting.steps import Step, TakenStep
+from plausible.errors import FormatError
 from plausible.variables import Jeffrey, Likelihood, State, Variable, jeffrey, likelihood
 
-if TYPE_CHECKING:
-    from plausible.decisions.troubleshooting.session import TroubleshootingSession
-    from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
-
-__all__ = ["replayed", "session_record"]
+__all__ = ["read_start", "read_step", "session_record"]
 
 
-def session_record(session: TroubleshootingSession) -> dict[str, Any]:
+def session_record(device: Device, known: Sequence[Finding], history: Iterable[TakenStep]) -> dict[str, Any]:
     """When the device works, what was known at the start, and the steps with what was paid and what came of them."""
-    device = session.troubleshooter.device
-    num_seen = sum(taken.step.kind != "call" for taken in session.history)
-    known = session.findings[: len(session.findings) - num_seen]
+    variables = device.model.variables
     return {
         "works": {device.goal: device.working},
         "evidence": {
-            finding.term.variable: _plain(finding.value, device.model.variables[finding.term.variable])
-            for finding in known
+            finding.term.variable: _plain(finding.value, variables[finding.term.variable]) for finding in known
         },
         "history": [
-            {
-                "step": taken.step.kind,
-                "name": taken.step.name,
-                "cost": taken.step.cost,
-                "outcome": taken.outcome,
-            }
-            for taken in session.history
+            {"step": taken.step.kind, "name": taken.step.name, "cost": taken.step.cost, "outcome": taken.outcome}
+            for taken in history
         ],
     }
 
 
-def replayed(troubleshooter: Troubleshooter, record: Mapping[str, Any]) -> TroubleshootingSession:
-    """The session of a record, its steps taken anew at what was paid; `FormatError` where it does not fit."""
-    device = troubleshooter.device
+def read_start(record: Mapping[str, Any], device: Device) -> dict[str, Any]:
+    """What was known at the start of the session of a record; `FormatError` where that does not fit the device."""
     for part, kind in (("works", Mapping), ("evidence", Mapping), ("history", list)):
         if not isinstance(record.get(part), kind):
             raise FormatError(f"This is no saved session: it has no {part!r}.")
@@ -51,22 +39,15 @@ def replayed(troubleshooter: Troubleshooter, record: Mapping[str, Any]) -> Troub
             f"The session was saved of a device that works where {_told(record['works'])}, not where "
             f"{_told({device.goal: device.working})}."
         )
-    session = troubleshooter.start(_evidence(record["evidence"], device))
-    for number, taken in enumerate(record["history"], 1):
-        try:
-            session = _taken(session, taken)
-        except (PlausibleError, KeyError, TypeError) as error:
-            raise FormatError(f"Step {number} of the saved session does not fit this device: {error}") from error
-    return session
+    return _evidence(record["evidence"], device)
 
 
-def _taken(session: TroubleshootingSession, record: Mapping[str, Any]) -> TroubleshootingSession:
-    """The session after a step of a record; one without its cost is taken at today's."""
+def read_step(record: Mapping[str, Any], device: Device) -> tuple[Step | str, Any]:
+    """A step of a record and what came of it; one without its cost is taken at today's."""
     kind, name, outcome = record["step"], record["name"], record["outcome"]
     if kind not in ("repair", "call"):
-        outcome = _state(outcome, session.troubleshooter.device.model.variables[name])
-    step = Step(kind, name, record["cost"]) if "cost" in record else f"{kind} {name or 'service'}"
-    return session.after(step, outcome)
+        outcome = _state(outcome, device.model.variables[name])
+    return Step(kind, name, record["cost"]) if "cost" in record else f"{kind} {name or 'service'}", outcome
 
 
 def _told(works: Mapping[str, Any]) -> str:

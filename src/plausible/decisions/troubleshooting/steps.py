@@ -1,4 +1,4 @@
-"""Steps of a troubleshooting session, and what came of them."""
+"""Steps of a troubleshooting session, what came of them, and plans: trees of steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from plausible.base.display import html_of_print
 from plausible.variables import State
 
-__all__ = ["Outcome", "Step", "StepKind", "TakenStep", "whether_it_works"]
+__all__ = ["Outcome", "PlanNode", "Step", "StepKind", "TakenStep", "plan_text", "whether_it_works"]
 
 StepKind: TypeAlias = Literal["observe", "repair", "test", "call"]
 #: The state that was seen; after a repair, whether the device works; nothing after a call.
@@ -18,18 +18,7 @@ _YES, _NO = ("yes", "y", "true", "works"), ("no", "n", "false", "fails")
 
 
 def whether_it_works(said: object) -> object:
-    """What was said after a repair as true or false, where it is one of the usual texts; else as it is.
-
-    Parameters
-    ----------
-    said
-        Such as "yes", "no", "works" or "fails", in capitals or not.
-
-    Examples
-    --------
-    >>> whether_it_works("No"), whether_it_works(True), whether_it_works("perhaps")
-    (False, True, 'perhaps')
-    """
+    """What was said after a repair as true or false, where it is one of the usual texts; else as it is."""
     text = said.strip().lower() if isinstance(said, str) else None
     return text in _YES if text in _YES + _NO else said
 
@@ -92,3 +81,94 @@ class TakenStep:
         return f"{self.step}: {told}"
 
     _repr_html_ = html_of_print
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    """What to do next, and after each outcome of it.
+
+    Attributes
+    ----------
+    expected_cost
+        Of all steps from here on: exactly, or, where the plan was cut off (see `is_exact`), with the estimate of the
+        advice for what comes after it.
+    step
+        What to do; `None` where it is over.
+    outcomes
+        Outcome, its probability, and what to do then; none where the plan was cut off.
+    is_fixed
+        Whether it is over because the device works, or because service was called, who surely mends it. Where it is
+        over and this is false, the device is still broken and nothing is left to try.
+
+    Examples
+    --------
+    >>> works, broken = PlanNode(0.0, is_fixed=True), PlanNode(0.0)
+    >>> plan = PlanNode(3.0, Step("repair", "fuse", 3.0), ((True, 0.9, works), (False, 0.1, broken)))
+    >>> plan.is_exact, plan.chance_unfixed
+    (True, 0.1)
+    """
+
+    expected_cost: float
+    step: Step | None = None
+    outcomes: tuple[tuple[Outcome, float, PlanNode], ...] = ()
+    is_fixed: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the plan goes no further here, though the device may still be broken."""
+        return self.step is not None and self.step.kind != "call" and not self.outcomes
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no branch was cut off, so that the expected cost is no estimate."""
+        return not self.is_cut and all(after.is_exact for _, _, after in self.outcomes)
+
+    @property
+    def chance_unfixed(self) -> float:
+        """The probability that all of the plan is done and the device is still broken, with nothing left to try."""
+        if self.step is None:
+            return 0.0 if self.is_fixed else 1.0
+        return sum((chance * after.chance_unfixed for _, chance, after in self.outcomes), 0.0)
+
+
+def plan_text(plan: PlanNode) -> str:
+    """A plan as indented lines; the probabilities of outcomes stand behind them, the costs of steps in brackets.
+
+    Three dots mark where a plan was cut off. Where the device may be still broken in the end, the last line tells with
+    what probability.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+
+    Examples
+    --------
+    >>> works, broken = PlanNode(0.0, is_fixed=True), PlanNode(0.0)
+    >>> print(plan_text(PlanNode(3.0, Step("repair", "fuse", 3.0), ((True, 0.9, works), (False, 0.1, broken)))))
+    repair fuse (3)
+      it works 0.900: done
+      it fails 0.100: still broken, nothing left to try
+    still broken in the end: probability 0.100
+    """
+    lines = _lines(plan, "")
+    if plan.step is not None and plan.chance_unfixed > 0:
+        lines.append(f"still broken in the end: probability {_chance(plan.chance_unfixed)}")
+    return "\n".join(lines)
+
+
+def _lines(plan: PlanNode, indent: str) -> list[str]:
+    if plan.step is None:
+        return ["done" if plan.is_fixed else "still broken, nothing left to try"]
+    lines = [f"{plan.step} ({plan.step.cost:g})" + (" ..." if plan.is_cut else "")]
+    for outcome, chance, after in plan.outcomes:
+        told = ("it works" if outcome else "it fails") if plan.step.kind == "repair" else outcome
+        if plan.step.kind != "call":
+            first, *rest = _lines(after, indent + "  ")
+            lines += [f"{indent}  {told} {_chance(chance)}: {first}", *rest]
+    return lines
+
+
+def _chance(chance: float) -> str:
+    """Three digits, and more where three would make it look impossible or certain."""
+    return f"{chance:.3f}" if 0.0005 <= chance < 0.9995 or chance == 1 else f"{chance:.3g}"

@@ -1,24 +1,37 @@
-"""Troubleshooters: a network, what can be repaired, and what everything costs."""
+"""Troubleshooters and their sessions: a device, what was done to it, and what to do next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
+from plausible.base.records import record
 from plausible.causal.counterfactuals.potential import Finding, Potential
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
-from plausible.decisions.troubleshooting.beliefs import Device, Situation
+from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
+from plausible.decisions.troubleshooting.beliefs import Beliefs, Situation
 from plausible.decisions.troubleshooting.costs import Costs
-from plausible.decisions.troubleshooting.records import replayed
-from plausible.decisions.troubleshooting.session import TroubleshootingSession
-from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, shortened
+from plausible.decisions.troubleshooting.device import Device, read_device
+from plausible.decisions.troubleshooting.records import read_start, read_step, session_record
+from plausible.decisions.troubleshooting.repair_order import check_cost
+from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep, whether_it_works
+from plausible.errors import (
+    FormatError,
+    ImpossibleEvidence,
+    InvalidArgument,
+    PlausibleError,
+    UnknownVariable,
+    counted,
+    shortened,
+)
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
-__all__ = ["Troubleshooter", "as_session"]
+__all__ = ["Troubleshooter", "TroubleshootingSession", "as_session", "finding_after"]
 
 #: Situations that are kept compiled.
 _MOST_KEPT = 128
@@ -99,7 +112,7 @@ class Troubleshooter(Frozen):
     ) -> None:
         model = network if isinstance(network, FunctionalModel) else functional_model(network, coupling)
         self.costs = costs
-        self.device = _device(model, components, works, costs)
+        self.device = read_device(model, components, works, costs)
         self._situations = {}
 
     def start(self, evidence: EvidenceLike | None = None) -> TroubleshootingSession:
@@ -155,7 +168,13 @@ class Troubleshooter(Frozen):
         1. test queue: jobs wait
         it does not work; paid 1
         """
-        return replayed(self, record)
+        session = self.start(read_start(record, self.device))
+        for number, taken in enumerate(record["history"], 1):
+            try:
+                session = session.after(*read_step(taken, self.device))
+            except (PlausibleError, KeyError, TypeError) as error:
+                raise FormatError(f"Step {number} of the saved session does not fit this device: {error}") from error
+        return session
 
     def situation(self, repaired: tuple[str, ...], findings: tuple[Finding, ...]) -> Situation:
         """The network for a state of a session, compiled once."""
@@ -193,20 +212,154 @@ class Troubleshooter(Frozen):
         )
 
 
-def as_session(given: TroubleshootingSession | Troubleshooter) -> TroubleshootingSession:
-    """A session; that of a troubleshooter with nothing known but that the device does not work.
+@record
+class TroubleshootingSession:
+    """A device, what was done to it, and what was seen; a value: each step makes a new session.
 
-    Parameters
+    Can be pickled, or saved by `to_dict`, and gone on with later.
+
+    Attributes
     ----------
-    given
-        A session, or a troubleshooter, which is started.
+    troubleshooter
+        What the session is of.
+    findings
+        What is known, each in the world of the repairs made by then.
+    history
+        The steps so far, with their outcomes.
 
     Examples
     --------
     >>> from plausible.examples import printer_troubleshooter
-    >>> print(as_session(printer_troubleshooter()))
-    it does not work; paid 0
+    >>> session = printer_troubleshooter().start({"panel": "clear"})
+    >>> step = session.next_step()
+    >>> print(step, {state: round(chance, 4) for state, chance in session.outcomes(step).items()})
+    test queue {'empty': 0.3696, 'jobs wait': 0.6304}
+    >>> session = session.after("test queue", "jobs wait").after("repair cable", False)
+    >>> print(session)
+    1. test queue: jobs wait
+    2. repair cable: it still does not work
+    it does not work; paid 4
+    >>> print(session.undo().next_step())
+    repair cable
     """
+
+    troubleshooter: Troubleshooter
+    findings: tuple[Finding, ...]
+    history: tuple[TakenStep, ...] = ()
+
+    # --- where it stands ---
+
+    @property
+    def repaired(self) -> tuple[str, ...]:
+        """The components that were repaired, in order."""
+        return tuple(taken.step.name for taken in self.history if taken.step.kind == "repair")
+
+    @property
+    def cost(self) -> float:
+        """What was paid so far."""
+        return sum((taken.step.cost for taken in self.history), 0.0)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the device works, or service was called, who surely mends it."""
+        if not self.history:
+            return False
+        last = self.history[-1]
+        return last.step.kind == "call" or (last.step.kind == "repair" and bool(last.outcome))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to do: it works, or no step can help."""
+        return self.is_fixed or not is_worth_going_on(self.beliefs, self.troubleshooter.costs)
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """What is believed of the device as it stands now."""
+        return self._situation.beliefs()
+
+    @property
+    def _situation(self) -> Situation:
+        return self.troubleshooter.situation(self.repaired, self.findings)
+
+    # --- what to do ---
+
+    @property
+    def advice(self) -> Advice:
+        """All steps with estimates of their costs, and why the best one is; none once the device works."""
+        if self.is_fixed:
+            return Advice((), (), 0.0, is_fixed=True)
+        return advise(self._situation, self.troubleshooter.costs)
+
+    def next_step(self) -> Step | None:
+        """The best step; `None` where nothing is left to do."""
+        best = self.advice.best
+        return None if best is None else best.step
+
+    def steps(self) -> tuple[Step, ...]:
+        """Every step that can change anything."""
+        return () if self.is_fixed else tuple(possible_steps(self.beliefs, self.troubleshooter.costs))
+
+    def outcomes(self, step: Step) -> dict[Outcome, float]:
+        """What can come of a step, with probabilities; exact with any number of faults."""
+        return self.beliefs.outcomes(step)
+
+    def step(self, text: str) -> Step:
+        """The step that a text such as "observe fuse" names."""
+        by_text = {str(step): step for step in self.steps()}
+        if text not in by_text:
+            raise InvalidArgument(
+                f"{text!r} is no step that can be taken now. There are: {', '.join(by_text) or 'none'}."
+            )
+        return by_text[text]
+
+    def after(self, step: Step | str, outcome: Outcome = None) -> TroubleshootingSession:
+        """The session after a step.
+
+        Parameters
+        ----------
+        step
+            One of `steps()`, or its text. What a `Step` costs is what was paid for it, whatever it costs today.
+        outcome
+            The state that was seen; after a repair, whether the device works, or "yes" or "no"; nothing after a call.
+        """
+        taken = self.step(str(step))
+        if isinstance(step, Step):
+            taken = Step(taken.kind, taken.name, check_cost(step.cost, str(step)))
+        outcome = whether_it_works(outcome) if taken.kind == "repair" else outcome
+        possible = self.outcomes(taken)
+        if not any(outcome is other or outcome == other for other in possible):
+            told = ", ".join(map(repr, possible))
+            about = " (whether the device works after it)" if taken.kind == "repair" else ""
+            raise ImpossibleEvidence(
+                f"{outcome!r} can't come of {taken!s}{about}, by all that is known. What can: {told}."
+            )
+        history = (*self.history, TakenStep(taken, bool(outcome) if taken.kind == "repair" else outcome))
+        findings = self.findings
+        if taken.kind != "call":
+            findings = (*findings, finding_after(self.troubleshooter.device, self.repaired, taken, outcome))
+        return TroubleshootingSession(self.troubleshooter, findings, history)
+
+    def undo(self) -> TroubleshootingSession:
+        """The session before its last step."""
+        if not self.history:
+            raise InvalidArgument("There is no step to take back.")
+        findings = self.findings if self.history[-1].step.kind == "call" else self.findings[:-1]
+        return TroubleshootingSession(self.troubleshooter, findings, self.history[:-1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The session as plain data (for JSON, if states are texts or numbers), for `Troubleshooter.resume`."""
+        num_seen = sum(taken.step.kind != "call" for taken in self.history)
+        known = self.findings[: len(self.findings) - num_seen]
+        return session_record(self.troubleshooter.device, known, self.history)
+
+    def __str__(self) -> str:
+        lines = [f"{number}. {taken}" for number, taken in enumerate(self.history, 1)]
+        end = "it works" if self.is_fixed else "it does not work"
+        return "\n".join([*lines, f"{end}; paid {format_number(self.cost)}"])
+
+
+def as_session(given: TroubleshootingSession | Troubleshooter) -> TroubleshootingSession:
+    """A session; that of a troubleshooter with nothing known but that the device does not work."""
     if isinstance(given, Troubleshooter):
         return given.start()
     if not isinstance(given, TroubleshootingSession):
@@ -220,72 +373,10 @@ def _rebuilt(
     return Troubleshooter(model, components, works=works, costs=costs)
 
 
-def _device(
-    model: FunctionalModel,
-    components: Mapping[str, State] | Iterable[str] | None,
-    works: Mapping[str, State],
-    costs: Costs,
-) -> Device:
-    goal, working = _read_goal(works)
-    listed = _read_components(components, costs)
-    for name in (goal, *listed, *costs.tests):
-        if name not in model.variables:
-            raise UnknownVariable(costs.placed(name, UnknownVariable.named(name, model.variables, "this model")))
-    _check_components(listed, goal, costs)
-    ok_states = {name: _stated(model, name, state, costs) for name, state in listed.items()}
-    return Device(model, ok_states, goal, _stated(model, goal, working, costs), costs.tests)
-
-
-def _read_components(components: Mapping[str, State] | Iterable[str] | None, costs: Costs) -> dict[str, State]:
-    """Component -> its ok state; that of the costs for those that are only named."""
-    if components is None or isinstance(components, Mapping):
-        return dict(costs.ok_states if components is None else components)
-    names = [components] if isinstance(components, str) else list(components)
-    for name in names:
-        if name not in costs.ok_states:
-            raise InvalidArgument(
-                f"components= is {{name: ok state}}, such as {{{name!r}: 'ok'}}; a list of names will do where the "
-                f"costs say the states (Costs(ok_states=...)), and they say none for {name!r}."
-            )
-    return {name: costs.ok_states[name] for name in names}
-
-
-def _read_goal(works: Mapping[str, State]) -> tuple[str, State]:
-    if not isinstance(works, Mapping) or len(works) != 1:
-        raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
-    ((goal, working),) = works.items()
-    return goal, working
-
-
-def _stated(model: FunctionalModel, name: str, state: State, costs: Costs) -> State:
-    """The state as the variable has it, which may equal the one given and be of another type."""
-    variable = model.variables[name]
-    try:
-        return variable.states[variable.index(state)]
-    except UnknownState as error:
-        raise UnknownState(costs.placed(name, error)) from None
-
-
-def _check_components(components: Mapping[str, State], goal: str, costs: Costs) -> None:
-    """That each has a repair cost and a state in which it is no fault, and that none is the goal."""
-
-    def refusal(name: str, problem: str) -> InvalidArgument:
-        return InvalidArgument(costs.placed(name, problem))
-
-    if not components and not costs.repair:
-        raise InvalidArgument(
-            "A troubleshooter needs a component to repair at least: give one its repair cost, and the state in which "
-            "it is no fault."
-        )
-    for name in components:
-        if name not in costs.repair:
-            raise refusal(name, f"The component {name!r} has no repair cost.")
-    for name in costs.repair:
-        if name not in components:
-            raise refusal(
-                name,
-                f"{name!r} has a repair cost, but no state in which it is no fault: give it in components=, or in the "
-                f"column ok of a file.",
-            )
-    if goal in components or goal in costs.tests:
-        raise refusal(goal, f"{goal!r} says whether the device works: it is neither a component nor a test.")
+def finding_after(device: Device, repaired: Iterable[str], step: Step, outcome: Outcome) -> Finding:
+    """What a look, a test or a repair tells, in the world of the repairs made by then."""
+    done = {name: device.ok_states[name] for name in repaired}
+    if step.kind != "repair":
+        return Finding(Potential(step.name, done), outcome)
+    term = Potential(device.goal, {**done, step.name: device.ok_states[step.name]})
+    return Finding(term, device.working if outcome else device.broken)

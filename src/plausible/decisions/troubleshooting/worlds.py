@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Flags, Floats
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.decisions.troubleshooting.beliefs import Beliefs, Device
+from plausible.decisions.troubleshooting.beliefs import Beliefs
 from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.device import Device
 from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.factors import Factor
@@ -25,15 +26,7 @@ Ints = npt.NDArray[np.intp]
 
 
 class Worlds:
-    """All that a device may be, after each set of repairs told apart as far as it still matters.
-
-    Parameters
-    ----------
-    device, costs
-        The device, and what each step costs.
-    profiles
-        What it may be.
-    """
+    """All that a device may be, after each set of repairs told apart as far as it still matters."""
 
     def __init__(self, device: Device, costs: Costs, profiles: Profiles) -> None:
         self.device, self.costs, self.profiles = device, costs, profiles

@@ -10,9 +10,8 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.decisions.information.chains.problem import ChainProblem, read_chain_problem
-from plausible.decisions.information.chains.rewards import Rewards
 from plausible.decisions.information.chains.scope import ChainScope
+from plausible.decisions.information.chains.tables import ChainProblem, Rewards, read_chain_problem
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
 from plausible.models import BayesianNetwork
@@ -103,12 +102,11 @@ def choose_chain_observations(
     --------
     Five rooms in a row, each as warm as the one before it with probability 0.9; where to put two thermometers?
 
-    >>> from plausible.cpds import TableCPD
+    >>> import plausible as pb
     >>> from plausible.decisions import Limits, NegativeEntropy
-    >>> from plausible.models import BayesianNetwork
     >>> step = [[0.9, 0.1], [0.1, 0.9]]
-    >>> rooms = [TableCPD("R1", [0.5, 0.5]), *(TableCPD(f"R{i}", step, [f"R{i - 1}"]) for i in range(2, 6))]
-    >>> print(choose_chain_observations(BayesianNetwork(rooms), NegativeEntropy(), limits=Limits(number=2)))
+    >>> rooms = [pb.TableCPD("R1", [0.5, 0.5]), *(pb.TableCPD(f"R{i}", step, [f"R{i - 1}"]) for i in range(2, 6))]
+    >>> print(choose_chain_observations(pb.BayesianNetwork(rooms), NegativeEntropy(), limits=Limits(number=2)))
     Observe R1, R4: worth 2.65899, net 2.65899 (expected reward -0.806742, without observations -3.46574).
     0: nothing: worth 0, net 0
     1: R3: worth 1.87278, net 1.87278
@@ -121,13 +119,7 @@ def choose_chain_observations(
 
 
 class _Search:
-    """Longest paths along the chain, for each amount that may be spent.
-
-    Attributes
-    ----------
-    expected
-        The largest net reward of all up to a place that is seen, itself included; axes: place, spent at most.
-    """
+    """Longest paths along the chain, for each amount that may be spent."""
 
     def __init__(self, problem: ChainProblem) -> None:
         tables, resource = problem.tables, problem.resource

@@ -1,22 +1,151 @@
-"""A chain on arrays: how likely states are given others, and what the variables between them are worth."""
+"""A chain on arrays: how likely states are given others, and what it is worth to know them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from plausible.base.arrays import Floats, Ints
-from plausible.decisions.information.chains.rewards import Reward, Rewards, point_rewards, read_rewards, rewarded
-from plausible.decisions.information.chains.scope import ChainScope, read_chain
-from plausible.errors import TooLarge
+from plausible.decisions.information.chains.scope import (
+    ChainScope,
+    Resource,
+    read_candidates,
+    read_chain,
+    read_resource,
+)
+from plausible.decisions.information.observing import read_costs
+from plausible.decisions.information.subsets import Limits, read_limits
+from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["ChainTables", "chain_tables"]
+__all__ = [
+    "BestAction",
+    "ChainProblem",
+    "ChainTables",
+    "Margin",
+    "NegativeEntropy",
+    "Reward",
+    "Rewards",
+    "chain_tables",
+    "point_rewards",
+    "read_chain_problem",
+    "read_rewards",
+    "rewarded",
+]
+
+#: From distributions, with the states on the last axis, to what each is worth.
+Reward: TypeAlias = Callable[[Floats], npt.ArrayLike]
+#: One for all variables, or for each that has one.
+Rewards: TypeAlias = Reward | Mapping[str, Reward]
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeEntropy:
+    """Certainty: Σ_x p(x) log p(x), at most 0, natural logarithms.
+
+    >>> float(NegativeEntropy()(np.array([0.5, 0.5])).round(4))
+    -0.6931
+    """
+
+    def __call__(self, distributions: Floats) -> Floats:
+        """What each distribution is worth."""
+        positive = np.where(distributions > 0, distributions, 1.0)
+        total: Floats = np.sum(distributions * np.log(positive), axis=-1)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How much likelier the likeliest state is than the next one.
+
+    >>> float(Margin()(np.array([0.25, 0.625, 0.125])))
+    0.375
+    """
+
+    def __call__(self, distributions: Floats) -> Floats:
+        """What each distribution is worth."""
+        if distributions.shape[-1] == 1:
+            return np.ones(distributions.shape[:-1])
+        ordered = np.sort(distributions, axis=-1)
+        difference: Floats = ordered[..., -1] - ordered[..., -2]
+        return difference
+
+
+@dataclass(frozen=True, slots=True)
+class BestAction:
+    """The expected utility of the best action about a variable: max_d Σ_x p(x) U(x, d).
+
+    Attributes
+    ----------
+    values
+        U, a row for each state and a column for each action.
+
+    Examples
+    --------
+    >>> repair = BestAction([[0, -2], [-10, -2]])  # states: sound, broken; actions: leave, repair
+    >>> repair(np.array([[0.9, 0.1], [0.5, 0.5]])).tolist()
+    [-1.0, -2.0]
+    """
+
+    values: npt.ArrayLike
+
+    def __post_init__(self) -> None:
+        try:
+            table = np.array(self.values, dtype=np.float64)
+        except (TypeError, ValueError):
+            table = np.empty(0)
+        if table.ndim != 2 or not table.size or not np.isfinite(table).all():
+            raise InvalidArgument("values must be a table of numbers, a row for each state, a column for each action.")
+        object.__setattr__(self, "values", tuple(map(tuple, table.tolist())))
+
+    def __call__(self, distributions: Floats) -> Floats:
+        """What each distribution is worth."""
+        best: Floats = np.max(distributions @ np.array(self.values), axis=-1)
+        return best
+
+
+def read_rewards(rewards: Rewards, chain: tuple[Variable, ...]) -> list[Reward | None]:
+    """The reward of each variable of a chain; none where none is given."""
+    names = [variable.name for variable in chain]
+    given = rewards if isinstance(rewards, Mapping) else dict.fromkeys(names, rewards)
+    for name, reward in given.items():
+        if name not in names:
+            raise UnknownVariable.named(name, names, "this chain")
+        if not callable(reward):
+            raise InvalidArgument(
+                f"The reward of {name!r} must be a function of its distribution, such as NegativeEntropy(), not "
+                f"{reward!r}."
+            )
+    return [given.get(name) for name in names]
+
+
+def rewarded(reward: Reward, variable: Variable, distributions: Floats) -> Floats:
+    """What each distribution of a variable is worth, checked."""
+    if isinstance(reward, BestAction) and len(np.array(reward.values)) != variable.num_states:
+        rows = len(np.array(reward.values))
+        raise InvalidArgument(
+            f"The reward of {variable.name!r} has {rows} rows; it needs {variable.num_states}, one for each state."
+        )
+    worth = np.asarray(reward(distributions), dtype=np.float64)
+    if worth.shape != distributions.shape[:-1] or not np.isfinite(worth).all():
+        raise InvalidArgument(
+            f"The reward of {variable.name!r} must turn an array of shape {distributions.shape}, with the states on "
+            f"the last axis, into finite numbers of shape {distributions.shape[:-1]}, not {worth.shape}."
+        )
+    return worth
+
+
+def point_rewards(reward: Reward, variable: Variable) -> Floats:
+    """What it is worth to know a variable for certain, for each state."""
+    return rewarded(reward, variable, np.eye(variable.num_states))
+
 
 #: The entries of a table over all pairs of states, and of one over pairs and the states of a variable between them.
 _MAX_ENTRIES = 2**27
@@ -27,29 +156,15 @@ class ChainTables:
     """A Markov chain, its places numbered from 1 to n; 0 and n + 1 stand for nothing seen before and behind.
 
     All states of all places are numbered through; those of place i are `rows(i)`, the ends have one each.
-
-    Attributes
-    ----------
-    variables
-        The variables of the places 1 to n.
-    starts
-        The first state of each place, and the number of all states.
-    probability
-        Of each state; 1 for the ends.
-    reach
-        Of a column, given the row: for states of a later place, and of the same, where it is the identity.
-    between
-        The rewards of all places between those of row and column, where these and nothing between them are seen.
-    at
-        The reward of a state that is seen.
     """
 
-    variables: tuple[Variable, ...]
-    starts: Ints
-    probability: Floats
-    reach: Floats
+    variables: tuple[Variable, ...]  # the variables of the places 1 to n
+    starts: Ints  # the first state of each place, and the number of all states
+    probability: Floats  # of each state; 1 for the ends
+    reach: Floats  # of a column, given the row: for states of a later place, and of the same, where it is the identity
+    #: The rewards of all places between those of row and column, where these and nothing between them are seen.
     between: Floats
-    at: Floats
+    at: Floats  # the reward of a state that is seen
 
     @property
     def end(self) -> int:
@@ -145,3 +260,28 @@ def _conditional(reward: Reward, variable: Variable, weights: Floats) -> Floats:
     uniform = np.full_like(weights, 1.0 / variable.num_states)
     distributions = np.divide(weights, total, out=uniform, where=total > 0)
     return np.where(total[..., 0] > 0, rewarded(reward, variable, distributions), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainProblem:
+    """A chain, what observing it takes, and how it is judged."""
+
+    tables: ChainTables  # the chain
+    costs: Mapping[str, float]  # each variable that can be observed -> what is taken off the reward for it
+    resource: Resource  # what there is to spend
+    is_filtering: bool  # whether a variable is judged by what was seen up to it
+
+
+def read_chain_problem(
+    network: BayesianNetwork,
+    rewards: Rewards,
+    costs: float | Mapping[str, float] | None,
+    bounds: tuple[Limits | int | None, ChainScope | None],
+    evidence: EvidenceLike | None,
+) -> ChainProblem:
+    """The chain of a network, and what it takes to observe it."""
+    limits, scope = read_limits(bounds[0]), bounds[1] or ChainScope()
+    tables = chain_tables(network, rewards, scope, evidence)
+    prices = read_costs(costs, read_candidates(tables.variables, scope))
+    charged = prices if limits.is_charged else dict.fromkeys(prices, 0.0)
+    return ChainProblem(tables, charged, read_resource(prices, limits), scope.is_filtering)

@@ -1,15 +1,15 @@
-"""Sum-max-sum elimination: what is never seen first, then the last decision, what it sees, and so on back in time."""
+"""Best strategies by removing variables one by one: sum-max-sum elimination, and arc reversal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.solving.absorbing import absorbed
+from plausible.cpds import CPD
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.structure.recall import new_information, require_recall
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
@@ -19,23 +19,18 @@ from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.models.lowering import lower
 
-if TYPE_CHECKING:
-    from plausible.cpds import CPD
-    from plausible.decisions.diagram import InfluenceDiagram
-
-__all__ = ["eliminate_joint", "joint_factors", "sum_max_sum"]
+__all__ = ["absorbed", "eliminate_joint", "joint_factors", "reverse_arcs", "sum_max_sum"]
 
 
 def joint_factors(
-    diagram: InfluenceDiagram,
+    diagram: Diagram,
     strategy: Mapping[str, Factor] | None = None,
     findings: Mapping[str, Floats] | None = None,
 ) -> list[JointFactor]:
     """The distributions (φ, 0), the rules (δ, 0) and the utilities (1, μ) of a diagram.
 
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])])
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram([], [pb.Decision("D", 2)], [pb.Utility("D", [3, 5])])
     >>> factors = joint_factors(diagram, diagram.strategy({"D": 1}))
     >>> eliminate_joint(factors, ["D"]).utility.sum()
     5.0
@@ -45,7 +40,7 @@ def joint_factors(
     return [*map(JointFactor, (*rules, *weights)), *_joint_factors(diagram, diagram.chance.values())]
 
 
-def _joint_factors(diagram: InfluenceDiagram, cpds: Iterable[CPD]) -> list[JointFactor]:
+def _joint_factors(diagram: Diagram, cpds: Iterable[CPD]) -> list[JointFactor]:
     """Some distributions and all utilities."""
     lowered = lower(cpds, (*diagram.variables, *diagram.utilities), {})
     return [
@@ -76,20 +71,13 @@ def eliminate_joint(factors: Iterable[JointFactor], order: Iterable[str]) -> Joi
     return combined(left)
 
 
-def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
+def sum_max_sum(diagram: Diagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
     """MEU = Σ_X1 max_D1 ... Σ_Xk max_Dk Σ_Y P U, by elimination of joint factors in that order, from the right.
 
     Sums and maxima do not commute, so within this order only those of one block can be sorted: greedily. The factors
     at which the maxima are taken are the cliques of a strong junction tree, gone through once. Where evidence makes
     numbers too small for floats, it is turned into distributions beforehand.
 
-    Returns
-    -------
-    dict
-        Decision -> its rule over the part of what it sees that was left in the elimination, and the decision.
-
-    References
-    ----------
     Jensen, Jensen & Dittmer (1994), From influence diagrams to junction trees, UAI.
     """
     require_recall(diagram, "Sum-max-sum elimination")
@@ -104,7 +92,7 @@ def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> di
         return _eliminated(diagram, [*map(JointFactor, given.values()), *_joint_factors(diagram, others)])
 
 
-def _eliminated(diagram: InfluenceDiagram, factors: Sequence[JointFactor]) -> dict[str, Factor]:
+def _eliminated(diagram: Diagram, factors: Sequence[JointFactor]) -> dict[str, Factor]:
     """The rules, from the last decision to the first."""
     blocks = new_information(diagram)
     seen = {name for decision, block in blocks.items() for name in (*block, decision)}
@@ -155,3 +143,102 @@ def _scaled_product(factors: Iterable[JointFactor]) -> JointFactor:
         if peak not in (0.0, 1.0):
             product = JointFactor(product.probability / peak, product.utility)
     return product
+
+
+def reverse_arcs(diagram: Diagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
+    """The best rule of each decision, the last first, by removing nodes from the diagram.
+
+    Three steps leave the optimum as it is. A chance variable whose only child is the value is summed out of it. A
+    decision that sees all other parents of the value is maximised out of it. An arc X -> Y between chance variables is
+    turned by Bayes' rule, if no other directed path leads from X to Y; each gets the other's parents by that. So what
+    the last decision does not see is freed of all children but the value, the nearest child first.
+
+    Olmsted (1983), On representing and solving decision problems. Shachter (1986), Evaluating influence diagrams,
+    Operations Research 34.
+    """
+    decisions = list(require_recall(diagram, "Arc reversal").order)
+    nodes = _Nodes(diagram)
+    nodes.distributions.update(absorbed(diagram, findings))
+    rules: dict[str, Factor] = {}
+    for name in reversed(decisions):
+        nodes.take_out_all_but({*diagram.decisions[name].sees, name})
+        idle = Factor((diagram.variables[name],), np.zeros(len(diagram.decisions[name].states)))
+        left, rules[name] = JointFactor(utility=nodes.value + idle).maximize(name)
+        nodes.value = left.utility
+    return {name: rules[name] for name in diagram.decisions}
+
+
+class _Nodes:
+    """What is left of a diagram: the distributions of chance variables, in a topological order, and the value."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.order = [str(node) for node in diagram.graph.topological_order if node in diagram.variables]
+        self.distributions = {name: cpd.to_factor() for name, cpd in diagram.chance.items()}
+        self.value = Factor.scalar(0.0)
+        for factor in diagram.utility_factors.values():
+            self.value = self.value + factor
+
+    def take_out_all_but(self, kept: set[str]) -> None:
+        """Remove the parents of the value that are not kept: chance variables that no decision sees."""
+        while hidden := set(self.value.names) - kept:
+            self._remove_barren(kept)
+            name = max(hidden, key=self.order.index)
+            for child in self._children(name):
+                self._reverse(name, child)
+            self.value = (self.value * self.distributions.pop(name)).marginalize(name)
+
+    def _children(self, name: str) -> list[str]:
+        """The chance variables that depend on one, the nearest first: no other path leads to that."""
+        found = (other for other, factor in self.distributions.items() if other != name and name in factor.names)
+        return sorted(found, key=self.order.index)
+
+    def _reverse(self, name: str, child: str) -> None:
+        """Turn the arc from a variable to its child."""
+        joint = self.distributions[name] * self.distributions[child]
+        self.distributions[child] = joint.marginalize(name)
+        self.distributions[name] = joint / self.distributions[child]
+        self.order.remove(name)
+        self.order.insert(self.order.index(child) + 1, name)
+
+    def _remove_barren(self, kept: set[str]) -> None:
+        """Remove chance variables that nobody sees and nothing depends on."""
+        for name in reversed(self.order):
+            is_free = name in self.distributions and name not in kept and name not in self.value.names
+            if is_free and not self._children(name):
+                del self.distributions[name]
+
+
+def absorbed(diagram: Diagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
+    """The distributions, given the evidence, of all variables that it says something about.
+
+    From the last variable to the first, what is known from later ones is a likelihood λ of it and of variables before
+    it: P(x | before) λ(x, before) is summed to a likelihood of what is before, and divided by that it is a distribution
+    again. All arcs into observed nodes are turned by this. Likelihoods are kept as logarithms, as those of many
+    observations may be further apart than floats are before others bring them together.
+    """
+    order = [str(node) for node in diagram.graph.topological_order if node in diagram.chance]
+    rank = {name: place for place, name in enumerate(order)}
+    likelihoods: dict[str, list[Factor]] = {name: [] for name in order}
+    for name, weights in findings.items():
+        likelihoods[name].append(Factor((diagram.variables[name],), weights).log())
+    found = {}
+    for name in reversed(order):
+        if likelihoods[name]:
+            found[name], left = _turned(diagram.chance[name].to_factor(), likelihoods[name], name)
+            if left.max() == -np.inf:
+                raise ImpossibleEvidence.outright()
+            if left.names:
+                likelihoods[max(left.names, key=rank.__getitem__)].append(left)
+    return found
+
+
+def _turned(distribution: Factor, likelihoods: list[Factor], name: str) -> tuple[Factor, Factor]:
+    """A distribution given likelihoods of its variable, and the logarithm of what these say about its parents."""
+    joint = distribution.log()
+    for likelihood in likelihoods:
+        joint = joint + likelihood
+    peaks = joint.maximize(name)
+    peaks = Factor.from_flat(peaks.scope, np.where(peaks.flat > -np.inf, peaks.flat, 0.0))
+    weights = (joint - peaks).exp()
+    total = weights.marginalize(name)
+    return weights / total, total.log() + peaks

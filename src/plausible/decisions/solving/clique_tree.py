@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,51 +14,26 @@ from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import Variable
 
-__all__ = ["TreeLayout", "lay_out"]
+__all__ = ["TreeLayout", "lay_out", "spread"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLayout:
-    """A tree of cliques with the running intersection property.
+    """A tree of cliques with the running intersection property."""
 
-    Attributes
-    ----------
-    cliques
-        The variables of each clique, those that are eliminated first last.
-    neighbors
-        For each clique the cliques that it is joined to; parts without common variables are joined too.
-    homes
-        For each scope asked for, a clique that has all of it.
-    rank
-        Variables come in this order in every clique.
-    num_entries
-        The entries of the tables of all cliques.
-    largest
-        The clique with the largest table.
-    """
-
-    cliques: tuple[tuple[int, ...], ...]
+    cliques: tuple[tuple[int, ...], ...]  # the variables of each clique, those that are eliminated first last
+    #: For each clique the cliques that it is joined to; parts without common variables are joined too.
     neighbors: tuple[tuple[int, ...], ...]
-    homes: tuple[int, ...]
-    rank: tuple[int, ...]
-    num_entries: int
-    largest: tuple[int, ...]
+    homes: tuple[int, ...]  # for each scope asked for, a clique that has all of it
+    rank: tuple[int, ...]  # variables come in this order in every clique
+    num_entries: int  # the entries of the tables of all cliques
+    largest: tuple[int, ...]  # the clique with the largest table
 
 
 def lay_out(
     variables: Sequence[Variable], scopes: Sequence[tuple[int, ...]], max_entries: int = MAX_ENTRIES
 ) -> TreeLayout:
-    """A tree with a clique for each scope, by a greedy elimination order; refused where its tables would be too large.
-
-    Parameters
-    ----------
-    variables
-        By number; each must be in some scope.
-    scopes
-        What has to lie in one clique.
-    max_entries
-        The limit on the entries of all cliques together.
-    """
+    """A tree with a clique for each scope, by a greedy elimination order; refused where its tables are too large."""
     if not variables:
         return TreeLayout(((),), ((),), (0,) * len(scopes), (), 1, ())
     run = _elimination(variables, scopes)
@@ -115,3 +90,47 @@ def _check(variables: Sequence[Variable], entries: int, largest: tuple[int, ...]
             f"Solving would need tables with {entries:.3g} entries ({entries * 8 / 2**30:.3g} GiB), the largest over "
             f"{len(largest)} variables ({names}); the limit is {limit:.3g}. Let decisions see less, or join states."
         )
+
+
+#: A clique has no more neighbours than this, and one more where it is a copy.
+_MAX_NEIGHBORS = 8
+#: Copies of one clique have no more entries together.
+_MAX_COPIED = 2**22
+
+
+def spread(layout: TreeLayout, sizes: Sequence[int]) -> TreeLayout:
+    """A tree in which a clique with many neighbours has copies of itself between it and them.
+
+    Messages to k neighbours of one clique are products of k - 1 others each: k² steps. By a tree of copies these are
+    O(k), since a message from a copy to another is a product that many of them share.
+    """
+    if max(map(len, layout.neighbors)) <= _MAX_NEIGHBORS:
+        return layout
+    cliques, around = list(layout.cliques), list(map(list, layout.neighbors))
+    for clique in range(len(layout.cliques)):
+        outer = around[clique]
+        entries = math.prod(sizes[v] for v in cliques[clique])
+        if len(outer) <= _MAX_NEIGHBORS or entries * len(outer) > _MAX_COPIED:
+            continue
+        while len(outer) > _MAX_NEIGHBORS:
+            outer = [
+                _copied(cliques, around, clique, outer[start : start + _MAX_NEIGHBORS])
+                for start in range(0, len(outer), _MAX_NEIGHBORS)
+            ]
+        for copy in outer:
+            around[copy].append(clique)
+        around[clique] = outer
+    return replace(layout, cliques=tuple(cliques), neighbors=tuple(map(tuple, around)))
+
+
+def _copied(cliques: list[tuple[int, ...]], around: list[list[int]], clique: int, outer: list[int]) -> int:
+    """Put a copy of a clique between it and some neighbours, of which copies do not know it yet."""
+    copy = len(cliques)
+    cliques.append(cliques[clique])
+    around.append(list(outer))
+    for other in outer:
+        if clique in around[other]:
+            around[other][around[other].index(clique)] = copy
+        else:
+            around[other].append(copy)
+    return copy

@@ -1,32 +1,34 @@
-"""Asymmetric problems: actions that are open only after some things were seen."""
+"""Diagrams with closed actions, or with observations that are a choice."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Flags
-from plausible.errors import InvalidArgument, UnknownState
+from plausible.base.options import check_number
+from plausible.cpds import TableCPD
+from plausible.decisions.diagram import Diagram, DiagramT
+from plausible.decisions.parts import Decision
+from plausible.decisions.structure.recall import temporal_order
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.factors.alignment import check_size
 from plausible.utilities.local import Utility
 from plausible.utilities.state_functions import check_arguments
+from plausible.variables import State, Variable
 
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
-    from plausible.variables import State, Variable
-
-__all__ = ["AllowedActions", "allowed_mask", "check_allowed", "with_allowed_actions"]
+__all__ = ["AllowedActions", "allowed_mask", "check_allowed", "with_allowed_actions", "with_optional_observation"]
 
 #: The actions that are open, by what is seen: a mapping from it (a state, or a tuple of them) to actions, where all are
 #: open for what is not listed; or a function of it.
-AllowedActions: TypeAlias = Mapping[Any, Iterable["State"]] | Callable[..., Iterable["State"]]
+AllowedActions: TypeAlias = Mapping[Any, Iterable[State]] | Callable[..., Iterable[State]]
 
 
-def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, AllowedActions]) -> InfluenceDiagram:
+def with_allowed_actions(diagram: DiagramT, allowed: Mapping[str, AllowedActions]) -> DiagramT:
     """The diagram where some actions are closed after some things were seen; solve it as any other.
 
     Each limited decision gets a utility of its own, zero for open actions and so low for closed ones that nothing can
@@ -50,13 +52,11 @@ def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, Allowe
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> diagram = InfluenceDiagram(
-    ...     [TableCPD("shop", [0.5, 0.5], states=["closed", "open"])],
-    ...     [Decision("buy", ["nothing", "bread"], sees=["shop"])],
-    ...     [Utility("buy", [0, 1])],
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("shop", [0.5, 0.5], states=["closed", "open"])],
+    ...     [pb.Decision("buy", ["nothing", "bread"], sees=["shop"])],
+    ...     [pb.Utility("buy", [0, 1])],
     ... )
     >>> limited = with_allowed_actions(diagram, {"buy": {"closed": ["nothing"]}})
     >>> print(limited.utility_factors["closed actions of buy"])
@@ -79,20 +79,14 @@ def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, Allowe
 
 
 def check_allowed(allowed: object) -> None:
-    """Refuse what is no mapping from decisions.
-
-    >>> check_allowed(["D"])
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidArgument: allowed= maps decisions to their open actions, as {'D': {'seen': ['action']}}; ...
-    """
+    """Refuse what is no mapping from decisions."""
     if not isinstance(allowed, Mapping):
         raise InvalidArgument(
             f"allowed= maps decisions to their open actions, as {{'D': {{'seen': ['action']}}}}; not {allowed!r}."
         )
 
 
-def allowed_mask(diagram: InfluenceDiagram, decision: str, allowed: AllowedActions) -> Flags:
+def allowed_mask(diagram: Diagram, decision: str, allowed: AllowedActions) -> Flags:
     """Which actions are open: an array over the states of what is seen, in order, and the actions."""
     variable, seen = diagram.decision(decision).variable, diagram.information(decision)
     _check_form(allowed, variable, seen)
@@ -143,3 +137,91 @@ def _positions(variable: Variable, states: tuple[State, ...], actions: Iterable[
     if not positions:
         raise InvalidArgument(f"No action of {variable.name!r} is open after {states!r}: leave at least one.")
     return positions
+
+
+def with_optional_observation(
+    diagram: DiagramT,
+    variable: str,
+    cost: float = 0.0,
+    decision: str | None = None,
+    sees: Iterable[str] = (),
+    unseen: State = "not observed",
+) -> DiagramT:
+    """The diagram where seeing a variable is a choice with a price, so that solving it tells whether to look.
+
+    Three nodes are added: the decision `observe X` with actions "no" and "yes"; the chance variable `X observed`, which
+    is X after "yes" and `unseen` after "no"; and the utility `cost of X`, minus the cost after "yes". Decisions see the
+    first two in the place of X.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    variable
+        The chance variable X that may be looked at.
+    cost
+        What it costs to look, in units of utility: zero or more.
+    decision
+        The first decision that may use the observation; it and all later ones get it. By default all that see X now, or
+        the only decision that there is.
+    sees
+        What is known when one decides whether to look.
+    unseen
+        The state that stands for "did not look".
+
+    References
+    ----------
+    Koller & Friedman (2009), Probabilistic graphical models, example 23.6 and section 23.7.2.
+
+    Examples
+    --------
+    >>> from plausible.decisions import InfluenceDiagram
+    >>> plain = InfluenceDiagram(
+    ...     [TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2)], [Utility(["rain", "umbrella"], np.eye(2), "dry")]
+    ... )
+    >>> with_optional_observation(plain, "rain", cost=0.1).decisions["umbrella"].sees
+    ('observe rain', 'rain observed')
+    """
+    if variable not in diagram.chance:
+        raise UnknownVariable.named(variable, diagram.chance, "the chance variables of this diagram")
+    if f"observe {variable}" in diagram.decisions:
+        raise InvalidArgument(
+            f"Observing {variable!r} is optional already: see the decision 'observe {variable}'. To change what it "
+            f"costs, replace the utility 'cost of {variable}'."
+        )
+    check_number("cost", cost, least=0)
+    users = _users(diagram, variable, decision)
+    look = Decision(f"observe {variable}", ["no", "yes"], sees=sees)
+    copy = _copy(diagram.variables[variable], look.variable, unseen)
+    diagram = diagram.with_decision(look).with_chance(copy)
+    diagram = diagram.with_utility(Utility(look.variable, [0.0, -cost], name=f"cost of {variable}"))
+    seen = (look.name, copy.variable.name)
+    return diagram.with_information(
+        {user: (*(other for other in diagram.decisions[user].sees if other != variable), *seen) for user in users}
+    )
+
+
+def _users(diagram: Diagram, variable: str, decision: str | None) -> list[str]:
+    """The decisions that get the observation."""
+    users = [name for name, user in diagram.decisions.items() if variable in user.sees]
+    if decision is None and users:
+        return users
+    if decision is None and len(diagram.decisions) != 1:
+        known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
+        raise InvalidArgument(f"No decision sees {variable!r}: say with decision= which one may use it, {known}.")
+    first = diagram.decision(next(iter(diagram.decisions)) if decision is None else decision)
+    informed = diagram.with_information({first.name: (*first.sees, *({variable} - set(first.sees)))})
+    order = temporal_order(informed)  # what leads to the variable comes before whoever sees it
+    return list(order[order.index(first.name) :])
+
+
+def _copy(variable: Variable, look: Variable, unseen: State) -> TableCPD:
+    """What is seen: the variable itself after looking, else the state for not observed."""
+    if variable.has_state(unseen):
+        raise InvalidArgument(f"{unseen!r} is a state of {variable.name!r} already: choose another with unseen=.")
+    size = variable.num_states
+    table = np.zeros((2, size, size + 1))
+    table[0, :, size] = 1.0
+    table[1, :, :size] = np.eye(size)
+    seen = Variable(f"{variable.name} observed", (*variable.states, unseen))
+    return TableCPD(seen, table, [look, variable])

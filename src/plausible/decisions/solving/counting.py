@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.base.arrays import Ints
 from plausible.base.records import record
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import read_problem
-from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
+from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries
 from plausible.variables import Assignment
-
-if TYPE_CHECKING:
-    from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["RuleCount", "StrategyCount", "count_strategies", "impossible_information", "information_probabilities"]
 
@@ -87,7 +84,7 @@ class StrategyCount:
 
 
 def count_strategies(
-    diagram: InfluenceDiagram, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
+    diagram: Diagram, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
 ) -> StrategyCount:
     """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly.
 
@@ -103,9 +100,8 @@ def count_strategies(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> diagram = InfluenceDiagram([TableCPD("test", [0.5, 0.5])], [Decision("treat", 3, sees=["test"])])
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram([pb.TableCPD("test", [0.5, 0.5])], [pb.Decision("treat", 3, sees=["test"])])
     >>> print(count_strategies(diagram))
     treat: 9 rules, 2 information states
     9 strategies
@@ -127,16 +123,15 @@ def count_strategies(
     return StrategyCount(tuple(counts))
 
 
-def information_probabilities(diagram: InfluenceDiagram) -> dict[str, Factor]:
+def information_probabilities(diagram: Diagram) -> dict[str, Factor]:
     """For each decision the probability of what it sees if all actions are taken at random.
 
     An entry is zero where, whatever is done, it can't be seen. Decisions that see nothing have the number one. All come
     from one clique tree.
 
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> first, second = Decision("first", 2), Decision("second", 2, sees=["first", "coin"])
-    >>> diagram = InfluenceDiagram([TableCPD("coin", [0.75, 0.25])], [first, second])
+    >>> import plausible as pb
+    >>> first, second = pb.Decision("first", 2), pb.Decision("second", 2, sees=["first", "coin"])
+    >>> diagram = pb.InfluenceDiagram([pb.TableCPD("coin", [0.75, 0.25])], [first, second])
     >>> information_probabilities(diagram)["second"].values
     array([[0.375, 0.125],
            [0.375, 0.125]])
@@ -150,13 +145,12 @@ def information_probabilities(diagram: InfluenceDiagram) -> dict[str, Factor]:
     return found
 
 
-def impossible_information(diagram: InfluenceDiagram) -> dict[str, tuple[Assignment, ...]]:
+def impossible_information(diagram: Diagram) -> dict[str, tuple[Assignment, ...]]:
     """For each decision the information states that have probability zero whatever is done.
 
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> sky = TableCPD("sky", [0.6, 0.4, 0.0], states=["blue", "grey", "green"])
-    >>> impossible_information(InfluenceDiagram([sky], [Decision("go", 2, sees=["sky"])]))
+    >>> import plausible as pb
+    >>> sky = pb.TableCPD("sky", [0.6, 0.4, 0.0], states=["blue", "grey", "green"])
+    >>> impossible_information(pb.InfluenceDiagram([sky], [pb.Decision("go", 2, sees=["sky"])]))
     {'go': (Assignment(sky='green'),)}
     """
     return {
@@ -165,7 +159,7 @@ def impossible_information(diagram: InfluenceDiagram) -> dict[str, tuple[Assignm
     }
 
 
-def _open(diagram: InfluenceDiagram, name: str, limits: AllowedActions | None) -> Ints:
+def _open(diagram: Diagram, name: str, limits: AllowedActions | None) -> Ints:
     """The number of open actions of each information state, in row-major order."""
     if limits is None:
         return np.full(num_entries(diagram.information(name)), len(diagram.decisions[name].states))
