@@ -11,7 +11,7 @@ from latent_model_oracle import LatentModel
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import probability, product_of
 from plausible.causal.identification.algorithm import identify, is_identifiable
-from plausible.causal.identification.districts import Link, marginalized
+from plausible.causal.identification.districts import Chain, Link
 from plausible.causal.identification.question import Effect
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable
@@ -243,7 +243,7 @@ def test_sums_over_a_chain_are_marginals(seed):
     ).joint()
     links = [Link(Symbol(name), probability(name, parents[name])) for name in names]
     kept = [name for name in names[2 * (seed % 2) :] if rng.random() < 0.7] or ["G"]
-    marginal = marginalized(links, frozenset(map(Symbol, kept)))
+    marginal = Chain.product(links).marginal(frozenset(map(Symbol, kept)))
     assert [link.symbol.variable for link in marginal.links] == kept
     for expression in (marginal.joint, product_of(link.factor for link in marginal.links)):
         assert expression.evaluate(joint).is_close(joint.marginal(kept))

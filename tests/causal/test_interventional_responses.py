@@ -159,7 +159,7 @@ def test_chains_go_on_from_where_they_were_and_are_the_same_for_the_same_seed():
     assert resumed.draws[1].shape == (2, 10, 16)
     stopped = learn_responses(TRIAL, rows, num_draws=50, burn_in=0, progress=lambda state: state.num_steps == 3)
     assert stopped.draws[0].shape[1] == 3
-    assert "stopped by progress=" in stopped.stopped
+    assert stopped.stopped_by == "interrupted"
     weighted = Table.read({"T": [0, 1], "O": [1, 1]}, [Variable("T", 2), Variable("O", 2)], weights=[3, 2])
     counted = learn_responses("T -> O", weighted, num_draws=5).state.counts[1][0].sum()
     assert counted == 5

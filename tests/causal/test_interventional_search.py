@@ -84,14 +84,14 @@ def test_search_ends_where_no_neighbour_of_any_member_is_better_and_members_scor
     for score in ("bic", "bdeu:2"):
         found = gies(table, score)
         scores = read_score(score).on_data(table)
-        assert found.stopped == "local maximum"
+        assert found.stopped_by == "local maximum"
         for member in interventional_class_members(found.graph):
             assert scores.graph(member) == pytest.approx(found.score, abs=1e-7)
             for kind in ("insert", "delete", "turn"):
                 for other in neighbours_of(member, kind):
                     assert scores.graph(other) <= found.score + 1e-6
         assert found.graph == interventional_essential_graph(found.member, found.targets)
-        assert all(before <= after for (_, before), (_, after) in pairwise(found.trace))
+        assert all(before <= after for before, after in pairwise(found.trace))
 
 
 # --- exact moments: many rows without noise ---
@@ -180,11 +180,11 @@ def test_search_goes_on_from_where_it_was_stopped():
     table = Table.read(columns, interventions={"A": np.arange(300) < 100})
     told = []
     whole = gies(table, progress=told.append)
-    assert [step.steps for step in told] == list(range(1, len(told) + 1))
-    first = gies(table, progress=lambda step: step.steps == 2)
-    assert first.stopped == "interrupted"
+    assert [step.num_steps for step in told] == list(range(1, len(told) + 1))
+    first = gies(table, progress=lambda step: step.num_steps == 2)
+    assert first.stopped_by == "interrupted"
     assert gies(table, start=first.member).score == pytest.approx(whole.score)
-    assert gies(table, time_limit=0.0).stopped == "time limit"
+    assert gies(table, time_limit=0.0).stopped_by == "time limit"
     assert gies(table, knowledge=Knowledge(max_parents=0)).graph.num_edges == 0
 
 

@@ -106,11 +106,11 @@ from plausible.causal.functional.responses import Vocabulary as Vocabulary
 from plausible.causal.identification.algorithm import find_hedge as find_hedge
 from plausible.causal.identification.algorithm import identify as identify
 from plausible.causal.identification.algorithm import is_identifiable as is_identifiable
-from plausible.causal.identification.derivation import IDDerivation as IDDerivation
-from plausible.causal.identification.derivation import IDStep as IDStep
 from plausible.causal.identification.estimand import Estimand as Estimand
 from plausible.causal.identification.hedges import Hedge as Hedge
 from plausible.causal.identification.question import Effect as Effect
+from plausible.causal.identification.question import IDDerivation as IDDerivation
+from plausible.causal.identification.question import IDStep as IDStep
 from plausible.causal.identification.sensitivity import EdgeSensitivity as EdgeSensitivity
 from plausible.causal.identification.sensitivity import blocking_bows as blocking_bows
 from plausible.causal.identification.sensitivity import edge_sensitivity as edge_sensitivity
@@ -153,8 +153,8 @@ from plausible.causal.partial.linear_query import average_causal_effect as avera
 from plausible.causal.partial.linear_query import interventional_mean as interventional_mean
 from plausible.causal.partial.linear_query import probability_of as probability_of
 from plausible.causal.partial.linear_query import type_probability as type_probability
+from plausible.causal.partial.noncompliance import EffectInterval as EffectInterval
 from plausible.causal.partial.noncompliance import InstrumentalInequality as InstrumentalInequality
-from plausible.causal.partial.noncompliance import Interval as Interval
 from plausible.causal.partial.noncompliance import NoncomplianceReport as NoncomplianceReport
 from plausible.causal.partial.noncompliance import binarize as binarize
 from plausible.causal.partial.noncompliance import encouragement_effect as encouragement_effect

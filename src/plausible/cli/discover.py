@@ -195,7 +195,7 @@ class _Search:
         name = self.score or usual_score(table, self.method)
         if self.method == "gies":
             members = gies(table, self.score, self.knowledge, progress=report, time_limit=deadline.left)
-            return self._by_score(members.graph, members.graph.num_edges, name, members.score, members.stopped)
+            return self._by_score(members.graph, members.graph.num_edges, name, members.score, members.stopped_by)
         result = learn_structure(
             table,
             self.method,
@@ -218,7 +218,7 @@ class _Search:
 
 def _note(state: Any) -> str:
     if isinstance(state, InterventionalStep):
-        return f": step {state.steps}, best score {state.score:.6g}"
+        return f": step {state.num_steps}, best score {state.score:.6g}"
     return search_note(state)
 
 

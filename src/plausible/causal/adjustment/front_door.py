@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from plausible.base.records import record
-from plausible.causal.adjustment.problem import USUAL_LIMIT, listed, read_allowed, read_sides
+from plausible.causal.adjustment.problem import USUAL_LIMIT, Check, listed, open_trail, read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
-from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
-from plausible.errors import InvalidArgument
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
@@ -25,7 +22,7 @@ __all__ = ["FrontDoorCheck", "check_front_door", "front_door_set", "front_door_s
 
 
 @record
-class FrontDoorCheck:
+class FrontDoorCheck(Check):
     """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why.
 
     Attributes
@@ -55,8 +52,7 @@ class FrontDoorCheck:
     @property
     def expression(self) -> Expression:
         """Σ_m P(m | x) Σ_x' P(y | x', m) P(x'); refused if the mediators are not valid."""
-        if not self.is_valid:
-            raise InvalidArgument(str(self))
+        self.require()
         others = tuple(Symbol(node, primes=1) for node in self.treatment)
         mediators = tuple(map(Symbol, self.mediators))
         inner = sum_over(others, probability(self.outcome, (*others, *mediators)) * probability(others))
@@ -73,9 +69,7 @@ class FrontDoorCheck:
         return "\n".join(lines)
 
 
-def check_front_door(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, mediators: Nodes
-) -> FrontDoorCheck:
+def check_front_door(graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes) -> FrontDoorCheck:
     """Whether mediators satisfy Pearl's front-door criterion, with the reason if they do not.
 
     All directed paths from X to Y meet M; no back-door trail from X to M is open; X blocks every back-door trail from
@@ -110,18 +104,12 @@ def check_front_door(
     behind_x, behind_m = causes.without_outgoing(x), causes.without_outgoing(m)
     rest = causes.subgraph([node for node in causes.nodes if node not in m]).directed_part()
     paths = (path for source in x for target in y for path in islice(rest.paths(source, target), 1))
-    before = None if behind_x.m_separated(x, m) else behind_x.explain_separation(x, m, limit=1).trails[0]
-    after = None if behind_m.m_separated(m, y, x) else behind_m.explain_separation(m, y, x, limit=1).trails[0]
+    before, after = open_trail(behind_x, x, m), open_trail(behind_m, m, y, x)
     return FrontDoorCheck(y, x, m, next(paths, None), before, after)
 
 
 def front_door_set(
-    graph: GraphLike[DAG | CausalGraph],
-    outcome: Nodes,
-    treatment: Nodes,
-    *,
-    included: Nodes = (),
-    allowed: Nodes | None = None,
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, *, included: Nodes = (), allowed: Nodes | None = None
 ) -> frozenset[Node] | None:
     """A front-door set no subset of which (with what is included) is one; `None` if there is none.
 
@@ -160,7 +148,7 @@ def front_door_set(
 
 
 def front_door_sets(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     outcome: Nodes,
     treatment: Nodes,
     *,
@@ -245,14 +233,14 @@ class _FrontDoorSearch:
 
 
 def _read(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes
+    graph: CausalLike, outcome: Nodes, treatment: Nodes
 ) -> tuple[CausalGraph, tuple[Node, ...], tuple[Node, ...]]:
     causes = read_causal(graph)
     return causes, *read_sides(causes, outcome, treatment)
 
 
 def _search(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, included: Nodes, allowed: Nodes | None
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, included: Nodes, allowed: Nodes | None
 ) -> tuple[_FrontDoorSearch, set[int], set[int]]:
     causes, y, x = _read(graph, outcome, treatment)
     needed, free = read_allowed(causes, {"outcome": y, "treatment": x}, included, allowed)

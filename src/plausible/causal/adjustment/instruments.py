@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from plausible.base.records import record
-from plausible.causal.adjustment.problem import AdjustmentProblem, read_allowed, read_problem
-from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.causal.adjustment.problem import AdjustmentProblem, Check, open_trail, read_allowed, read_problem
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.separator_choice import SeparatorChoice
 from plausible.graphs.text import quote
@@ -40,7 +38,7 @@ class Instrument:
 
 
 @record
-class InstrumentCheck:
+class InstrumentCheck(Check):
     """Whether a variable is an instrument given a set, and if not, why.
 
     Attributes
@@ -85,7 +83,7 @@ class InstrumentCheck:
 
 
 def check_instrument(
-    graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node, instrument: Node, given: Nodes = ()
+    graph: CausalLike, outcome: Node, treatment: Node, instrument: Node, given: Nodes = ()
 ) -> InstrumentCheck:
     """Whether Z is an instrument for the total effect of X on Y given W, with the reason if it is not.
 
@@ -119,22 +117,19 @@ def check_instrument(
     problem = _read(graph, outcome, treatment)
     (z,), w = _one(problem.causes, instrument, "instrument"), read_nodes(problem.causes, given)
     refuse_overlap({"outcome": problem.outcome, "treatment": problem.treatment, "instrument": (z,), "given": w})
-    trail = None
-    if not problem.cut.m_separated(z, problem.outcome, w):
-        trail = problem.cut.explain_separation(z, problem.outcome, w, limit=1).trails[0]
     return InstrumentCheck(
         instrument=z,
         given=w,
         outcome=problem.outcome[0],
         treatment=problem.treatment[0],
         moves_treatment=not problem.cut.m_separated(z, problem.treatment, w),
-        trail=trail,
+        trail=open_trail(problem.cut, z, problem.outcome, w),
         forbidden=tuple(node for node in (z, *w) if node in problem.forbidden),
     )
 
 
 def instruments(
-    graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node, *, allowed: Nodes | None = None
+    graph: CausalLike, outcome: Node, treatment: Node, *, allowed: Nodes | None = None
 ) -> tuple[Instrument, ...]:
     """The instruments for an effect, each with a set that it is one given: the empty set where it will do.
 
@@ -176,7 +171,7 @@ def _found(problem: AdjustmentProblem, free: frozenset[Node]) -> Iterator[Instru
             yield Instrument(node, given)
 
 
-def _read(graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node) -> AdjustmentProblem:
+def _read(graph: CausalLike, outcome: Node, treatment: Node) -> AdjustmentProblem:
     causes = read_causal(graph)
     return read_problem(causes, _one(causes, outcome, "outcome"), _one(causes, treatment, "treatment"))
 

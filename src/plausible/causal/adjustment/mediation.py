@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from plausible.base.records import record
-from plausible.causal.adjustment.problem import read_allowed, read_sides
+from plausible.causal.adjustment.problem import Check, open_trail, read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
-from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
@@ -19,7 +18,7 @@ __all__ = ["MediationCheck", "check_mediation", "mediation_set", "recanting_witn
 
 
 @record
-class MediationCheck:
+class MediationCheck(Check):
     """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why.
 
     Attributes
@@ -50,8 +49,7 @@ class MediationCheck:
     @property
     def expression(self) -> Expression:
         """Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), a function of x and x'; refused if the formula need not hold."""
-        if not self.is_valid:
-            raise InvalidArgument(str(self))
+        self.require()
         others = tuple(Symbol(node, primes=1) for node in self.treatment)
         w, m = tuple(map(Symbol, self.given)), tuple(map(Symbol, self.mediators))
         outcome = probability(self.outcome, (*map(Symbol, self.treatment), *m, *w))
@@ -69,7 +67,7 @@ class MediationCheck:
 
 
 def check_mediation(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, mediators: Nodes, given: Nodes = ()
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes, given: Nodes = ()
 ) -> MediationCheck:
     """Whether natural direct and indirect effects through M follow from adjusting for W, with the reason if not.
 
@@ -109,18 +107,13 @@ def check_mediation(
         mediators=m,
         given=w,
         forbidden=tuple(node for node in w if node in below),
-        treatment_trail=_open_trail(causes.without_outgoing(x), x, (*m, *y), w),
-        mediator_trail=_open_trail(causes.without_outgoing((*x, *m)), (*x, *m), y, w),
+        treatment_trail=open_trail(causes.without_outgoing(x), x, (*m, *y), w),
+        mediator_trail=open_trail(causes.without_outgoing((*x, *m)), (*x, *m), y, w),
     )
 
 
 def mediation_set(
-    graph: GraphLike[DAG | CausalGraph],
-    outcome: Nodes,
-    treatment: Nodes,
-    mediators: Nodes,
-    *,
-    allowed: Nodes | None = None,
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes, *, allowed: Nodes | None = None
 ) -> frozenset[Node] | None:
     """A set with which the mediation formula holds, and no member of which can be spared; `None` if there is none.
 
@@ -175,14 +168,8 @@ def recanting_witness(graph: DAG, outcome: Node, treatment: Node, mediators: tup
     return next((node for node in graph.nodes if node in found), None)
 
 
-def _open_trail(graph: CausalGraph, x: tuple[Node, ...], y: tuple[Node, ...], given: tuple[Node, ...]) -> Trail | None:
-    if graph.m_separated(x, y, given):
-        return None
-    return graph.explain_separation(x, y, given, limit=1).trails[0]
-
-
 def _read(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, mediators: Nodes
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes
 ) -> tuple[CausalGraph, tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
     causes = read_causal(graph)
     y, x = read_sides(causes, outcome, treatment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -22,15 +23,18 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.paths import checked_limit
 from plausible.graphs.pdag import PDAG
+from plausible.graphs.trails import Trail
 
 __all__ = [
     "USUAL_LIMIT",
     "AdjustableGraph",
     "AdjustmentProblem",
+    "Check",
     "Criterion",
     "causal_nodes",
     "listed",
     "may_cause",
+    "open_trail",
     "read_allowed",
     "read_problem",
     "read_sides",
@@ -45,6 +49,22 @@ USUAL_LIMIT = 100
 
 #: A causal graph, or one that stands for a class of them; also as text, as networkx graph, or in a model.
 AdjustableGraph: TypeAlias = "GraphLike[DAG | CausalGraph | PDAG | MAG | PAG]"
+
+
+class Check(ABC):
+    """Whether a choice is right by the graph; prints what is wrong with it."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong."""
+
+    def require(self) -> None:
+        """Refuse what is not valid, with the reason."""
+        if not self.is_valid:
+            raise InvalidArgument(str(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +86,11 @@ class AdjustmentProblem:
     def separates(self, given: Nodes) -> bool:
         """Whether a set blocks all trails between treatment and outcome that are not causal."""
         return self.cut.m_separated(self.treatment, self.outcome, given)
+
+
+def open_trail(graph: CausalGraph, x: Nodes, y: Nodes, given: Nodes = ()) -> Trail | None:
+    """A trail between two sets that a third leaves open; `None` where it separates them."""
+    return None if graph.m_separated(x, y, given) else graph.explain_separation(x, y, given, limit=1).trails[0]
 
 
 def read_problem(

@@ -10,9 +10,11 @@ from plausible.causal.adjustment.problem import (
     USUAL_LIMIT,
     AdjustableGraph,
     AdjustmentProblem,
+    Check,
     Criterion,
     causal_nodes,
     listed,
+    open_trail,
     read_allowed,
     read_problem,
 )
@@ -38,7 +40,7 @@ __all__ = [
 
 
 @record
-class AdjustmentCheck:
+class AdjustmentCheck(Check):
     """Whether P(y | do(x)) = Σ_w P(y | x, w) P(w) in every model of a graph, and if not, why.
 
     Attributes
@@ -73,8 +75,7 @@ class AdjustmentCheck:
     @property
     def expression(self) -> Expression:
         """Σ_w P(y | x, w) P(w), to be printed, written in LaTeX or evaluated; refused if the set is not valid."""
-        if not self.is_valid:
-            raise InvalidArgument(str(self))
+        self.require()
         stratum = probability(self.outcome, (*self.treatment, *self.given))
         return sum_over(self.given, stratum * probability(self.given)) if self.given else stratum
 
@@ -150,16 +151,13 @@ def check_adjustment(
     problem = read_problem(graph, outcome, treatment, criterion)
     members = read_nodes(problem.causes, given)
     refuse_overlap({"outcome": problem.outcome, "treatment": problem.treatment, "given": members})
-    trail = None
-    if not problem.separates(members):
-        trail = problem.cut.explain_separation(problem.treatment, problem.outcome, members, limit=1).trails[0]
     return AdjustmentCheck(
         outcome=problem.outcome,
         treatment=problem.treatment,
         given=members,
         criterion=criterion,
         forbidden=tuple(node for node in members if node in problem.forbidden),
-        trail=trail,
+        trail=open_trail(problem.cut, problem.treatment, problem.outcome, members),
         unclear=problem.unclear,
     )
 

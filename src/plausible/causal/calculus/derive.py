@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from plausible.base.records import record
 from plausible.causal.calculus.derivation import Derivation, ProbabilityStep
 from plausible.causal.calculus.rules import Quantity, RuleStep, rule_1, rule_2, rule_3
-from plausible.causal.calculus.search import Masks, Move, Search, search
+from plausible.causal.calculus.search import DerivationMove, DerivationSpace, Masks, search
 from plausible.causal.identification.masks import MaskGraph
-from plausible.causal.queries.arguments import read_causal, read_nodes
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, Nodes
 
 __all__ = ["DerivationSearch", "derive"]
@@ -62,7 +60,7 @@ class DerivationSearch:
 
 
 def derive(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     outcome: Nodes,
     treatment: Nodes,
     given: Nodes = (),
@@ -70,7 +68,7 @@ def derive(
     max_quantities: int = 20_000,
     time_limit: float = 60.0,
 ) -> DerivationSearch:
-    """Search for a derivation of P(Y | do(x), w) by the rules of the do-calculus and the laws of probability.
+    """DerivationSpace for a derivation of P(Y | do(x), w) by the rules of the do-calculus and the laws of probability.
 
     Steps are rules 1 to 3, one node at a time, conditioning on further nodes, P(y) = Σ_w P(y | w) P(w), the chain rule
     and P(y | w) = P(y, w) / P(w). Where a set to adjust for will do, which is quickly found in graphs of any size, the
@@ -170,7 +168,7 @@ def _masks(graph: MaskGraph, quantity: Quantity) -> Masks:
     return Masks(*map(graph.mask, (quantity.outcome, quantity.do, quantity.given)))
 
 
-def _derivation(graphs: _Graphs, found: Search, place: Masks, quantity: Quantity) -> Derivation:
+def _derivation(graphs: _Graphs, found: DerivationSpace, place: Masks, quantity: Quantity) -> Derivation:
     """The derivation that the choices of a search make, every rule tested again in its graph."""
     move = found.chosen[place]
     if move is None:
@@ -181,7 +179,7 @@ def _derivation(graphs: _Graphs, found: Search, place: Masks, quantity: Quantity
     return Derivation(quantity, reason, tuple(premises))
 
 
-def _reason(graphs: _Graphs, quantity: Quantity, move: Move) -> RuleStep | ProbabilityStep:
+def _reason(graphs: _Graphs, quantity: Quantity, move: DerivationMove) -> RuleStep | ProbabilityStep:
     nodes = graphs.masks.names(move.nodes)
     if move.kind == "rule 1":
         return rule_1(graphs.named, quantity, nodes)
@@ -192,7 +190,7 @@ def _reason(graphs: _Graphs, quantity: Quantity, move: Move) -> RuleStep | Proba
     return ProbabilityStep(move.kind, quantity, nodes, _terms(quantity, nodes, move))
 
 
-def _terms(quantity: Quantity, nodes: tuple[Node, ...], move: Move) -> tuple[Quantity, Quantity]:
+def _terms(quantity: Quantity, nodes: tuple[Node, ...], move: DerivationMove) -> tuple[Quantity, Quantity]:
     y, do, given = quantity.outcome, quantity.do, quantity.given
     if move.kind == "ratio":
         rest = tuple(node for node in given if node not in nodes)

@@ -8,12 +8,10 @@ from typing import Literal, TypeAlias
 
 from plausible.base.display import html_of_print
 from plausible.base.records import record
-from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
 from plausible.causal.queries.augmented import augmented_graph, intervention_name
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.independencies import Independence
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
@@ -160,7 +158,7 @@ class RuleStep:
         return f"{claim}: not {self.separation} in {self.place}{trails}"
 
 
-def rule_1(graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes) -> RuleStep:
+def rule_1(graph: CausalLike, quantity: Quantity, nodes: Nodes) -> RuleStep:
     """Insert or delete observations: P(y | do(z), x, w) = P(y | do(z), x) if Y ⟂ W | Z, X in G†_Z̄.
 
     Parameters
@@ -190,9 +188,7 @@ def rule_1(graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes
     return _step(1, quantity, after, separation, mutilated, _place("G", quantity.do))
 
 
-def rule_2(
-    graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented"
-) -> RuleStep:
+def rule_2(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented") -> RuleStep:
     """Exchange interventions and observations: P(y | do(z), do(x), w) = P(y | do(z), x, w) if Y ⟂ X̂ | X, Z, W in G†_Z̄.
 
     X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into Z
@@ -239,9 +235,7 @@ def rule_2(
     return _step(2, quantity, after, separation, cut, _place("G†", set_besides))
 
 
-def rule_3(
-    graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented"
-) -> RuleStep:
+def rule_3(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented") -> RuleStep:
     """Insert or delete interventions: P(y | do(z), do(x), w) = P(y | do(z), w) if Y ⟂ X̂ | Z, W in G†_Z̄.
 
     X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into Z,
@@ -295,9 +289,7 @@ def _step(
     return RuleStep(rule, before, after, separation, graph, place, applies)
 
 
-def _read(
-    graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes
-) -> tuple[CausalGraph, tuple[Node, ...]]:
+def _read(graph: CausalLike, quantity: Quantity, nodes: Nodes) -> tuple[CausalGraph, tuple[Node, ...]]:
     causes = read_causal(graph)
     if not isinstance(quantity, Quantity):
         raise InvalidArgument(f"A rule is about a Quantity, such as Quantity('Y', do='X'), not {quantity!r}.")

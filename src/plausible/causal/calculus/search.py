@@ -17,7 +17,7 @@ from plausible.causal.identification.masks import MaskGraph
 from plausible.graphs.mark_masks import bits
 from plausible.search.clock import Clock
 
-__all__ = ["Masks", "Move", "MoveKind", "Search", "moves", "search"]
+__all__ = ["DerivationMove", "DerivationSpace", "Masks", "MoveKind", "moves", "search"]
 
 #: How one quantity becomes one or two others.
 MoveKind: TypeAlias = Literal["rule 1", "rule 2", "rule 3", "condition", "chain", "ratio"]
@@ -38,7 +38,7 @@ class Masks(NamedTuple):
     given: int
 
 
-class Move(NamedTuple):
+class DerivationMove(NamedTuple):
     """One step: the quantity before it is made of the terms.
 
     A sum of their product over `nodes` ("condition"), their product ("chain"), or the first divided by the second
@@ -55,30 +55,30 @@ class Move(NamedTuple):
         return _COSTS[self.kind]
 
 
-def moves(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
+def moves(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
     """All steps from a quantity; rules one node at a time, those that shorten it first."""
     yield from _rules(graph, quantity)
     yield from _laws(graph, quantity)
 
 
-def _rules(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
+def _rules(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
     y, do, given = quantity
     free = graph.members & ~(y | do | given)
     for x in _singles(do):
         if _ignores_setting(graph, Masks(y, do ^ x, given), x):
-            yield Move("rule 3", x, (Masks(y, do ^ x, given),))
+            yield DerivationMove("rule 3", x, (Masks(y, do ^ x, given),))
         if _exchanges(graph, Masks(y, do ^ x, given), x):
-            yield Move("rule 2", x, (Masks(y, do ^ x, given | x),))
+            yield DerivationMove("rule 2", x, (Masks(y, do ^ x, given | x),))
     for w in _singles(given):
         if graph.separated(y, w, do | given ^ w, cut_into=do):
-            yield Move("rule 1", w, (Masks(y, do, given ^ w),))
+            yield DerivationMove("rule 1", w, (Masks(y, do, given ^ w),))
         if _exchanges(graph, Masks(y, do, given ^ w), w):
-            yield Move("rule 2", w, (Masks(y, do | w, given ^ w),))
+            yield DerivationMove("rule 2", w, (Masks(y, do | w, given ^ w),))
     for v in _singles(free):
         if _ignores_setting(graph, quantity, v):
-            yield Move("rule 3", v, (Masks(y, do | v, given),))
+            yield DerivationMove("rule 3", v, (Masks(y, do | v, given),))
         if graph.separated(y, v, do | given, cut_into=do):
-            yield Move("rule 1", v, (Masks(y, do, given | v),))
+            yield DerivationMove("rule 1", v, (Masks(y, do, given | v),))
 
 
 def _exchanges(graph: MaskGraph, rest: Masks, x: int) -> bool:
@@ -92,16 +92,16 @@ def _ignores_setting(graph: MaskGraph, rest: Masks, x: int) -> bool:
     return graph.separated(rest.outcome, x, rest.do | rest.given, cut_into=rest.do | (x & ~is_above))
 
 
-def _laws(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
+def _laws(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
     y, do, given = quantity
     for w in _subsets(graph.members & ~(y | do | given)):
-        yield Move("condition", w, (Masks(y, do, given | w), Masks(w, do, given)))
+        yield DerivationMove("condition", w, (Masks(y, do, given | w), Masks(w, do, given)))
     for part in _subsets(y):
         if part == y:
             break
-        yield Move("chain", part, (Masks(y ^ part, do, given | part), Masks(part, do, given)))
+        yield DerivationMove("chain", part, (Masks(y ^ part, do, given | part), Masks(part, do, given)))
     for w in _singles(given):
-        yield Move("ratio", w, (Masks(y | w, do, given ^ w), Masks(w, do, given ^ w)))
+        yield DerivationMove("ratio", w, (Masks(y | w, do, given ^ w), Masks(w, do, given ^ w)))
 
 
 def _subsets(mask: int) -> Iterator[int]:
@@ -118,20 +118,20 @@ def _singles(mask: int) -> Iterator[int]:
 
 
 @dataclass(slots=True)
-class Search:
+class DerivationSpace:
     """How far a search has come."""
 
     # Each quantity that was met -> the steps from it; none yet for those on the frontier.
-    known: dict[Masks, tuple[Move, ...]] = field(default_factory=dict)
+    known: dict[Masks, tuple[DerivationMove, ...]] = field(default_factory=dict)
     frontier: list[Masks] = field(default_factory=list)  # The quantities of the last level, not yet looked at.
     # Quantity -> the first step of its cheapest derivation, for those that follow from observational ones.
-    chosen: dict[Masks, Move | None] = field(default_factory=dict)
+    chosen: dict[Masks, DerivationMove | None] = field(default_factory=dict)
     is_exhausted: bool = False  # Whether every quantity that steps can lead to was looked at.
 
 
-def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: float) -> Search:
+def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: float) -> DerivationSpace:
     """Look for a derivation of `target`, level by level, until none cheaper can turn up or a limit is met."""
-    state = Search(known={target: ()}, frontier=[target])
+    state = DerivationSpace(known={target: ()}, frontier=[target])
     clock, depth = Clock.of(time_limit), 0
     while state.frontier:
         depth += 1
@@ -146,7 +146,7 @@ def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: flo
     return state
 
 
-def _expand(graph: MaskGraph, state: Search, max_quantities: int, clock: Clock) -> bool:
+def _expand(graph: MaskGraph, state: DerivationSpace, max_quantities: int, clock: Clock) -> bool:
     """Take the steps from all quantities of the frontier; false where a limit was met."""
     frontier, state.frontier = state.frontier, []
     for quantity in frontier:
@@ -163,17 +163,21 @@ def _expand(graph: MaskGraph, state: Search, max_quantities: int, clock: Clock) 
     return True
 
 
-def _cheapest(known: dict[Masks, tuple[Move, ...]]) -> tuple[dict[Masks, int], dict[Masks, Move | None]]:
+def _cheapest(
+    known: dict[Masks, tuple[DerivationMove, ...]],
+) -> tuple[dict[Masks, int], dict[Masks, DerivationMove | None]]:
     """The cost of the cheapest derivation of each quantity that has one, and its first step."""
-    users: dict[Masks, list[tuple[Masks, Move]]] = {}
+    users: dict[Masks, list[tuple[Masks, DerivationMove]]] = {}
     for quantity, steps in known.items():
         for step in steps:
             for term in step.terms:
                 users.setdefault(term, []).append((quantity, step))
     costs: dict[Masks, int] = {}
-    chosen: dict[Masks, Move | None] = {}
+    chosen: dict[Masks, DerivationMove | None] = {}
     tick = count()
-    queue: list[tuple[int, int, Masks, Move | None]] = [(0, next(tick), leaf, None) for leaf in known if not leaf.do]
+    queue: list[tuple[int, int, Masks, DerivationMove | None]] = [
+        (0, next(tick), leaf, None) for leaf in known if not leaf.do
+    ]
     while queue:
         cost, _, quantity, first = heappop(queue)
         if quantity in costs:

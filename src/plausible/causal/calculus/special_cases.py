@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from plausible.causal.calculus.rules import Quantity, RuleStep, rule_2, rule_3
-from plausible.causal.queries.arguments import read_causal, read_nodes
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes
 from plausible.causal.queries.augmented import augmented_graph, intervention_name
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, Nodes
 
 __all__ = ["effect_is_absent", "effect_is_association", "has_requisite_cpd", "requisite_cpds"]
 
 
-def has_requisite_cpd(
-    graph: GraphLike[DAG | CausalGraph], node: Node, outcome: Nodes, given: Nodes = (), intervened: Nodes = ()
-) -> bool:
+def has_requisite_cpd(graph: CausalLike, node: Node, outcome: Nodes, given: Nodes = (), intervened: Nodes = ()) -> bool:
     """Whether P(outcome | given) can depend on the mechanism of a node: its intervention node has an active trail.
 
     With the node in `given` this is the test of rule 2 (it does not matter whether the node was seen or set), without
@@ -45,9 +40,7 @@ def has_requisite_cpd(
     return set(read_nodes(causes, node)) <= requisite_cpds(causes, outcome, given, intervened)
 
 
-def requisite_cpds(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, given: Nodes = (), intervened: Nodes = ()
-) -> frozenset[Node]:
+def requisite_cpds(graph: CausalLike, outcome: Nodes, given: Nodes = (), intervened: Nodes = ()) -> frozenset[Node]:
     """The nodes whose conditional distributions P(outcome | given) can depend on.
 
     Parameters
@@ -82,7 +75,7 @@ def requisite_cpds(
     )
 
 
-def effect_is_association(graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes) -> RuleStep:
+def effect_is_association(graph: CausalLike, outcome: Nodes, treatment: Nodes) -> RuleStep:
     """Whether P(Y | do(x)) = P(Y | x): rule 2 with nothing else set or seen, Y ⟂ X̂ | X in G†.
 
     Parameters
@@ -104,7 +97,7 @@ def effect_is_association(graph: GraphLike[DAG | CausalGraph], outcome: Nodes, t
     return rule_2(causes, Quantity(read_nodes(causes, outcome), do=x), x)
 
 
-def effect_is_absent(graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes) -> RuleStep:
+def effect_is_absent(graph: CausalLike, outcome: Nodes, treatment: Nodes) -> RuleStep:
     """Whether P(Y | do(x)) = P(Y): rule 3 with nothing else set or seen; no directed path leads from X to Y.
 
     Parameters

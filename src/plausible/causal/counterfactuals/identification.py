@@ -14,14 +14,15 @@ from plausible.causal.counterfactuals.counterfactual_estimand import (
     SumOfProducts,
 )
 from plausible.causal.counterfactuals.potential import Potential, Setting
+from plausible.causal.queries.arguments import CausalLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
-from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.graph_input import read_as
 from plausible.graphs.marks import Edge
 from plausible.variables import Jeffrey, State
 from plausible.variables.evidence import Likelihood
 
-__all__ = ["Constant", "Copy", "CounterfactualGraph", "counterfactual_graph", "identify_counterfactual"]
+__all__ = ["Constant", "CounterfactualGraph", "MergedCopy", "counterfactual_graph", "identify_counterfactual"]
 
 World: TypeAlias = "tuple[tuple[str, Setting], ...]"
 
@@ -33,7 +34,7 @@ class Constant(NamedTuple):
 
 
 @dataclass(slots=True)
-class Copy:
+class MergedCopy:
     """A variable in one or more worlds, between which it can't differ."""
 
     variable: str  # Its name in the causal graph.
@@ -47,7 +48,7 @@ class Copy:
 class CounterfactualGraph:
     """The copies, causes first, and where each world has which."""
 
-    copies: list[Copy] = field(default_factory=list)
+    copies: list[MergedCopy] = field(default_factory=list)
     places: dict[World, dict[str, int | Constant]] = field(default_factory=dict)
 
     def place(self, term: Potential) -> int | Constant:
@@ -89,7 +90,7 @@ def _add(
         key = tuple(_replaced(found, place, event, merging) for place in parents.values())
         if key not in known:
             known[key] = len(found.copies)
-            found.copies.append(Copy(variable, {name: {} for name in parents}))
+            found.copies.append(MergedCopy(variable, {name: {} for name in parents}))
         places[variable] = known[key]
         copy = found.copies[known[key]]
         for name, place in parents.items():
@@ -102,7 +103,7 @@ def _add(
     return True
 
 
-def _set_state(copy: Copy, state: Constant) -> bool:
+def _set_state(copy: MergedCopy, state: Constant) -> bool:
     if copy.state is None:
         copy.state = state
     return copy.state == state
@@ -124,7 +125,7 @@ EventLike = Mapping[Potential, State] | Mapping[str, State] | Mapping[Potential 
 
 
 def identify_counterfactual(
-    graph: GraphLike[DAG | CausalGraph], event: EventLike, given: EventLike | None = None
+    graph: CausalLike, event: EventLike, given: EventLike | None = None
 ) -> CounterfactualEstimand:
     """P(event | given) in terms of interventional distributions, if these determine it whatever the mechanisms are.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Unpack, final
@@ -34,6 +33,7 @@ from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions,
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.search.clock import Clock
 
 __all__ = ["PAGResult", "fci"]
 
@@ -137,7 +137,7 @@ def fci(
         raise InvalidArgument(f"There is no variant {variant!r} of FCI.{suggestion(variant, VARIANTS)}")
     if max_path_length is not None:
         check_count("max_path_length", max_path_length, 1)
-    start, asked = time.monotonic(), read_test(source, test)
+    clock, asked = Clock.of(options.get("time_limit")), read_test(source, test)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
     joined = replace(known, allowed=~np.eye(len(known.allowed), dtype=np.bool_))
@@ -145,12 +145,12 @@ def fci(
     skeleton, colliders = check_colliders(
         asked,
         skeleton,
-        remaining(search, start),
+        remaining(search, clock),
         known,
         lambda found: find_colliders(asked, found, alpha, "stable")[0],
     )
     masks, _ = _with_colliders(skeleton, colliders, known, selection)
-    skeleton = refine_skeleton(asked, skeleton, masks, remaining(search, start), known, max_path_length)
+    skeleton = refine_skeleton(asked, skeleton, masks, remaining(search, clock), known, max_path_length)
     colliders, ambiguous = find_colliders(asked, skeleton, alpha, variant, recorded_votes=True)
     graph, conflicts = _orient(asked, skeleton, _Told(tuple(colliders), ambiguous, known, selection))
     return PAGResult(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
@@ -15,6 +14,7 @@ from plausible.learn.constraint_based.orientation import Triple
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonSearch, SkeletonWork
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
+from plausible.search.clock import Clock
 
 __all__ = [
     "check_colliders",
@@ -52,11 +52,9 @@ def merged(first: Skeleton, second: Skeleton) -> Skeleton:
     )
 
 
-def remaining(search: SkeletonSearch, start: float) -> SkeletonSearch:
-    """The options for what is left of the time since `start`."""
-    if search.time_limit is None:
-        return search
-    return replace(search, time_limit=max(0.0, search.time_limit - (time.monotonic() - start)))
+def remaining(search: SkeletonSearch, clock: Clock) -> SkeletonSearch:
+    """The options for what is left of the time."""
+    return search if search.time_limit is None else replace(search, time_limit=clock.seconds_left)
 
 
 def check_colliders(

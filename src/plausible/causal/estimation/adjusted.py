@@ -43,10 +43,7 @@ class _Adjusted(ABC):
     #: Whether cases count by one over the chance of what they got.
     _divides_by_chances: ClassVar[bool] = True
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What the method is called."""
+    name: ClassVar[str]
 
     @abstractmethod
     def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
@@ -90,10 +87,7 @@ class Standardization(_Adjusted):
 
     _divides_by_chances: ClassVar[bool] = False
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "standardization"
+    name: ClassVar[str] = "standardization"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""
@@ -113,10 +107,7 @@ class Weighting(_Adjusted):
     P(x | w).
     """
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "weighting"
+    name: ClassVar[str] = "weighting"
 
     def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
         pairs = zip(nuisances.codes, propensities(rows, nuisances, weights), strict=True)
@@ -137,10 +128,7 @@ class DoublyRobust(_Adjusted):
     Journal of the American Statistical Association 89.
     """
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "doubly-robust"
+    name: ClassVar[str] = "doubly-robust"
 
     def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
         return Means.of([_mean(weights, value) for value in _augmented(rows, nuisances, weights)])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, check_adjustment
 from plausible.causal.estimation.rows import EffectTask
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -32,14 +32,9 @@ def choose_covariates(
                 f"had by adjustment in this graph.{no_causal_path(task, graph) or _OTHER_WAYS}"
                 f"{missing_columns(task, graph)}"
             )
-        return tuple(name for name in task.table.variables if name in found)
-    names = (adjustment,) if isinstance(adjustment, str) else tuple(dict.fromkeys(adjustment))
-    for name in names:
-        if name not in task.table.variables:
-            raise UnknownVariable.named(name, task.table.variables, "the data")
-    check = check_adjustment(graph, outcome, treatment, names)
-    if not check.is_valid:
-        raise InvalidArgument(str(check))
+        return task.ordered(found)
+    names = task.named(adjustment)
+    check_adjustment(graph, outcome, treatment, names).require()
     return names
 
 

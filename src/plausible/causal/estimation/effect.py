@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -52,10 +52,7 @@ __all__ = ["MethodName", "NoEffect", "estimate_effect", "method_by_graph", "meth
 class NoEffect:
     """E[Y | do(x)] = E[Y] for every x: no path of the graph leads from the treatment to the outcome."""
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "no causal path, by the graph"
+    name: ClassVar[str] = "no causal path, by the graph"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """The mean of the outcome, whatever the treatment."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.positivity import PositivityReport, thin_cells
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows, totals
-from plausible.errors import InvalidArgument, PositivityViolation, UnknownVariable
+from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.graphs.causal_graph import read_causes
 
 __all__ = ["FrontDoor"]
@@ -40,10 +41,7 @@ class FrontDoor:
 
     mediators: str | Iterable[str] | None = None
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "front-door"
+    name: ClassVar[str] = "front-door"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""
@@ -70,14 +68,9 @@ class FrontDoor:
                     f"No columns of the data are a front-door set for the effect of {treatment!r} on {outcome!r}. "
                     "Adjustment or an instrument may do, or identify() with a fitted network."
                 )
-            return tuple(name for name in task.table.variables if name in found)
-        names = (self.mediators,) if isinstance(self.mediators, str) else tuple(dict.fromkeys(self.mediators))
-        for name in names:
-            if name not in task.table.variables:
-                raise UnknownVariable.named(name, task.table.variables, "the data")
-        check = check_front_door(causes, outcome, treatment, names)
-        if not check.is_valid:
-            raise InvalidArgument(str(check))
+            return task.ordered(found)
+        names = task.named(self.mediators)
+        check_front_door(causes, outcome, treatment, names).require()
         return names
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from plausible.causal.estimation.covariates import observed_nodes
 from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectTask, design_of, refuse_unusable
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.causal_graph import read_causes
 
 __all__ = ["InstrumentalVariable"]
@@ -45,10 +46,7 @@ class InstrumentalVariable:
     instrument: str | None = None
     given: str | Iterable[str] = ()
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "instrument"
+    name: ClassVar[str] = "instrument"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""
@@ -88,15 +86,10 @@ class InstrumentalVariable:
                     "without conditions."
                 )
             best = min(found, key=lambda each: len(each.given))
-            return str(best.node), tuple(name for name in task.table.variables if name in best.given)
-        given = (self.given,) if isinstance(self.given, str) else tuple(dict.fromkeys(self.given))
-        for name in (self.instrument, *given):
-            if name not in task.table.variables:
-                raise UnknownVariable.named(name, task.table.variables, "the data")
-        check = check_instrument(causes, outcome, treatment, self.instrument, given)
-        if not check.is_valid:
-            raise InvalidArgument(str(check))
-        return self.instrument, given
+            return str(best.node), task.ordered(best.given)
+        (instrument,), given = task.named(self.instrument), task.named(self.given)
+        check_instrument(causes, outcome, treatment, instrument, given).require()
+        return instrument, given
 
 
 def _design(task: EffectTask, names: tuple[str, ...], weights: Floats) -> Floats:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,10 +47,7 @@ class Identified:
     models, AAAI.
     """
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "identified"
+    name: ClassVar[str] = "identified"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Identify the effect among the columns there are, and count their joint states."""
@@ -137,10 +135,7 @@ class PlugIn:
 
     prior: PriorLike = "bdeu:1"
 
-    @property
-    def name(self) -> str:
-        """What the method is called."""
-        return "plug-in"
+    name: ClassVar[str] = "plug-in"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.graphs.nodes import Node
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
@@ -93,6 +94,18 @@ class EffectTask:
     def level_codes(self) -> tuple[int, int]:
         """The positions of the levels among the states of a discrete treatment."""
         return self.treatment.index(self.levels[0]), self.treatment.index(self.levels[1])
+
+    def named(self, columns: str | Iterable[str]) -> tuple[str, ...]:
+        """One column of the data or several, each once; refuses what they don't have."""
+        names = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
+        for name in names:
+            if name not in self.table.variables:
+                raise UnknownVariable.named(name, self.table.variables, "the data")
+        return names
+
+    def ordered(self, chosen: Collection[Node]) -> tuple[str, ...]:
+        """Some columns in the order of the data."""
+        return tuple(name for name in self.table.variables if name in chosen)
 
     def numbers(self, name: str) -> Floats:
         """A column as numbers: states of the outcome by their scores, other states by their positions."""

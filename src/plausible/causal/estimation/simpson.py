@@ -13,7 +13,7 @@ from plausible.causal.estimation.experiment_rows import experiment_rows
 from plausible.causal.estimation.simpson_report import SimpsonReport, StratifiedComparison
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
-from plausible.causal.queries.arguments import refuse_overlap
+from plausible.causal.queries.arguments import CausalLike, refuse_overlap
 from plausible.causal.queries.association import effect_table
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
@@ -22,7 +22,6 @@ from plausible.errors import InvalidArgument, NotIdentifiable, PositivityViolati
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.learn.estimation.families import DataLike
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
@@ -36,7 +35,7 @@ def simpson(
     treatment: str,
     strata: str | Iterable[str],
     *,
-    graph: GraphLike[DAG | CausalGraph] | None = None,
+    graph: CausalLike | None = None,
     event: State | None = None,
     states: tuple[State, State] | None = None,
 ) -> SimpsonReport:

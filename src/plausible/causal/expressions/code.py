@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_letters
-from typing import Any, Protocol
 
-from plausible.causal.expressions.symbols import Symbol, distinct_parts
+from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
 from plausible.errors import NotSupported
 from plausible.graphs.nodes import Node
 
 __all__ = ["CodeWriter", "function_text"]
-
-
-class Encodable(Protocol):
-    """An expression as far as code goes."""
-
-    variables: frozenset[Node]
-
-    @property
-    def operands(self) -> Sequence[Encodable]:
-        """The expressions whose numbers it needs."""
-
-    def encode(self, writer: Any, /) -> tuple[str, tuple[Symbol, ...]]:
-        """Write the lines that compute it; the name of the array and its axes."""
 
 
 class CodeWriter:
@@ -38,7 +24,7 @@ class CodeWriter:
         for variable in variables:
             self._letter(Symbol(variable))
 
-    def name(self, expression: Encodable) -> tuple[str, tuple[Symbol, ...]]:
+    def name(self, expression: Part) -> tuple[str, tuple[Symbol, ...]]:
         """The name of the array that holds an expression, and its axes."""
         if id(expression) not in self._names:
             for part in distinct_parts(expression, lambda each: each.operands):
@@ -58,7 +44,7 @@ class CodeWriter:
             self.lines.append(f"{name} = {name} / {name}.sum(axis={summed}, keepdims=True)")
         return name, axes
 
-    def contract(self, factors: Sequence[Encodable], over: Sequence[Symbol]) -> tuple[str, tuple[Symbol, ...]]:
+    def contract(self, factors: Sequence[Part], over: Sequence[Symbol]) -> tuple[str, tuple[Symbol, ...]]:
         """A product summed over some symbols."""
         operands = [self.name(factor) for factor in factors]
         present = {symbol for _, axes in operands for symbol in axes}
@@ -70,7 +56,7 @@ class CodeWriter:
         arrays = ", ".join(name for name, _ in operands)
         return self._assign(f'np.einsum("{inputs}->{self.word(kept)}", {arrays}, optimize=True)'), kept
 
-    def ratio(self, above: Encodable, below: Encodable) -> tuple[str, tuple[Symbol, ...]]:
+    def ratio(self, above: Part, below: Part) -> tuple[str, tuple[Symbol, ...]]:
         """One array divided by another, with aligned axes."""
         (first, axes), (second, others) = self.name(above), self.name(below)
         union = tuple(dict.fromkeys((*axes, *others)))
@@ -103,7 +89,7 @@ class CodeWriter:
 
 
 def function_text(
-    expression: Encodable,
+    expression: Part,
     axes: Sequence[Symbol],
     *,
     arbitrary: Sequence[Symbol] = (),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, final
+from typing import ClassVar, Self, final
 
-from plausible.causal.expressions.symbols import Symbol, distinct_parts
+from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
 from plausible.graphs.nodes import Node
 
 __all__ = ["LONGEST", "LatexNotation", "Notation", "TextNotation", "value_names", "written"]
@@ -26,60 +27,56 @@ def value_names(variables: Collection[Node]) -> dict[Node, str]:
     return small if len(set(small.values())) == len(small) else {variable: str(variable) for variable in variables}
 
 
-class Notation(Protocol):
+@dataclass(frozen=True, slots=True)
+class Notation(ABC):
     """How each kind of expression is written, given how its parts are."""
 
-    @property
-    def brackets_quotients(self) -> bool:
-        """Whether a quotient among other factors needs brackets."""
+    names: Mapping[Node, str]  # of values
+    bar: ClassVar[str]  # before what is given
+    times: ClassVar[str]  # between factors
+    brackets_quotients: ClassVar[bool]  # whether a quotient among other factors needs brackets
 
     @classmethod
+    @abstractmethod
     def of(cls, variables: Collection[Node]) -> Self:
         """The notation for expressions over these variables."""
 
     def symbol(self, symbol: Symbol) -> str:
-        """A value."""
+        """A value: its name and its primes."""
+        return self.names[symbol.variable] + "'" * symbol.primes
 
     def probability(self, outcome: Sequence[str], given: Sequence[str]) -> str:
         """A conditional probability."""
+        return "P(" + ", ".join(outcome) + (self.bar if given else "") + ", ".join(given) + ")"
 
     def product(self, factors: Sequence[str]) -> str:
         """A product; one, where there are no factors."""
+        return self.times.join(factors) or "1"
 
+    @abstractmethod
     def total(self, over: Sequence[str], body: str) -> str:
         """A sum over values."""
 
+    @abstractmethod
     def quotient(self, above: str, below: str) -> str:
         """A quotient, its parts bracketed already where they need it."""
 
+    @abstractmethod
     def brackets(self, text: str) -> str:
         """The same in brackets."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class TextNotation:
+class TextNotation(Notation):
     """Plain text: `Σ_t P(t | s) Σ_s' P(c | t, s') P(s')`."""
 
-    names: Mapping[Node, str]
-    brackets_quotients: bool = True
+    __slots__ = ()
+    bar, times, brackets_quotients = " | ", " ", True
 
     @classmethod
     def of(cls, variables: Collection[Node]) -> TextNotation:
         """With small letters for values where these are distinct."""
         return cls(value_names(variables))
-
-    def symbol(self, symbol: Symbol) -> str:
-        """The name and its primes."""
-        return self.names[symbol.variable] + "'" * symbol.primes
-
-    def probability(self, outcome: Sequence[str], given: Sequence[str]) -> str:
-        """P(a, b | c, d)."""
-        return "P(" + ", ".join(outcome) + (" | " if given else "") + ", ".join(given) + ")"
-
-    def product(self, factors: Sequence[str]) -> str:
-        """Factors side by side."""
-        return " ".join(factors) or "1"
 
     def total(self, over: Sequence[str], body: str) -> str:
         """Σ_a; in braces where that would be unclear: Σ_{a,b} for several, Σ_{my z} for a name with a space."""
@@ -97,29 +94,16 @@ class TextNotation:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class LatexNotation:
+class LatexNotation(Notation):
     r"""LaTeX: `\sum_{t} P(t \mid s) \sum_{s'} P(c \mid t, s')\, P(s')`."""
 
-    names: Mapping[Node, str]
-    brackets_quotients: bool = False
+    __slots__ = ()
+    bar, times, brackets_quotients = r" \mid ", r" \, ", False
 
     @classmethod
     def of(cls, variables: Collection[Node]) -> LatexNotation:
         """With small letters for values where these are distinct."""
         return cls({variable: _latex_name(name) for variable, name in value_names(variables).items()})
-
-    def symbol(self, symbol: Symbol) -> str:
-        """The name and its primes."""
-        return self.names[symbol.variable] + "'" * symbol.primes
-
-    def probability(self, outcome: Sequence[str], given: Sequence[str]) -> str:
-        r"""P(a, b \mid c, d)."""
-        return "P(" + ", ".join(outcome) + (r" \mid " if given else "") + ", ".join(given) + ")"
-
-    def product(self, factors: Sequence[str]) -> str:
-        """Factors with a thin space between."""
-        return r" \, ".join(factors) or "1"
 
     def total(self, over: Sequence[str], body: str) -> str:
         r"""\sum with its symbols below."""
@@ -147,22 +131,7 @@ def _latex_name(name: str) -> str:
 LONGEST = 1500
 
 
-class Writable(Protocol):
-    """An expression as far as writing goes."""
-
-    @property
-    def parts(self) -> Sequence[Writable]:
-        """What it is made of."""
-
-    free: frozenset[Symbol]
-    variables: frozenset[Node]
-    size: int
-
-    def write(self, notation: Notation, text_of: Callable[[Writable], str]) -> str:
-        """This in a notation, given its parts in it."""
-
-
-def written(expression: Writable, kind: type[Notation]) -> str:
+def written(expression: Part, kind: type[Notation]) -> str:
     """The expression in a notation: on one line, or with a line for each shared part of a very long one."""
     notation = kind.of(sorted(expression.variables, key=str))
     parts = list(distinct_parts(expression, lambda part: part.parts))
@@ -179,7 +148,7 @@ def written(expression: Writable, kind: type[Notation]) -> str:
     return "\nwhere ".join([texts[id(expression)], "\n      ".join(lines)]) if lines else texts[id(expression)]
 
 
-def _shared(parts: Iterable[Writable]) -> set[int]:
+def _shared(parts: Iterable[Part]) -> set[int]:
     """The composed parts that stand in more than one place."""
     places: dict[int, int] = {}
     for part in parts:

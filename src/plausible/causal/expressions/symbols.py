@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from plausible.base.display import html_of_print
 from plausible.graphs.nodes import Node
 
-__all__ = ["Symbol", "SymbolLike", "Symbols", "distinct_parts", "read_symbols"]
+__all__ = ["Part", "Symbol", "SymbolLike", "Symbols", "distinct_parts", "read_symbols"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,30 @@ def read_symbols(symbols: Symbols) -> tuple[Symbol, ...]:
     return tuple(dict.fromkeys(each if isinstance(each, Symbol) else Symbol(each) for each in listed))
 
 
-Part = TypeVar("Part")
+class Part(Protocol):
+    """An expression as far as walks through it go; that of `tree`, which stands above what writes and computes it."""
+
+    free: frozenset[Symbol]
+    variables: frozenset[Node]
+    size: int
+
+    @property
+    def parts(self) -> Sequence[Any]: ...  # what it is made of
+    @property
+    def operands(self) -> Sequence[Any]: ...  # the expressions whose numbers it needs
+
+    def write(self, notation: Any, text_of: Callable[[Any], str], /) -> str: ...
+    def tabulate(self, evaluation: Any, /) -> Any: ...
+    def encode(self, writer: Any, /) -> tuple[str, tuple[Symbol, ...]]: ...
 
 
-def distinct_parts(whole: Part, parts_of: Callable[[Part], Sequence[Part]]) -> Iterator[Part]:
+PartT = TypeVar("PartT", bound=Part)
+
+
+def distinct_parts(whole: PartT, parts_of: Callable[[PartT], Sequence[PartT]]) -> Iterator[PartT]:
     """Every different part once, parts before what they are part of, the whole last; by loops, not by recursion."""
     seen: set[int] = set()
-    waiting: list[tuple[Part, bool]] = [(whole, False)]
+    waiting: list[tuple[PartT, bool]] = [(whole, False)]
     while waiting:
         part, is_ready = waiting.pop()
         if is_ready:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.expressions.symbols import Symbol, distinct_parts
+from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
 from plausible.errors import NotSupported, PositivityViolation, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
@@ -89,17 +89,6 @@ class SymbolTable(NamedTuple):
         return ordered.reshape([next(lengths) if symbol in self.symbols else 1 for symbol in symbols])
 
 
-class Tabulated(Protocol):
-    """An expression as far as its numbers go."""
-
-    @property
-    def operands(self) -> Sequence[Tabulated]:
-        """The expressions whose numbers it needs."""
-
-    def tabulate(self, evaluation: Any, /) -> SymbolTable:
-        """Its numbers."""
-
-
 class Evaluation:
     """The tables of one expression under one distribution; shared parts are computed once."""
 
@@ -109,7 +98,7 @@ class Evaluation:
         #: Conditions of probability zero, in words.
         self.impossible: list[str] = []
 
-    def table(self, expression: Tabulated) -> SymbolTable:
+    def table(self, expression: Part) -> SymbolTable:
         """The numbers of an expression."""
         if id(expression) not in self._tables:
             for part in distinct_parts(expression, lambda each: each.operands):
@@ -135,7 +124,7 @@ class Evaluation:
             self._note_impossible(given, below.reshape(joint.shape[: len(given)]))
         return SymbolTable(symbols, _quotient(joint, below))
 
-    def contract(self, factors: Sequence[Tabulated], over: Sequence[Symbol]) -> SymbolTable:
+    def contract(self, factors: Sequence[Part], over: Sequence[Symbol]) -> SymbolTable:
         """Σ over some symbols of a product, by eliminating one after the other, the cheapest first."""
         tables, waiting = [self.table(factor) for factor in factors], dict.fromkeys(over)
         while waiting:
@@ -147,7 +136,7 @@ class Evaluation:
             tables.append(self._summed(merged, symbol))
         return self._product(tables)
 
-    def ratio(self, above: Tabulated, below: Tabulated) -> SymbolTable:
+    def ratio(self, above: Part, below: Part) -> SymbolTable:
         """The quotient; NaN where the divisor is zero."""
         first, second = self.table(above), self.table(below)
         symbols = self._union([first, second])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, final
 
 from plausible.base.display import html_of_print
 from plausible.causal.expressions.code import CodeWriter, function_text
@@ -72,9 +72,9 @@ class Expression(ABC):
         return self.parts
 
     @property
-    @abstractmethod
     def _label(self) -> Hashable:
         """What tells it from others of its kind with the same parts."""
+        return None
 
     @abstractmethod
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
@@ -154,6 +154,11 @@ class Expression(ABC):
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: frozen slots can't be set from outside."""
+        own: Any = self
+        return type(self), tuple(getattr(self, field.name) for field in fields(own))
+
 
 def _same(a: Expression, b: Expression, known: set[tuple[int, int]]) -> bool:
     """Whether both are written alike; pairs that are `known` to be are not compared again."""
@@ -183,9 +188,6 @@ class Probability(Expression):
                 "needs an outcome, and each variable once."
             )
         self._settle((*self.outcome, *self.given))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Probability, (self.outcome, self.given)
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -219,17 +221,10 @@ class Product(Expression):
     def __post_init__(self) -> None:
         self._settle(())
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return Product, (self.factors,)
-
     @property
     def parts(self) -> tuple[Expression, ...]:
         """The factors."""
         return self.factors
-
-    @property
-    def _label(self) -> Hashable:
-        return None
 
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
         """Factors side by side; a sum that is not the last one would swallow what follows, so it gets brackets."""
@@ -260,9 +255,6 @@ class Sum(Expression):
 
     def __post_init__(self) -> None:
         self._settle(self.over, self.over)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Sum, (self.over, self.body)
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -305,17 +297,10 @@ class Quotient(Expression):
     def __post_init__(self) -> None:
         self._settle(())
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return Quotient, (self.above, self.below)
-
     @property
     def parts(self) -> tuple[Expression, ...]:
         """What stands above and what below."""
         return self.above, self.below
-
-    @property
-    def _label(self) -> Hashable:
-        return None
 
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
         """a / b."""

@@ -8,24 +8,29 @@ from plausible.causal.adjustment.problem import causal_nodes, without_first_edge
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
-from plausible.causal.identification.derivation import IDDerivation, IDStep, district_steps
 from plausible.causal.identification.districts import (
     Chain,
     EffectPlan,
     Failure,
     district_chains,
+    district_steps,
     effect_expression,
     plan_effect,
 )
 from plausible.causal.identification.estimand import Estimand
 from plausible.causal.identification.hedges import Hedge, hedge_of
 from plausible.causal.identification.masks import MaskGraph
-from plausible.causal.identification.question import Effect, node_list, read_question
-from plausible.causal.identification.rules import reduce_question
+from plausible.causal.identification.question import (
+    Effect,
+    IDDerivation,
+    IDStep,
+    node_list,
+    read_question,
+    reduce_question,
+)
+from plausible.causal.queries.arguments import CausalLike
 from plausible.errors import NotIdentifiable
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node, Nodes
 
@@ -62,12 +67,7 @@ _FEW = 30
 
 
 def identify(
-    graph: GraphLike[DAG | CausalGraph],
-    outcome: Nodes,
-    treatment: Nodes = (),
-    given: Nodes = (),
-    *,
-    observed: Nodes | None = None,
+    graph: CausalLike, outcome: Nodes, treatment: Nodes = (), given: Nodes = (), *, observed: Nodes | None = None
 ) -> Estimand:
     """Express P(outcome | do(treatment), given) in terms of the observed distribution.
 
@@ -132,12 +132,7 @@ def identify(
 
 
 def is_identifiable(
-    graph: GraphLike[DAG | CausalGraph],
-    outcome: Nodes,
-    treatment: Nodes = (),
-    given: Nodes = (),
-    *,
-    observed: Nodes | None = None,
+    graph: CausalLike, outcome: Nodes, treatment: Nodes = (), given: Nodes = (), *, observed: Nodes | None = None
 ) -> bool:
     """Whether `identify` would find an estimand; without building one.
 
@@ -156,12 +151,7 @@ def is_identifiable(
 
 
 def find_hedge(
-    graph: GraphLike[DAG | CausalGraph],
-    outcome: Nodes,
-    treatment: Nodes = (),
-    given: Nodes = (),
-    *,
-    observed: Nodes | None = None,
+    graph: CausalLike, outcome: Nodes, treatment: Nodes = (), given: Nodes = (), *, observed: Nodes | None = None
 ) -> Hedge | None:
     """The hedge that proves an effect not identifiable; `None` where it is.
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from plausible.causal.expressions.notation import LONGEST
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
 from plausible.causal.identification.masks import MaskGraph
+from plausible.causal.identification.question import IDStep, node_list
 from plausible.graphs.mark_masks import bits
+from plausible.graphs.nodes import Node
 
 __all__ = [
     "Chain",
@@ -18,11 +21,9 @@ __all__ = [
     "EffectPlan",
     "Failure",
     "Link",
-    "Marginal",
-    "Restriction",
     "district_chains",
+    "district_steps",
     "effect_expression",
-    "marginalized",
     "plan_effect",
 ]
 
@@ -61,11 +62,7 @@ def plan_effect(graph: MaskGraph, outcome: int, treatment: int) -> EffectPlan | 
     """The plan for P(outcome | do(treatment)), or why there is none.
 
     The algorithm ID of Shpitser & Pearl (2006), with lines 1-4 done once for all districts, as in Tian & Pearl (2002).
-    It is complete: a `Failure` proves that the effect is not identifiable. O(n²) set operations for each district, as
-    each step removes a node; a few in practice.
-
-    Shpitser & Pearl (2006), Identification of joint interventional distributions in recursive semi-Markovian causal
-    models, AAAI. Tian & Pearl (2002), A general identification condition for causal effects, AAAI.
+    It is complete: a `Failure` proves that the effect is not identifiable. O(n²) set operations for each district.
     """
     ancestors = graph.ancestors(outcome, graph.members)
     actors = graph.ancestors(outcome, ancestors & ~treatment)
@@ -99,11 +96,51 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Marginal:
-    """The marginal distribution: its links, and the whole of it without the quotients that these may need."""
+class Chain:
+    """A distribution of some variables as Π P(v | those before it), in topological order."""
 
+    # Each variable with its conditional distribution given the ones before it, which may depend on variables that are
+    # fixed.
     links: tuple[Link, ...]
-    joint: Expression
+    joint: Expression  # The distribution itself: the product of the factors, or something shorter that equals it.
+
+    @classmethod
+    def product(cls, links: Iterable[Link]) -> Chain:
+        """The chain of these conditional distributions."""
+        listed = tuple(links)
+        return cls(listed, product_of(link.factor for link in listed))
+
+    def restricted(self, symbols: frozenset[Symbol]) -> Chain:
+        """The distribution of a district, with everything else fixed: the product of its own factors."""
+        if all(link.symbol in symbols for link in self.links):
+            return self
+        return Chain.product(link for link in self.links if link.symbol in symbols)
+
+    def marginal(self, kept: frozenset[Symbol]) -> Chain:
+        """The chain of the kept variables, with all others summed out.
+
+        A variable whose distribution depends on none that goes keeps it. That of another one becomes the quotient of
+        two sums: over all factors that it is tied to by what goes, with its own and without. Each is simplified at
+        once, to stay short when it is summed over again. A variable that no later factor depends on goes with its
+        factor.
+        """
+        needed = _without_barren(self.links, kept)
+        gone = frozenset(link.symbol for link in needed).difference(kept)
+        groups: list[_Group] = []
+        found: list[Link] = []
+        free: list[Expression] = []
+        for symbol, factor in needed:
+            tied = [group for group in groups if not factor.free.isdisjoint(group.gone)]
+            if symbol in gone:
+                groups = [*_others(groups, tied), _joined(tied, symbol, factor)]
+            elif tied:
+                group, conditional = _conditioned(tied, factor)
+                groups = [*_others(groups, tied), group]
+                found.append(Link(symbol, conditional))
+            else:
+                free.append(factor)
+                found.append(Link(symbol, factor))
+        return Chain(tuple(found), product_of([*free, *_totals(groups)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,32 +151,6 @@ class _Group:
     factors: tuple[Expression, ...] = ()  # In the chain's order.
     # The sum over `gone`, as of the last variable that stays: what came later sums to one. None stands for one.
     total: Expression | None = None
-
-
-def marginalized(links: Sequence[Link], kept: frozenset[Symbol]) -> Marginal:
-    """The chain of the kept variables, with all others summed out.
-
-    A variable whose distribution depends on none that goes keeps it. That of another one becomes the quotient of two
-    sums: over all factors that it is tied to by what goes, with its own and without. Each is simplified at once, to
-    stay short when it is summed over again. A variable that no later factor depends on goes with its factor.
-    """
-    needed = _without_barren(links, kept)
-    gone = frozenset(link.symbol for link in needed).difference(kept)
-    groups: list[_Group] = []
-    found: list[Link] = []
-    free: list[Expression] = []
-    for symbol, factor in needed:
-        tied = [group for group in groups if not factor.free.isdisjoint(group.gone)]
-        if symbol in gone:
-            groups = [*_others(groups, tied), _joined(tied, symbol, factor)]
-        elif tied:
-            group, conditional = _conditioned(tied, factor)
-            groups = [*_others(groups, tied), group]
-            found.append(Link(symbol, conditional))
-        else:
-            free.append(factor)
-            found.append(Link(symbol, factor))
-    return Marginal(tuple(found), product_of([*free, *_totals(groups)]))
 
 
 def _without_barren(links: Sequence[Link], kept: frozenset[Symbol]) -> list[Link]:
@@ -175,33 +186,6 @@ def _conditioned(tied: Sequence[_Group], factor: Expression) -> tuple[_Group, Ex
 
 def _totals(groups: Iterable[_Group]) -> list[Expression]:
     return [group.total for group in groups if group.total is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A distribution of some variables as Π P(v | those before it), in topological order."""
-
-    # Each variable with its conditional distribution given the ones before it, which may depend on variables that are
-    # fixed.
-    links: tuple[Link, ...]
-    joint: Expression  # The distribution itself: the product of the factors, or something shorter that equals it.
-
-    @classmethod
-    def product(cls, links: Iterable[Link]) -> Chain:
-        """The chain of these conditional distributions."""
-        listed = tuple(links)
-        return cls(listed, product_of(link.factor for link in listed))
-
-    def restricted(self, symbols: frozenset[Symbol]) -> Chain:
-        """The distribution of a district, with everything else fixed: the product of its own factors."""
-        if all(link.symbol in symbols for link in self.links):
-            return self
-        return Chain.product(link for link in self.links if link.symbol in symbols)
-
-    def marginal(self, symbols: frozenset[Symbol]) -> Chain:
-        """All but these summed out."""
-        found = marginalized(self.links, symbols)
-        return Chain(found.links, found.joint)
 
 
 def _observed_chain(graph: MaskGraph, ancestors: int, district: int) -> Chain:
@@ -241,3 +225,52 @@ def effect_expression(
     factors = [steps[-1].joint for steps in chains]
     over = [Symbol(node) for node in graph.names(plan.actors & ~outcome)]
     return sum_over(over, product_of(factors))
+
+
+def district_steps(
+    graph: MaskGraph, plan: EffectPlan, chains: Sequence[Sequence[Chain]], outcome: int, treatment: int
+) -> list[IDStep]:
+    """The steps of the ID algorithm that a plan stands for, with the line of the algorithm that each one is."""
+    steps: list[IDStep] = []
+    names = graph.names
+    if plan.ancestors != graph.members:
+        steps.append(IDStep("ID line 2", f"only ancestors of the outcome matter: {_braced(names(plan.ancestors))}"))
+    if forced := plan.ancestors & ~plan.actors & ~treatment:
+        steps.append(
+            IDStep("ID line 3", f"{_braced(names(forced))} act only through treatments: their values are free")
+        )
+    districts = [names(each.district) for each in plan.districts]
+    summed = names(plan.actors & ~outcome)
+    factors = " ".join(f"Q[{node_list(district)}]" for district in districts)
+    total = f"Σ over {node_list(summed)} of " if summed else ""
+    steps.append(
+        IDStep("ID line 4", f"the effect is {total}{factors}, by districts of the graph without the treatments")
+    )
+    for each, after in zip(plan.districts, chains, strict=True):
+        steps += _steps_of(graph, each, after, plan.ancestors)
+    return steps
+
+
+def _steps_of(graph: MaskGraph, plan: DistrictPlan, chains: Sequence[Chain], members: int) -> list[IDStep]:
+    steps: list[IDStep] = []
+    target = node_list(graph.names(plan.district))
+    if plan.steps and plan.ancestors != members:
+        steps.append(IDStep("ID line 2", f"for Q[{target}] only {_braced(graph.names(plan.ancestors))} matter"))
+    for (line, members), after in zip(plan.steps, chains, strict=False):
+        inside = graph.names(members)
+        why = (
+            f"Q[{target}] lies in the district" if line == 7 else f"all but ancestors of {target} are summed out of it:"
+        )
+        steps.append(IDStep(f"ID line {line}", f"{why} {_braced(inside)}, Q[{node_list(inside)}] = {_text(after)}"))
+    if len(plan.steps) and plan.steps[-1].members == plan.district:
+        return steps
+    return [*steps, IDStep("ID line 6", f"Q[{target}] = {_text(chains[-1])}")]
+
+
+def _text(chain: Chain) -> str:
+    short = simplify(chain.joint)
+    return str(short) if short.size <= LONGEST else "an expression too long to write"
+
+
+def _braced(nodes: tuple[Node, ...]) -> str:
+    return "{" + node_list(nodes) + "}"

@@ -11,8 +11,7 @@ from plausible.causal.expressions.notation import TextNotation
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tables import Evaluation, Source
 from plausible.causal.expressions.tree import Expression
-from plausible.causal.identification.derivation import IDDerivation
-from plausible.causal.identification.question import Effect
+from plausible.causal.identification.question import Effect, IDDerivation
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors import Factor
 from plausible.graphs.nodes import Node

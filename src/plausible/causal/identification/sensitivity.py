@@ -8,9 +8,8 @@ from itertools import combinations
 from plausible.base.records import record
 from plausible.causal.identification.algorithm import is_identifiable
 from plausible.causal.identification.question import Effect, read_question
+from plausible.causal.queries.arguments import CausalLike
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 
@@ -18,7 +17,7 @@ __all__ = ["EdgeSensitivity", "blocking_bows", "edge_sensitivity"]
 
 
 def blocking_bows(
-    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, *, observed: Nodes | None = None
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, *, observed: Nodes | None = None
 ) -> tuple[tuple[Node, Node], ...]:
     """The bows that by themselves make P(outcome | do(treatment)) not identifiable.
 
@@ -106,12 +105,7 @@ class EdgeSensitivity:
 
 
 def edge_sensitivity(
-    graph: GraphLike[DAG | CausalGraph],
-    outcome: Nodes,
-    treatment: Nodes,
-    given: Nodes = (),
-    *,
-    observed: Nodes | None = None,
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, given: Nodes = (), *, observed: Nodes | None = None
 ) -> EdgeSensitivity:
     """The edges on which the identifiability of an effect hangs.
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
-from plausible.base.options import check_seconds
 from plausible.base.records import record
-from plausible.causal.interventional.class_turns import Turn, after_turn, class_turns, is_valid_turn
+from plausible.causal.interventional.class_turns import ClassTurn, after_turn, class_turns, is_valid_turn
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
@@ -32,11 +29,13 @@ from plausible.learn.structures.exact.equivalence import ClassSearch, TimeIsUp, 
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import usual_score
 from plausible.learn.structures.task import check_progress
+from plausible.search.clock import Clock
 from plausible.search.search_state import improves
 
 __all__ = ["InterventionalClass", "InterventionalStep", "gies", "search_interventional_classes"]
 
-_PHASES = ("insert", "delete", "turn")
+#: What a step does to an edge.
+Phase: TypeAlias = Literal["insert", "delete", "turn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class InterventionalStep:
     ----------
     phase
         "insert", "delete" or "turn": by what the step was made.
-    steps
+    num_steps
         How many were made.
     graph
         A graph of the class, from which a search can go on: `start=`.
@@ -55,8 +54,8 @@ class InterventionalStep:
         Its score, and that of all others of the class.
     """
 
-    phase: str
-    steps: int
+    phase: Phase
+    num_steps: int
     graph: DAG
     score: float
 
@@ -76,8 +75,8 @@ class InterventionalClass:
     targets
         The experiments: what was set together.
     trace
-        (steps, score) of the start and of each step.
-    stopped
+        The score at the start and after each step.
+    stopped_by
         Why the search ended: "local maximum" where no insertion, deletion or turn of an edge in any graph of the class
         is better; "time limit", "interrupted".
     seconds
@@ -88,9 +87,14 @@ class InterventionalClass:
     member: DAG
     score: float
     targets: tuple[tuple[str, ...], ...]
-    trace: tuple[tuple[int, float], ...] = field(repr=False)
-    stopped: str
+    trace: tuple[float, ...]
+    stopped_by: str
     seconds: float
+
+    @property
+    def num_steps(self) -> int:
+        """How many steps were made."""
+        return len(self.trace) - 1
 
     @property
     def size(self) -> int:
@@ -100,7 +104,7 @@ class InterventionalClass:
     def __str__(self) -> str:
         experiments = counted(sum(map(bool, self.targets)), "experiment")
         members = counted(self.size, "graph")
-        return f"{self.graph}\n{members}, score {self.score:.6g}, from {experiments}; stopped: {self.stopped}"
+        return f"{self.graph}\n{members}, score {self.score:.6g}, from {experiments}; stopped: {self.stopped_by}"
 
 
 Progress: TypeAlias = Callable[[InterventionalStep], object]
@@ -217,77 +221,56 @@ def search_interventional_classes(
     cause -> effect
     1 graph, score -145.884, from 1 experiment; stopped: local maximum
     """
-    began = time.monotonic()
-    check_seconds("time_limit", time_limit)
+    clock = Clock.of(time_limit)
     check_progress(progress)
     names = sorted(scores.names)
     family = tuple(tuple(names[place] for place in bits(mask)) for mask in target_masks(names, targets))
     constraints = class_constraints(Knowledge.read(knowledge), names)
-    deadline = math.inf if time_limit is None else began + time_limit
     class_of = partial(interventional_essential_graph, targets=family)
-    search = ClassSearch(scores, names, constraints, deadline, class_of)
+    search = ClassSearch(scores, names, constraints, clock.deadline, class_of)
     search.start(_read_start(start, names))
-    climb = _Climb(search, scores, progress)
-    stopped = climb.run()
+    trace, stopped_by = [search.score], "local maximum"
+    try:
+        for step in _steps(search, scores):
+            trace.append(step.score)
+            if progress is not None and progress(step):
+                stopped_by = "interrupted"
+                break
+    except TimeIsUp:
+        stopped_by = "time limit"
     member = DAG(search.graph.edges, nodes=scores.names)
-    return InterventionalClass(
-        class_of(member), member, search.score, family, tuple(climb.trace), stopped, time.monotonic() - began
+    return InterventionalClass(class_of(member), member, search.score, family, tuple(trace), stopped_by, clock.seconds)
+
+
+def _steps(search: ClassSearch, scores: FamilyScores) -> Iterator[InterventionalStep]:
+    """Steps of each phase as long as they improve the score, the phases in turn until none does."""
+    is_better = True
+    while is_better:
+        is_better = False
+        for phase in get_args(Phase):
+            while _turn(search, scores) if phase == "turn" else search.improve(phase):
+                is_better = True
+                yield InterventionalStep(phase, search.steps, search.graph, search.score)
+
+
+def _turn(search: ClassSearch, scores: FamilyScores) -> bool:
+    """Make the best turn that improves the score; whether there was one."""
+    found = []
+    for y in range(len(search.essential.names)):
+        search.look_at_clock()
+        gains = ((_gain(search, scores, turn), turn) for turn in class_turns(search.essential, y))
+        found += [(gain, turn) for gain, turn in gains if improves(gain, search.score)]
+    return any(
+        is_valid_turn(search.essential, turn) and search.go(after_turn(search.essential, turn))
+        for _, turn in sorted(found, key=lambda entry: (-entry[0], entry[1]))
     )
 
 
-class _Climb:
-    """Phases in turn until none improves."""
-
-    def __init__(self, search: ClassSearch, scores: FamilyScores, progress: Progress | None) -> None:
-        self._search, self._scores, self._progress = search, scores, progress
-        self.trace = [(0, search.score)]
-
-    def run(self) -> str:
-        """Why it ended."""
-        try:
-            while sum(map(self._phase, _PHASES)):
-                pass
-        except TimeIsUp:
-            return "time limit"
-        except _Interrupted:
-            return "interrupted"
-        return "local maximum"
-
-    def _phase(self, phase: str) -> bool:
-        """Steps of one kind as long as they improve the score; whether there was one."""
-        before = self._search.steps
-        while self._turn() if phase == "turn" else self._search.improve("insert" if phase == "insert" else "delete"):
-            search = self._search
-            self.trace.append((search.steps, search.score))
-            if self._progress is not None and self._progress(
-                InterventionalStep(phase, search.steps, search.graph, search.score)
-            ):
-                raise _Interrupted
-        return self._search.steps > before
-
-    def _turn(self) -> bool:
-        """Make the best turn that improves the score; whether there was one."""
-        search = self._search
-        found = []
-        for y in range(len(search.essential.names)):
-            search.look_at_clock()
-            gains = ((self._gain(turn), turn) for turn in class_turns(search.essential, y))
-            found += [(gain, turn) for gain, turn in gains if improves(gain, search.score)]
-        return any(
-            is_valid_turn(search.essential, turn) and search.go(after_turn(search.essential, turn))
-            for _, turn in sorted(found, key=lambda entry: (-entry[0], entry[1]))
-        )
-
-    def _gain(self, turn: Turn) -> float:
-        names = self._search.essential.names
-        x, y = names[turn.x], names[turn.y]
-        x_base, y_base = ([names[place] for place in bits(mask)] for mask in (turn.x_base, turn.y_base))
-        family = self._scores.family
-        return family(y, [*y_base, x]) - family(y, y_base) + family(x, x_base) - family(x, [*x_base, y])
-
-
-class _Interrupted(Exception):
-    """The caller's progress= asked to stop."""
+def _gain(search: ClassSearch, scores: FamilyScores, turn: ClassTurn) -> float:
+    names, family = search.essential.names, scores.family
+    x, y = names[turn.x], names[turn.y]
+    x_base, y_base = ([names[place] for place in bits(mask)] for mask in (turn.x_base, turn.y_base))
+    return family(y, [*y_base, x]) - family(y, y_base) + family(x, x_base) - family(x, [*x_base, y])
 
 
 def _read_start(start: GraphLike[DAG] | None, names: Sequence[str]) -> DAG:

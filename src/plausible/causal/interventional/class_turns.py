@@ -10,10 +10,10 @@ from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.mark_masks import bits
 from plausible.learn.structures.exact.class_moves import ClassGraph, direct
 
-__all__ = ["Turn", "after_turn", "class_turns", "is_valid_turn"]
+__all__ = ["ClassTurn", "after_turn", "class_turns", "is_valid_turn"]
 
 
-class Turn(NamedTuple):
+class ClassTurn(NamedTuple):
     """In a graph of the class in which `before` are the neighbours of y that are its parents, y -> x becomes x -> y.
 
     The score changes by score(y, y_base + x) - score(y, y_base) and score(x, x_base) - score(x, x_base + y).
@@ -26,7 +26,7 @@ class Turn(NamedTuple):
     y_base: int
 
 
-def class_turns(graph: ClassGraph, y: int) -> Iterator[Turn]:
+def class_turns(graph: ClassGraph, y: int) -> Iterator[ClassTurn]:
     """The turns of edges out of y, up to cycles (Hauser & Bühlmann 2012, propositions 31 and 34).
 
     An undirected edge x - y is turned in a graph where y has the parents C among its other neighbours and then precedes
@@ -37,15 +37,15 @@ def class_turns(graph: ClassGraph, y: int) -> Iterator[Turn]:
         shared = graph.neighbors[y] & graph.adjacent[x]
         for before in graph.cliques(0, graph.neighbors[y] & ~(1 << x)):
             if before & ~shared and _is_cut(graph, y, before, shared):
-                yield Turn(x, y, before, graph.parents[x] | before & shared, graph.parents[y] | before)
+                yield ClassTurn(x, y, before, graph.parents[x] | before & shared, graph.parents[y] | before)
     for x in (place for place, parents in enumerate(graph.parents) if parents >> y & 1):
         shared = graph.neighbors[y] & graph.adjacent[x]
         if graph.is_clique(shared):
             for more in graph.cliques(shared, graph.neighbors[y] & ~graph.adjacent[x]):
-                yield Turn(x, y, shared | more, graph.parents[x] & ~(1 << y), graph.parents[y] | shared | more)
+                yield ClassTurn(x, y, shared | more, graph.parents[x] & ~(1 << y), graph.parents[y] | shared | more)
 
 
-def is_valid_turn(graph: ClassGraph, turn: Turn) -> bool:
+def is_valid_turn(graph: ClassGraph, turn: ClassTurn) -> bool:
     """Whether no cycle comes about: a path from y to x other than y -> x meets C or the neighbours of x."""
     if graph.neighbors[turn.y] >> turn.x & 1:
         return True
@@ -62,7 +62,7 @@ def is_valid_turn(graph: ClassGraph, turn: Turn) -> bool:
     return not reached >> turn.x & 1
 
 
-def after_turn(graph: ClassGraph, turn: Turn) -> DAG:
+def after_turn(graph: ClassGraph, turn: ClassTurn) -> DAG:
     """A graph of the class that a valid turn leads to."""
     x, y, before = turn.x, turn.y, turn.before
     parents, neighbors = list(graph.parents), list(graph.neighbors)

@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from plausible.causal.queries.arguments import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.causal_graph import read_causes
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceResult
@@ -115,9 +115,7 @@ class RegimeTests:
         return tuple(test for test in self.tests if test.result.is_reliable and test.result.p_value <= level)
 
 
-def check_regimes(
-    graph: GraphLike[DAG | CausalGraph], data: TableLike, *, alpha: float = 0.05, test: TestName = "auto"
-) -> RegimeTests:
+def check_regimes(graph: CausalLike, data: TableLike, *, alpha: float = 0.05, test: TestName = "auto") -> RegimeTests:
     """Test the independencies of the mutilated graph of each experiment on its own rows.
 
     In an experiment on Z the graph without edges into Z holds: for each pair that is not joined in it, the later one is

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.counterfactuals.potential import (
@@ -33,10 +33,9 @@ from plausible.causal.interventional.response_space import (
     response_step,
     start_responses,
 )
+from plausible.causal.queries.arguments import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
-from plausible.graphs import DAG, CausalGraph
-from plausible.graphs.graph_input import GraphLike
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
 from plausible.models.interventions import settings_of
 from plausible.search.chains import ChainProgress, ChainSteps, run_chains
@@ -106,14 +105,14 @@ class ResponsePosterior:
         For each component an array by chain, draw and joint type.
     state
         Where the chains are; `learn_responses(..., start=posterior)` goes on from there.
-    stopped
-        Empty, or what stopped the chains early.
+    stopped_by
+        Empty, or what stopped the chains early: "time limit" or "interrupted".
     """
 
     space: ResponseSpace
     draws: tuple[Floats, ...] = field(repr=False)
     state: ResponseState = field(repr=False)
-    stopped: str = ""
+    stopped_by: str = ""
 
     def probability(
         self,
@@ -233,7 +232,7 @@ class _Event(NamedTuple):
 
 
 def learn_responses(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     data: TableLike,
     prior: ResponsePrior = 1.0,
     *,
@@ -295,7 +294,6 @@ def learn_responses(
     for name, number in (("num_draws", num_draws), ("num_chains", num_chains)):
         check_count(name, number, 1)
     check_count("burn_in", burn_in)
-    check_seconds("time_limit", time_limit)
     table = Table.read(data)
     space = ResponseSpace.of(graph, table.variables, max_types)
     problem = ResponseProblem.of(space, table, prior)
@@ -309,7 +307,7 @@ def learn_responses(
         gammas = generator.standard_gamma(counts + alpha)
         gammas = np.where(alpha > 0, np.maximum(gammas, np.finfo(float).tiny), 0.0)
         draws.append(gammas / gammas.sum(axis=-1, keepdims=True))
-    return ResponsePosterior(space, tuple(draws), run.last[0], run.shortfall)
+    return ResponsePosterior(space, tuple(draws), run.last[0], run.stopped_by)
 
 
 def _state_of(start: ResponsePosterior, space: ResponseSpace, problem: ResponseProblem) -> ResponseState:

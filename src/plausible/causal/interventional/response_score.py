@@ -21,10 +21,10 @@ from plausible.causal.interventional.response_space import (
     draw_types,
     redraw,
 )
+from plausible.causal.queries.arguments import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import TooLarge
-from plausible.graphs import DAG, CausalGraph
-from plausible.graphs.graph_input import GraphLike
+from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores, check_family
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
@@ -60,7 +60,7 @@ class ResponseEvidence(NamedTuple):
 
 
 def response_evidence(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     data: TableLike,
     prior: ResponsePrior = 1.0,
     *,

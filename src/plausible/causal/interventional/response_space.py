@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.causal.functional.responses import MAX_TYPES, written_product
+from plausible.causal.queries.arguments import CausalLike
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs import CausalGraph
 from plausible.graphs.causal_graph import read_causes
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.variables import Variable
 
 __all__ = [
@@ -85,7 +84,7 @@ class ResponseSpace:
     @classmethod
     def of(
         cls,
-        graph: GraphLike[DAG | CausalGraph],
+        graph: CausalLike,
         variables: Mapping[str, Variable] | Iterable[Variable],
         max_types: int = MAX_TYPES,
     ) -> ResponseSpace:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.functional.responses import written_product
@@ -19,11 +18,10 @@ from plausible.causal.partial.bounds import Bounds, check_order, read_systems, s
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.causal.partial.systems import Contradictions
+from plausible.causal.queries.arguments import CausalLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.learn.structures.task import check_progress
+from plausible.search.clock import Clock
 
 __all__ = ["BootstrappedBounds", "bootstrap_bounds"]
 
@@ -73,7 +71,7 @@ class BootstrappedBounds:
 
 
 def bootstrap_bounds(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     query: LinearQuery,
     data: SourceLike,
     *,
@@ -116,7 +114,7 @@ def bootstrap_bounds(
     """
     check_order(graph, query, data)
     check_count("num_samples", num_samples, 1)
-    check_seconds("time_limit", time_limit)
+    clock = Clock.of(time_limit)
     check_progress(progress)
     observed, listed = read_source(data), read_assumptions(assumptions)
     if not observed.is_sample:
@@ -125,7 +123,6 @@ def bootstrap_bounds(
     watched = _Watched(observed)
     whole = solved(query, read_systems(graph, watched.observed, listed), limits)
     counts = watched.joint()
-    deadline = None if time_limit is None else time.monotonic() + time_limit
     samples: list[tuple[float, float, float]] = []
     for rng in generator_of(seed).spawn(num_samples):
         drawn = _drawn(observed, watched.names, counts, rng)
@@ -134,8 +131,7 @@ def bootstrap_bounds(
             samples.append((found.lower, found.upper, found.violation))
         except (ImpossibleEvidence, ModelContradicted):
             samples.append((math.nan, math.nan, math.nan))
-        is_stopped = progress is not None and progress(len(samples), num_samples)
-        if is_stopped or (deadline is not None and time.monotonic() >= deadline):
+        if (progress is not None and progress(len(samples), num_samples)) or clock.is_over:
             break
     lowers, uppers, violations = np.array(samples).T
     return BootstrappedBounds(whole, lowers, uppers, violations)

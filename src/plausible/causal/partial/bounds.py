@@ -21,15 +21,13 @@ from plausible.causal.partial.assumptions import (
 )
 from plausible.causal.partial.linear_form import LinearForm, NotLinear, Ratio, ratio_of
 from plausible.causal.partial.linear_query import LinearQuery
-from plausible.causal.partial.program import Extremum, LimitRow, Program
+from plausible.causal.partial.program import BoundsProgram, Extremum, LimitRow
 from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.causal.partial.systems import Contradictions, Members, Systems
-from plausible.causal.queries.arguments import read_causal
+from plausible.causal.queries.arguments import CausalLike, read_causal
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, latent_projection
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node
 
 __all__ = ["Bounds", "bounds", "check_order", "limited_program", "read_systems", "solved"]
@@ -67,7 +65,7 @@ class Bounds:
     violation: float
     confidence: float | None
     _systems: Systems = field(repr=False)
-    _program: Program = field(repr=False)
+    _program: BoundsProgram = field(repr=False)
     _ends: Mapping[str, Extremum] = field(repr=False)
 
     @property
@@ -114,7 +112,7 @@ class Bounds:
         for members in districts:
             program, extremum = self._program, found
             if members not in program.polytopes:
-                program = Program({members: self._systems.polytope(members)})
+                program = BoundsProgram({members: self._systems.polytope(members)})
                 extremum, _ = program.ends(LinearForm(0.0), LinearForm(1.0))
             noise.append(_response_table(program, members, extremum))
             responses |= {r.variable.name: r for r in program.polytopes[members].district.responses}
@@ -149,7 +147,7 @@ def _shown(value: float) -> str:
 
 
 def bounds(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     query: LinearQuery,
     source: SourceLike,
     *,
@@ -236,7 +234,7 @@ def bounds(
 
 
 def read_systems(
-    graph: GraphLike[DAG | CausalGraph],
+    graph: CausalLike,
     observed: Observed,
     assumptions: Iterable[Assumption],
     contradictions: str | None = None,
@@ -295,14 +293,14 @@ def solved(query: LinearQuery, systems: Systems, limits: Iterable[Limit] = ()) -
     )
 
 
-def limited_program(asked: Iterable[Ratio], systems: Systems, limits: Iterable[Limit]) -> Program:
+def limited_program(asked: Iterable[Ratio], systems: Systems, limits: Iterable[Limit]) -> BoundsProgram:
     """The program over the types of all districts that questions and limits touch."""
     rows = [LimitRow(*ratio_of(limit.query, systems), limit.lower, limit.upper, str(limit)) for limit in limits]
     touched = _touched([*asked, *(Ratio(row.numerator, row.denominator) for row in rows)])
     if systems.confidence is not None and len(touched) > 1:
         names = " and ".join(str([str(name) for name in members]) for members in touched)
         raise NotLinear(f"A confidence region is one of a single district, but {names} matter; see bootstrap_bounds.")
-    return Program({members: systems.polytope(members) for members in touched}, rows)
+    return BoundsProgram({members: systems.polytope(members) for members in touched}, rows)
 
 
 def _touched(ratios: Iterable[Ratio]) -> tuple[Members, ...]:
@@ -310,7 +308,7 @@ def _touched(ratios: Iterable[Ratio]) -> tuple[Members, ...]:
     return tuple(dict.fromkeys(members for form in forms for members in form.vectors))
 
 
-def _response_table(program: Program, members: Members, extremum: Extremum) -> Factor:
+def _response_table(program: BoundsProgram, members: Members, extremum: Extremum) -> Factor:
     polytope = program.polytopes[members]
     types = np.zeros(polytope.district.num_types)
     types[polytope.alive] = extremum.types[members]

@@ -10,9 +10,7 @@ from plausible.causal.partial.bounds import limited_program, read_systems
 from plausible.causal.partial.district import build_district, polytope
 from plausible.causal.partial.source import SourceLike, read_source
 from plausible.causal.partial.systems import ROUNDING, Contradictions, confidence_polytope, smallest_violation
-from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
+from plausible.causal.queries.arguments import CausalLike
 
 __all__ = ["Falsification", "falsification"]
 
@@ -61,11 +59,7 @@ class Falsification:
 
 
 def falsification(
-    graph: GraphLike[DAG | CausalGraph],
-    source: SourceLike,
-    *,
-    assumptions: AssumptionsLike = (),
-    confidence: float | None = None,
+    graph: CausalLike, source: SourceLike, *, assumptions: AssumptionsLike = (), confidence: float | None = None
 ) -> Falsification:
     """Whether what is observed contradicts a causal graph, district by district.
 

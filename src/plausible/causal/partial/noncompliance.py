@@ -20,8 +20,8 @@ from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
 
 __all__ = [
+    "EffectInterval",
     "InstrumentalInequality",
-    "Interval",
     "NoncomplianceReport",
     "binarize",
     "encouragement_effect",
@@ -67,7 +67,7 @@ def binarize(values: npt.ArrayLike, threshold: float | None = None) -> Floats:
 _TOLERANCE = 1e-9
 
 
-class Interval(NamedTuple):
+class EffectInterval(NamedTuple):
     """From lower to upper; empty where lower exceeds upper."""
 
     lower: float
@@ -117,7 +117,7 @@ def noncompliance_rate(table: npt.ArrayLike) -> float:
     return float(p[1, 0].sum() + p[0, 1].sum())
 
 
-def natural_bounds(table: npt.ArrayLike) -> Interval:
+def natural_bounds(table: npt.ArrayLike) -> EffectInterval:
     """Bounds on the ACE that always hold, and are sharp where nobody defies the assignment.
 
     enc - P(o¹, t⁰ | a¹) - P(o⁰, t¹ | a⁰) ≤ ACE ≤ enc + P(o⁰, t⁰ | a¹) + P(o¹, t¹ | a⁰), with the encouragement effect
@@ -135,10 +135,10 @@ def natural_bounds(table: npt.ArrayLike) -> Interval:
     [0.392, 0.78]
     """
     p, effect = _trial(table), encouragement_effect(table)
-    return Interval(float(effect - p[1, 0, 1] - p[0, 1, 0]), float(effect + p[1, 0, 0] + p[0, 1, 1]))
+    return EffectInterval(float(effect - p[1, 0, 1] - p[0, 1, 0]), float(effect + p[1, 0, 0] + p[0, 1, 1]))
 
 
-def instrument_bounds(table: npt.ArrayLike) -> Interval:
+def instrument_bounds(table: npt.ArrayLike) -> EffectInterval:
     """The sharp bounds on the ACE of the binary instrumental model, in closed form (Balke & Pearl 1997).
 
     Each end is the best of eight linear functions of the table: the vertices of the dual linear programs. Where the
@@ -154,7 +154,7 @@ def instrument_bounds(table: npt.ArrayLike) -> Interval:
     Nobody got well but the untaken, assigned or not:
 
     >>> instrument_bounds([[[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    Interval(lower=-1.0, upper=-1.0)
+    EffectInterval(lower=-1.0, upper=-1.0)
     """
     p = _trial(table)
     # q[a, o, t], as in the paper.
@@ -179,7 +179,7 @@ def instrument_bounds(table: npt.ArrayLike) -> Interval:
         -q[1, 1, 0] + q[1, 1, 1] + q[1, 0, 0] + q[0, 1, 1] + q[0, 1, 0],
         -q[0, 1, 0] + q[0, 1, 1] + q[0, 0, 0] + q[1, 1, 1] + q[1, 1, 0],
     ]
-    return Interval(float(max(lowers)), float(min(uppers)))
+    return EffectInterval(float(max(lowers)), float(min(uppers)))
 
 
 class InstrumentalInequality(NamedTuple):
@@ -268,7 +268,7 @@ class NoncomplianceReport:
     table: Factor
     encouragement: float
     noncompliance: float
-    natural: Interval
+    natural: EffectInterval
     effect: Bounds
     treated: Bounds
     untreated: Bounds
@@ -362,7 +362,7 @@ def noncompliance_report(
     )
 
 
-def _natural_region(source: SourceLike, names: Sequence[str], level: float) -> Interval:
+def _natural_region(source: SourceLike, names: Sequence[str], level: float) -> EffectInterval:
     """The least and the greatest natural bounds of tables within a confidence region.
 
     They are p(o¹, t¹ | a¹) + p(o⁰, t⁰ | a⁰) - 1 ≤ ACE ≤ 1 - p(o⁰, t¹ | a¹) - p(o¹, t⁰ | a⁰), and so are widest where
@@ -370,7 +370,7 @@ def _natural_region(source: SourceLike, names: Sequence[str], level: float) -> I
     """
     counts = read_source(source).tables(names).reshape(2, 4)
     least = joint_intervals(counts, level)[0].reshape(2, 2, 2)
-    return Interval(float(least[1, 1, 1] + least[0, 0, 0] - 1.0), float(1.0 - least[1, 1, 0] - least[0, 0, 1]))
+    return EffectInterval(float(least[1, 1, 1] + least[0, 0, 0] - 1.0), float(1.0 - least[1, 1, 0] - least[0, 0, 1]))
 
 
 def _trial_table(source: SourceLike, names: tuple[str, str, str]) -> Factor:

@@ -14,7 +14,7 @@ from plausible.causal.partial.linear_form import LinearForm
 from plausible.causal.partial.systems import Members
 from plausible.errors import ImpossibleEvidence, ModelContradicted, NotSupported
 
-__all__ = ["Extremum", "LimitRow", "Program"]
+__all__ = ["BoundsProgram", "Extremum", "LimitRow"]
 
 
 _INFEASIBLE = 2
@@ -38,7 +38,7 @@ class Extremum(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class BoundsProgram:
     """Polytopes of independent districts, and limits.
 
     Numerator and denominator are both made homogeneous by one more unknown t (Charnes & Cooper 1962): over y = t ν,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
+from typing import TypeAlias
 
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs.causal_graph import CausalGraph, read_causes
@@ -13,10 +14,13 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["fresh_name", "read_causal", "read_nodes", "read_variables", "refuse_overlap"]
+__all__ = ["CausalLike", "fresh_name", "read_causal", "read_nodes", "read_variables", "refuse_overlap"]
+
+#: A DAG or a causal graph (`<->` is a latent common cause), a model with one of these, or arrow text.
+CausalLike: TypeAlias = "GraphLike[DAG | CausalGraph]"
 
 
-def read_causal(graph: GraphLike[DAG | CausalGraph]) -> CausalGraph:
+def read_causal(graph: CausalLike) -> CausalGraph:
     """The causal graph that this is, has or writes; a DAG is one without latent causes."""
     causes = read_causes(graph)
     return causes if isinstance(causes, CausalGraph) else CausalGraph(causes)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.queries.arguments import read_nodes, read_variables
+from plausible.causal.queries.arguments import CausalLike, read_nodes, read_variables
 from plausible.cpds import CPD, RuleCPD, Split, TableCPD, TreeCPD
 from plausible.cpds.splits import Leaf
 from plausible.errors import InvalidArgument, InvalidGraph, InvalidModel
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
@@ -30,9 +29,7 @@ def intervention_name(node: Node) -> str:
     return f"do({node})"
 
 
-def augmented_graph(
-    graph: GraphLike[DAG | CausalGraph], variables: Nodes | None = None, intervened: Nodes = ()
-) -> DAG | CausalGraph:
+def augmented_graph(graph: CausalLike, variables: Nodes | None = None, intervened: Nodes = ()) -> DAG | CausalGraph:
     """G†: the graph with a new parent `do(X)` for each X; and G†_Z̄, in which each Z keeps that parent only.
 
     What separates `do(X)` from Y tells whether it matters that X was set rather than seen: rules 2 and 3 of the

@@ -7,11 +7,9 @@ from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
 from plausible.base.records import record
-from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.latent_trails import without_latent
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
@@ -103,13 +101,7 @@ class AssociationExplanation:
 
 
 def explain_association(
-    graph: GraphLike[DAG | CausalGraph],
-    x: Node,
-    y: Node,
-    given: Nodes = (),
-    *,
-    latent: Nodes = (),
-    limit: int = 100,
+    graph: CausalLike, x: Node, y: Node, given: Nodes = (), *, latent: Nodes = (), limit: int = 100
 ) -> AssociationExplanation:
     """Which active trails associate x and y: effects, common causes (latent or not), or selection.
 

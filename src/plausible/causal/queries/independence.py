@@ -7,12 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from plausible.base.records import record
-from plausible.causal.queries.arguments import read_nodes, read_variables, refuse_overlap
+from plausible.causal.queries.arguments import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.causal.queries.association import effect_table
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
@@ -59,7 +58,7 @@ class CausalIndependence:
 
 
 def causally_independent(
-    model: BayesianNetwork | GraphLike[DAG | CausalGraph],
+    model: BayesianNetwork | CausalLike,
     x: Nodes,
     y: Nodes,
     given: Nodes = (),
