@@ -8,7 +8,7 @@ import json
 import pytest
 
 from plausible.cli.app import main
-from plausible.utilities.elicitation.session_files import load_session
+from plausible.utilities.elicitation.methods import load_session
 from plausible.utilities.lotteries.risk import certainty_equivalent
 from plausible.utilities.lotteries.situation import DecisionSituation
 

@@ -9,8 +9,7 @@ import pytest
 
 from plausible.errors import InvalidArgument
 from plausible.utilities.elicitation.weighting import PrelecWeighting, TverskyKahnemanWeighting, rank_dependent_utility
-from plausible.utilities.lotteries.axioms import check_axioms
-from plausible.utilities.lotteries.cycles import preference_cycles
+from plausible.utilities.lotteries.axioms import check_axioms, preference_cycles
 from plausible.utilities.lotteries.indifference import indifference_probability, utility_from_preferences
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.preferences import PreferenceRelation

@@ -14,11 +14,17 @@ from plausible.utilities.elicitation.diagnostics import (
     compare_elicitations,
     schedule_sensitivity,
 )
-from plausible.utilities.elicitation.methods import resume_session, standard_gamble, time_trade_off, visual_analog
+from plausible.utilities.elicitation.methods import (
+    load_session,
+    resume_session,
+    save_session,
+    standard_gamble,
+    time_trade_off,
+    visual_analog,
+)
 from plausible.utilities.elicitation.questions import gamble_question, scale_question
 from plausible.utilities.elicitation.respondents import SimulatedRespondent
 from plausible.utilities.elicitation.session import run_session
-from plausible.utilities.elicitation.session_files import load_session, save_session
 from plausible.utilities.elicitation.weighting import (
     PrelecWeighting,
     TverskyKahnemanWeighting,

@@ -11,8 +11,13 @@ from plausible.cli.elicit_interview import interview
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.errors import FormatError, InvalidArgument, close_match, counted
 from plausible.utilities.elicitation.elicited import ElicitationResult
-from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble, time_trade_off, visual_analog
-from plausible.utilities.elicitation.session_files import load_session
+from plausible.utilities.elicitation.methods import (
+    ElicitationSession,
+    load_session,
+    standard_gamble,
+    time_trade_off,
+    visual_analog,
+)
 
 __all__ = ["EXAMPLES", "run"]
 

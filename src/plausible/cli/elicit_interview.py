@@ -7,9 +7,8 @@ from pathlib import Path
 
 from plausible.cli.output import print_line
 from plausible.errors import InvalidArgument, counted
-from plausible.utilities.elicitation.methods import ElicitationSession
+from plausible.utilities.elicitation.methods import ElicitationSession, save_session
 from plausible.utilities.elicitation.questions import Question
-from plausible.utilities.elicitation.session_files import save_session
 
 __all__ = ["interview"]
 

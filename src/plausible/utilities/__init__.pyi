@@ -52,7 +52,9 @@ from plausible.utilities.elicitation.health import HealthTrajectory as HealthTra
 from plausible.utilities.elicitation.health import QualityAdjustedYears as QualityAdjustedYears
 from plausible.utilities.elicitation.health import quality_adjusted_years as quality_adjusted_years
 from plausible.utilities.elicitation.methods import ElicitationSession as ElicitationSession
+from plausible.utilities.elicitation.methods import load_session as load_session
 from plausible.utilities.elicitation.methods import resume_session as resume_session
+from plausible.utilities.elicitation.methods import save_session as save_session
 from plausible.utilities.elicitation.methods import standard_gamble as standard_gamble
 from plausible.utilities.elicitation.methods import time_trade_off as time_trade_off
 from plausible.utilities.elicitation.methods import visual_analog as visual_analog
@@ -67,8 +69,6 @@ from plausible.utilities.elicitation.respondents import SimulatedRespondent as S
 from plausible.utilities.elicitation.search import IndifferenceSearch as IndifferenceSearch
 from plausible.utilities.elicitation.session import Session as Session
 from plausible.utilities.elicitation.session import run_session as run_session
-from plausible.utilities.elicitation.session_files import load_session as load_session
-from plausible.utilities.elicitation.session_files import save_session as save_session
 from plausible.utilities.elicitation.weighting import PrelecWeighting as PrelecWeighting
 from plausible.utilities.elicitation.weighting import TverskyKahnemanWeighting as TverskyKahnemanWeighting
 from plausible.utilities.elicitation.weighting import rank_dependent_utility as rank_dependent_utility

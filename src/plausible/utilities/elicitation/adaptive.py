@@ -10,12 +10,13 @@ import numpy as np
 
 from plausible.base.ranking import ranked
 from plausible.base.records import record
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidArgument, counted
 from plausible.utilities.elicitation.beliefs import UtilityBelief
 from plausible.utilities.elicitation.questions import Answer, Question, gamble_question
 from plausible.utilities.elicitation.session import Session
 from plausible.utilities.lotteries.situation import ActionRanking, DecisionSituation
-from plausible.utilities.lotteries.ties import OF_SIZE, tie_room
+from plausible.utilities.lotteries.ties import tie_room
 
 __all__ = [
     "AdaptiveResult",
@@ -323,4 +324,4 @@ def usual_questions(belief: UtilityBelief) -> tuple[Question, ...]:
 
 def _lost_of_variances(belief: UtilityBelief) -> float:
     """What floats lose of the square of a utility: variances up to this are rounding."""
-    return tie_room(belief.mean_values, 0.0) ** 2 / OF_SIZE
+    return tie_room(belief.mean_values, 0.0) ** 2 / UTILITY_NOISE

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidArgument
 from plausible.utilities.elicitation.answers import LinearQuestion
 from plausible.utilities.elicitation.beliefs import AnswerWorth, UtilityBelief, checked_noise
 from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.situation import DecisionSituation
-from plausible.utilities.lotteries.ties import OF_SIZE
 
 __all__ = ["GaussianUtilityBelief", "checked_covariance"]
 
@@ -113,7 +113,7 @@ class GaussianUtilityBelief(UtilityBelief):
             shift, shrink = sign * mills, mills * (mills + z)
         mean = self.mean_values + cover / spread * shift
         covariance = self.covariance - np.outer(cover, cover) / spread**2 * shrink
-        is_known = np.diagonal(covariance) <= OF_SIZE * np.diagonal(self.covariance)
+        is_known = np.diagonal(covariance) <= UTILITY_NOISE * np.diagonal(self.covariance)
         covariance[is_known] = covariance[:, is_known] = 0.0
         changed = object.__new__(type(self))
         changed._fill(self.outcomes, mean, (covariance + covariance.T) / 2, self.noise)
@@ -123,7 +123,7 @@ class GaussianUtilityBelief(UtilityBelief):
         """Mean and deviation of c·U with the noise, without what rounding leaves; its covariance with the utilities."""
         cover = self.covariance @ asked.weights
         variance, size = float(asked.weights @ cover), float(np.abs(asked.weights) @ self.deviations)
-        spread = math.sqrt((variance if variance > OF_SIZE * size**2 else 0.0) + self.noise**2)
+        spread = math.sqrt((variance if variance > UTILITY_NOISE * size**2 else 0.0) + self.noise**2)
         return float(asked.weights @ self.mean_values), spread, cover
 
     def __repr__(self) -> str:

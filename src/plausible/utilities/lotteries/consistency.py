@@ -13,8 +13,7 @@ from plausible.base.display import TextTable
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.records import record
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.exact_chances import ExactChances, exact_chances
-from plausible.utilities.lotteries.exact_program import maximize_last
+from plausible.utilities.lotteries.exact_program import ExactChances, exact_chances, maximize_last
 from plausible.utilities.lotteries.preferences import Statement, StatementLike, read_statements
 
 __all__ = ["ConsistencyReport", "choice_consistency"]

@@ -8,18 +8,15 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
-from plausible.base.arrays import Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument, NotSupported, shortened
 from plausible.utilities.lotteries.differences import differences
 from plausible.utilities.lotteries.outcome_utilities import utility_of
 from plausible.utilities.lotteries.ties import tie_room
 
-__all__ = ["Floats", "UtilityCurve"]
-
-Floats = NDArray[np.float64]
+__all__ = ["ScaledCurve", "UtilityCurve", "exponential_remainder", "logarithm_remainder"]
 
 
 class UtilityCurve(Frozen, ABC):
@@ -201,3 +198,79 @@ class UtilityCurve(Frozen, ABC):
                 near, step = far, 2 * step
             far = near + step
         return near
+
+
+def _check_scale(scale: float) -> float:
+    if not (scale > 0 and math.isfinite(scale)):
+        raise InvalidArgument(f"scale={scale!r} must be positive, as more is better.")
+    return float(scale)
+
+
+class ScaledCurve(UtilityCurve):
+    """shift + scale · (a shape): the shape has the attitude to risk, the rest is the choice of units.
+
+    Examples
+    --------
+    >>> from plausible.utilities.lotteries.curve_families import ExponentialCurve
+    >>> ExponentialCurve(0.5, scale=2.0, shift=1.0)(0.0)
+    1.0
+    """
+
+    __slots__ = ("scale", "shift")
+
+    scale: float
+    shift: float
+
+    def _set_units(self, scale: float, shift: float) -> None:
+        self.scale, self.shift = _check_scale(scale), float(shift)
+
+    def _unscaled(self, utility: float) -> float:
+        return (utility - self.shift) / self.scale
+
+    def mean_utility(self, amounts: Floats, probabilities: Floats) -> float:
+        """Σ p U(x); infinite where that is beyond floats."""
+        return math.fsum(probability * self(x) for x, probability in zip(amounts, probabilities, strict=True))
+
+    def _key(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in (*ScaledCurve.__slots__, *type(self).__slots__))
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, ScaledCurve) and type(other) is type(self) else False
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._key()))
+
+    def _unreachable(self, utility: float) -> InvalidArgument:
+        return InvalidArgument(f"No amount has the utility {utility:.6g} on {self}.")
+
+
+#: Below it the series is summed, above it the difference loses two digits at most.
+_SMALL = 0.1
+_NUM_TERMS = 18
+
+
+def exponential_remainder(x: Floats) -> Floats:
+    """eˣ - 1 - x.
+
+    >>> float(exponential_remainder(np.array([1e-20]))[0])
+    5e-41
+    """
+    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    series = np.ones_like(small)
+    for k in range(_NUM_TERMS, 2, -1):
+        series = 1 + series * small / k
+    return np.where(np.abs(x) < _SMALL, small**2 / 2 * series, np.expm1(x) - x)
+
+
+def logarithm_remainder(x: Floats) -> Floats:
+    """ln(1 + x) - x, which is minus infinity at -1.
+
+    >>> float(logarithm_remainder(np.array([1e-20]))[0])
+    -5e-41
+    """
+    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    series = np.zeros_like(small)
+    for k in range(_NUM_TERMS, 1, -1):
+        series = (1 if k % 2 else -1) / k + series * small
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(x) < _SMALL, small**2 * series, np.log1p(x) - x)

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.remainders import exponential_remainder, logarithm_remainder
-from plausible.utilities.lotteries.scaled_curve import ScaledCurve
+from plausible.utilities.lotteries.curve_base import ScaledCurve, exponential_remainder, logarithm_remainder
 
 __all__ = ["PowerCurve"]
 

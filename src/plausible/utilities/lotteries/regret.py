@@ -12,13 +12,13 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.records import record
+from plausible.base.tolerances import PROOF
 from plausible.errors import NotSupported
-from plausible.utilities.lotteries.best_actions import BestActions
-from plausible.utilities.lotteries.cycles import preference_cycles
+from plausible.utilities.lotteries.axioms import preference_cycles
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike
 from plausible.utilities.lotteries.payoffs import PayoffsLike, read_chances, read_payoffs
 from plausible.utilities.lotteries.situation import DecisionSituation
-from plausible.utilities.lotteries.ties import OF_RANGE, tie_room
+from plausible.utilities.lotteries.ties import BestActions, tie_room
 
 __all__ = ["RegretChoice", "RegretPreferences", "minimax_regret", "minimax_utility_regret", "regret_preferences"]
 
@@ -246,7 +246,7 @@ def regret_preferences(
     lost = tie_room(read.utilities, 0.0)
     felt, felt_more = (_felt(weight or (lambda d: d + d**2), gaps, more) for more in (0.0, lost))
     advantages = (np.sign(gaps) * felt) @ chances
-    room = OF_RANGE * (felt @ chances) + (felt_more - felt) @ chances
+    room = PROOF * (felt @ chances) + (felt_more - felt) @ chances
     advantages[np.abs(advantages) <= room] = 0.0
     signs = {(a, b): int(np.sign(advantages[a, b])) for a, b in permutations(range(len(actions)), 2)}
     cycles = tuple(tuple(actions[i] for i in cycle) for cycle in preference_cycles(signs, len(actions)))

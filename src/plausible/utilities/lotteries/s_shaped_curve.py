@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.utilities.lotteries.scaled_curve import ScaledCurve
+from plausible.utilities.lotteries.curve_base import ScaledCurve
 
 __all__ = ["SShapedCurve"]
 

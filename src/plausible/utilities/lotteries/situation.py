@@ -11,11 +11,11 @@ from plausible.base.display import TextTable, format_number
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.records import record
+from plausible.base.tolerances import PROOF
 from plausible.errors import InvalidArgument, suggestion
-from plausible.utilities.lotteries.best_actions import BestActions
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.utilities.lotteries.ties import OF_RANGE, tie_room
+from plausible.utilities.lotteries.ties import BestActions, tie_room
 
 __all__ = ["ActionRanking", "DecisionSituation"]
 
@@ -116,7 +116,7 @@ class DecisionSituation(Frozen):
             raise InvalidArgument(f"{action!r} is not an action here.{suggestion(action, self.actions)}")
         return self.actions[action].expected_utility(self.utility)
 
-    def rank(self, tolerance: float = OF_RANGE) -> ActionRanking:
+    def rank(self, tolerance: float = PROOF) -> ActionRanking:
         """All actions by expected utility, and which are best.
 
         Parameters

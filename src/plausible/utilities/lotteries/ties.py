@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["OF_RANGE", "OF_SIZE", "tie_room"]
+from plausible.base.tolerances import PROOF, UTILITY_NOISE
 
-#: The share of the range of utilities, and of their size, that is not felt.
-OF_RANGE, OF_SIZE = 1e-10, 1e-13
+__all__ = ["BestActions", "tie_room"]
 
 
-def tie_room(utilities: npt.ArrayLike, tolerance: float = OF_RANGE) -> float:
+def tie_room(utilities: npt.ArrayLike, tolerance: float = PROOF) -> float:
     """A difference of expected utilities up to which actions tie: a share of the range of the utilities.
 
     Utilities are unique up to a positive affine map, so the room grows with their unit and, but for the 1e-13 of their
@@ -32,4 +33,22 @@ def tie_room(utilities: npt.ArrayLike, tolerance: float = OF_RANGE) -> float:
     values = np.asarray(utilities, dtype=float)
     low, high = float(values.min()), float(values.max())
     # Each by itself, as the range of large utilities may be beyond floats.
-    return tolerance * high - tolerance * low + OF_SIZE * max(abs(low), abs(high))
+    return tolerance * high - tolerance * low + UTILITY_NOISE * max(abs(low), abs(high))
+
+
+class BestActions:
+    """Results with a field `best`: the actions than which none is better, in the order in which they were listed."""
+
+    __slots__ = ()
+
+    best: tuple[Hashable, ...]
+
+    @property
+    def action(self) -> Hashable:
+        """The best action; the first listed, where several tie."""
+        return self.best[0]
+
+    @property
+    def ties(self) -> tuple[Hashable, ...]:
+        """The best actions, if there are several; empty, if one is the best."""
+        return self.best if len(self.best) > 1 else ()
