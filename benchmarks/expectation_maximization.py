@@ -49,7 +49,7 @@ def run() -> str:
         encoded = Table.read(frame, net.variables)
         fit = learn_em(net, encoded, Dirichlet(1.0))
         whole = time.perf_counter() - start
-        row = [num, fit.seconds, whole, fit.steps, f"{fit.log_likelihood:.1f}"]
+        row = [num, fit.seconds, whole, fit.num_steps, f"{fit.log_likelihood:.1f}"]
         if num > PEER_ROWS or not find_spec("pyagrum"):
             rows.append([*row, None, None, None])
             continue

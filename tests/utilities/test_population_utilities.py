@@ -14,7 +14,7 @@ from scipy import stats
 
 import plausible as pb
 from plausible import errors
-from plausible.learn.em_runs import EMStops
+from plausible.search.run import Stops
 from plausible.utilities.attributes.scope_sets import utility_basis
 from plausible.utilities.populations.answers import condition, read_answers
 from plausible.utilities.populations.parameters import PopulationPrior
@@ -127,7 +127,7 @@ def test_em_never_lowers_its_objective_where_a_few_people_are_fitted_without_a_p
         [("A", "B"), "C"],
         {"A": 2, "B": 3, "C": 2},
         prior=PopulationPrior("parts", 0.0),
-        stops=EMStops(max_iterations=300),
+        stops=Stops(max_steps=300),
     )
     assert (np.diff(people.trace) > -1e-9 * np.abs(people.trace).max()).all()
 
@@ -136,7 +136,7 @@ def test_em_does_not_mind_where_the_zero_of_utilities_is():
     """Answers moved by ten million: the same spread of people, and the same noise."""
     answers, *_ = _people(np.random.default_rng(12), 60)
     near, far = (
-        fit_population(ASKED, answers + shift, SCOPES, STATES, stops=EMStops(max_iterations=30)) for shift in (0.0, 1e7)
+        fit_population(ASKED, answers + shift, SCOPES, STATES, stops=Stops(max_steps=30)) for shift in (0.0, 1e7)
     )
     assert far.covariance == pytest.approx(near.covariance, abs=1e-5)
     assert far.noise == pytest.approx(near.noise, rel=1e-5)
@@ -148,7 +148,7 @@ def test_em_never_lowers_its_objective_and_reports_the_true_likelihood(covarianc
     """The trace rises; the log-likelihood is that of dense Gaussians."""
     answers, *_ = _people(np.random.default_rng(1), 40)
     states = []
-    stops = EMStops(max_iterations=60, progress=states.append)
+    stops = Stops(max_steps=60, progress=states.append)
     people = fit_population(ASKED, answers, SCOPES, STATES, prior=PopulationPrior(covariance, shrinkage), stops=stops)
     assert (np.diff(people.trace) > -1e-8 * np.abs(people.trace[:-1])).all()
     assert len(states) == len(people.trace)
@@ -259,8 +259,8 @@ def test_a_mixture_over_decompositions_tells_who_has_which():
         [["A", "B", "C"], [("A", "B"), "C"]],
         STATES,
         seed=0,
-        restarts=2,
-        stops=EMStops(max_iterations=200),
+        restarts=1,
+        stops=Stops(max_steps=200),
     )
     assert (np.diff(mixture.trace) > -1e-8 * np.abs(mixture.trace[:-1])).all()
     found = mixture.posteriors(ASKED, answers)
@@ -283,8 +283,8 @@ def test_the_posterior_of_the_class_is_bayes_rule_on_dense_densities():
         [["A", "B", "C"], [("A", "B"), "C"]],
         STATES,
         seed=1,
-        restarts=1,
-        stops=EMStops(max_iterations=5),
+        restarts=0,
+        stops=Stops(max_steps=5),
     )
     row = np.array([0.0, 1.0, np.nan, 2.0, 1.0, np.nan, 4.0, 5.0])
     known = ~np.isnan(row)
@@ -375,8 +375,8 @@ def test_a_class_that_nobody_is_left_in_does_no_harm(seed, shrinkage):
         [["A", "B"], [("A", "B")]],
         {"A": 2, "B": 2},
         prior=PopulationPrior(shrinkage=shrinkage),
-        restarts=2,  # the second run loses a class after 242 steps
-        stops=EMStops(max_iterations=260),
+        restarts=1,  # the second run loses a class after 242 steps
+        stops=Stops(max_steps=260),
     )
     assert mixture.weights.flat.sum() == pytest.approx(1.0)
     for one in mixture.populations:
@@ -388,15 +388,15 @@ def test_a_class_that_nobody_is_left_in_does_no_harm(seed, shrinkage):
 def test_what_was_learned_of_people_prints_in_a_few_lines():
     """Decomposition, noise and fit of a population; shares of a mixture; outcomes of a person, the first of many."""
     answers, _ = _two_kinds(np.random.default_rng(7), 40)
-    people = fit_population(ASKED, answers, ["A", "B", "C"], STATES, stops=EMStops(max_iterations=2))
+    people = fit_population(ASKED, answers, ["A", "B", "C"], STATES, stops=Stops(max_steps=2))
     assert str(people).startswith("U(A) + U(B) + U(C): 4 coordinates, noise ")
     assert str(people).endswith(", not converged")
-    mixture = fit_population_mixture(ASKED, answers, [["A", "B", "C"], [("A", "B"), "C"]], STATES, restarts=1)
+    mixture = fit_population_mixture(ASKED, answers, [["A", "B", "C"], [("A", "B"), "C"]], STATES, restarts=0)
     assert len(str(mixture).splitlines()) == 5
     assert "1: U(A, B) + U(C)" in str(mixture)
     user = mixture.predict(ASKED, answers[0])
     assert str(user).splitlines()[-1].split(" | ")[:3] == ["1", "1", "1"]
-    many = fit_population({"A": [0, 39]}, [[0.0, 1.0]], ["A"], {"A": 40}, stops=EMStops(max_iterations=1))
+    many = fit_population({"A": [0, 39]}, [[0.0, 1.0]], ["A"], {"A": 40}, stops=Stops(max_steps=1))
     assert "24 more" in str(many.prior())
 
 
@@ -407,13 +407,13 @@ def test_who_was_asked_nothing_is_what_the_population_says():
     people = fit_population(ASKED, answers, ["A", "B", "C"], STATES)
     assert people.predict(nothing, []).mean == pytest.approx(people.mean[:, 0])
     assert people.predict(nothing, []).covariance == pytest.approx(people.covariance)
-    mixture = fit_population_mixture(ASKED, answers, [["A", "B", "C"], [("A", "B"), "C"]], STATES, restarts=1)
+    mixture = fit_population_mixture(ASKED, answers, [["A", "B", "C"], [("A", "B"), "C"]], STATES, restarts=0)
     assert mixture.predict(nothing, []).weights.flat == pytest.approx(mixture.weights.flat)
 
 
 def test_answers_and_outcomes_that_can_not_be_read_are_refused():
     """Words for numbers, rows of different lengths, attributes left out, several people where one is asked about."""
-    people = fit_population(ASKED, np.arange(16.0).reshape(2, 8), SCOPES, STATES, stops=EMStops(max_iterations=2))
+    people = fit_population(ASKED, np.arange(16.0).reshape(2, 8), SCOPES, STATES, stops=Stops(max_steps=2))
     for answers in ([["x"] * 8], [[1.0, 2.0], [3.0]]):
         with pytest.raises(errors.InvalidArgument, match="answers=: expected a regular array of numbers"):
             fit_population(ASKED, answers, SCOPES, STATES)
@@ -432,12 +432,10 @@ def test_answers_and_outcomes_that_can_not_be_read_are_refused():
 def test_long_work_can_be_stopped_and_mistakes_are_named():
     """A true answer of progress=, a limit of time, and arguments out of range."""
     answers, *_ = _people(np.random.default_rng(10), 30)
-    stopped = fit_population(
-        ASKED, answers, SCOPES, STATES, stops=EMStops(progress=lambda state: len(state.trace) >= 3)
-    )
+    stopped = fit_population(ASKED, answers, SCOPES, STATES, stops=Stops(progress=lambda state: state.num_steps >= 3))
     assert len(stopped.trace) == 3
     assert not stopped.converged
-    assert len(fit_population(ASKED, answers, SCOPES, STATES, stops=EMStops(time_limit=0.0)).trace) == 1
+    assert fit_population(ASKED, answers, SCOPES, STATES, stops=Stops(time_limit=0.0)).trace == ()
     assert not search_decomposition(ASKED, _two_kinds(np.random.default_rng(0), 9)[0], STATES, time_limit=0.0).finished
     with pytest.raises(errors.InvalidArgument, match="column for each of the 8 outcomes"):
         fit_population(ASKED, np.zeros((3, 2)), SCOPES, STATES)
@@ -446,6 +444,6 @@ def test_long_work_can_be_stopped_and_mistakes_are_named():
     with pytest.raises(errors.InvalidArgument, match="covariance="):
         PopulationPrior("half")
     with pytest.raises(errors.InvalidArgument, match="restarts"):
-        fit_population_mixture(ASKED, answers, [SCOPES], STATES, restarts=0)
+        fit_population_mixture(ASKED, answers, [SCOPES], STATES, restarts=-1)
     with pytest.raises(errors.InvalidArgument, match="no candidate"):
         score_decompositions(ASKED, answers, [], STATES)

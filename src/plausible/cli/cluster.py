@@ -52,7 +52,7 @@ def run(
     network: Annotated[
         Path | None, typer.Option(help="Write the mixture as a network; the ending is the format, and - is JSON.")
     ] = None,
-    restarts: Annotated[int, typer.Option(min=1, help="Runs from different starts.")] = 3,
+    restarts: Annotated[int, typer.Option(min=0, help="Further runs from other starts.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
     top: Annotated[int, typer.Option(min=0, help="How many features are told of each cluster.")] = 5,
     format: TableFormat = None,

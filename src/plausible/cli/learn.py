@@ -209,7 +209,7 @@ def run(
         with _in_shell_words():
             learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
         network, num_open = learned.network, 0
-        how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped}"
+        how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
         found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}")
     else:
         fit = fit_parameters(found.graph, table, believed)

@@ -128,4 +128,3 @@ from plausible.decisions.troubleshooting.steps import TakenStep as TakenStep
 from plausible.decisions.troubleshooting.steps import plan_text as plan_text
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter as Troubleshooter
 from plausible.decisions.troubleshooting.troubleshooter import TroubleshootingSession as TroubleshootingSession
-from plausible.learn.em_runs import EMStops as EMStops

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +15,14 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.examples.library import load
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules, EMState, em_init, em_run
+from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import ExactExpectations
-from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.problem import EMState, read_problem
 from plausible.learn.incomplete.starts import start_network
 from plausible.learn.missingness.mechanisms import CompletelyAtRandom, Mechanism, WholeVariables, hide
 from plausible.models import BayesianNetwork
+from plausible.search.clock import Clock
+from plausible.search.run import Stops
 
 __all__ = ["EMBehaviour", "EMDesign", "EMSample", "EMTrace", "em_behaviour"]
 
@@ -197,7 +198,7 @@ def em_behaviour(
     truth, chosen = _network(network), design or EMDesign()
     if chosen.hidden is not None and chosen.hidden not in truth.variables:
         raise UnknownVariable.named(chosen.hidden, truth.variables, "this network")
-    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    clock = Clock.of(time_limit)
     rows_of, test_of, starts_of = generator_of(seed).spawn(3)
     rows = _drawn(truth, max(chosen.sizes), chosen, rows_of)
     test = ExactExpectations(Cases.of(truth.variables, _drawn(truth, chosen.num_test_rows, chosen, test_of)))
@@ -207,9 +208,9 @@ def em_behaviour(
         traces: list[EMTrace] = []
         stop = False
         for generator in starts_of.spawn(chosen.num_starts):
-            traces.append(_run(truth, rows.take(np.arange(num_rows)), test, chosen, deadline, generator))
+            traces.append(_run(truth, rows.take(np.arange(num_rows)), test, chosen, clock, generator))
             stop = progress is not None and bool(progress(num_rows, traces[-1]))
-            if stop := stop or time.perf_counter() >= deadline:
+            if stop := stop or clock.is_over:
                 break
         samples.append(EMSample(num_rows, tuple(traces), chosen.same_optimum))
         if stop:
@@ -240,24 +241,22 @@ def _run(
     rows: Table,
     test: ExactExpectations,
     design: EMDesign,
-    deadline: float,
+    clock: Clock,
     generator: np.random.Generator,
 ) -> EMTrace:
     """One run from random tables; all logarithms in bits for each row."""
-    problem = read_problem(truth, rows, prior=BDeu(design.cases))
-    step, maximization = ExactExpectations(problem.cases), problem.maximization
-    first = em_init(step, maximization, start_network(maximization, problem.cases, "random", generator))
+    problem = replace(read_problem(truth, rows, prior=BDeu(design.cases)), validation=test)
+    first = problem.init(start_network(problem.maximization, problem.cases, "random", generator))
     train = [first.expectations.log_likelihood]
 
     def follow(state: EMState) -> None:
         train.append(state.expectations.log_likelihood)
 
-    rules = EMRules("likelihood", design.tolerance, design.max_steps, deadline, test, follow)
-    run = em_run(step, maximization, first, rules)
+    run = em_run(problem, first, Stops(design.tolerance, design.max_steps, progress=follow), clock=clock)
     bits, test_bits = math.log(2) * rows.num_rows, math.log(2) * design.num_test_rows
     return EMTrace(
         tuple(value / bits for value in train),
-        tuple(value / test_bits for value in run.validation_trace),
-        run.objective / bits,
-        run.stopped,
+        tuple(value / test_bits for value in run.state.validation_trace),
+        run.state.objective / bits,
+        run.stopped_by,
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from plausible.base.options import check_count, check_number, check_seconds
 from plausible.base.ranking import ranked
@@ -108,15 +107,16 @@ class Run(Generic[StateT]):
         return self.stopped_by == CONVERGED
 
 
-class HasRun(ABC):
-    """A base of results that came of a run: they tell how it went under the same names."""
+class HasRun:
+    """A base of results that came of a `run`, a field or a property: they tell how it went under the same names."""
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def run(self) -> Run[Any]:
-        """The run; the best one where there were several."""
+    if TYPE_CHECKING:  # a property here would be taken for the default of a field
+
+        @property
+        def run(self) -> Run[Any]:
+            """The run; the best one where there were several."""
 
     @property
     def num_steps(self) -> int:
@@ -224,7 +224,7 @@ def ends_converged(state: _Convergent) -> str:
 
 
 def best_run(
-    run_from: Callable[[StateT, Clock], Run[StateT]], starts: Iterable[StateT], time_limit: float | None = None
+    run_from: Callable[[StateT, Clock], Run[StateT]], starts: Iterable[StateT], limit: Clock | float | None = None
 ) -> tuple[Run[StateT], ...]:
     """Runs from several starts under one clock, the greatest last objective first; of equal ones the first made.
 
@@ -234,7 +234,7 @@ def best_run(
     >>> [run.state for run in best_run(climb, [0, 5, 2])]
     [3, 3, 2]
     """
-    clock, runs = Clock.of(time_limit), list[Run[StateT]]()
+    clock, runs = limit if isinstance(limit, Clock) else Clock.of(limit), list[Run[StateT]]()
     for start in starts:
         runs.append(run_from(start, clock))
         if runs[-1].stopped_by in ("time limit", "interrupted") or clock.is_over:

@@ -10,11 +10,9 @@ from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.estimation.priors import Dirichlet
-from plausible.learn.gradients.conditional import learn_conditional
-from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
-from plausible.learn.gradients.objective import Objective
+from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient, learn_conditional
 from plausible.learn.gradients.observed import ObservedLikelihood
-from plausible.learn.gradients.space import ParameterSpace
+from plausible.learn.gradients.space import Objective, ParameterSpace
 from plausible.models import BayesianNetwork
 
 

@@ -13,12 +13,12 @@ from plausible.cpds import DeterministicCPD, LogisticCPD, NoisyOr, Split, TableC
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
-from plausible.learn.gradients.ascent import LBFGS, SteepestAscent
 from plausible.learn.gradients.gradient import log_likelihood_gradient
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.functional import observed_log_likelihood
 from plausible.models import BayesianNetwork
+from plausible.search.ascent import LBFGS, SteepestAscent
 from plausible.variables import Variable
 
 METHODS = ["l-bfgs", "conjugate-gradient", "steepest"]
@@ -71,11 +71,11 @@ def test_every_method_reaches_the_maximum_of_expectation_maximisation_from_the_s
     options = GradientOptions(method=method, tolerance=1e-6 if method != "steepest" else 1e-4, max_steps=3000)
     fit = learn_by_gradient(network, rows, options=options)
     assert fit.converged
-    assert fit.stopped == "converged"
+    assert fit.stopped_by == "converged"
     assert fit.log_likelihood >= target - 1e-3
     assert (np.diff(fit.trace) >= 0).all()
     assert log_likelihood_gradient(fit.network, rows).residual <= 300 * options.tolerance * 1.001
-    assert len(fit.trace) == fit.steps + 1
+    assert len(fit.trace) == fit.num_steps + 1
 
 
 @settings(max_examples=10, deadline=None)
@@ -189,11 +189,11 @@ def test_a_climb_goes_on_from_a_pickled_state_as_if_it_had_not_stopped():
     rows = hidden_rows(np.random.default_rng(4))
     short = GradientOptions(max_steps=5, tolerance=0)
     first = learn_by_gradient(hidden_cause(), rows, options=short)
-    assert first.stopped == "step limit"
-    state = pickle.loads(pickle.dumps(first.state))
-    second = learn_by_gradient(hidden_cause(), rows, options=short, resume=state)
-    whole = learn_by_gradient(hidden_cause(), rows, options=GradientOptions(max_steps=10, tolerance=0))
-    assert second.steps == whole.steps == 10
+    assert first.stopped_by == "step limit"
+    run, longer = pickle.loads(pickle.dumps(first.run)), GradientOptions(max_steps=10, tolerance=0)
+    second = learn_by_gradient(hidden_cause(), rows, options=longer, resume=run)
+    whole = learn_by_gradient(hidden_cause(), rows, options=longer)
+    assert second.num_steps == whole.num_steps == 10
     assert second.trace == whole.trace
     assert len(second.trace) == 11
     assert second.objective == whole.objective
@@ -204,10 +204,12 @@ def test_progress_and_time_limit_end_a_climb():
     """A true answer stops after that step; no time allows no step."""
     rows = hidden_rows(np.random.default_rng(5))
     seen = []
-    fit = learn_by_gradient(hidden_cause(), rows, progress=lambda state: seen.append(state.step) or state.step == 3)
-    assert (seen, fit.steps, fit.stopped) == ([1, 2, 3], 3, "interrupted")
+    fit = learn_by_gradient(
+        hidden_cause(), rows, progress=lambda state: seen.append(state.num_steps) or state.num_steps == 3
+    )
+    assert (seen, fit.num_steps, fit.stopped_by) == ([1, 2, 3], 3, "interrupted")
     late = learn_by_gradient(hidden_cause(), rows, options=GradientOptions(time_limit=0.0))
-    assert (late.steps, late.stopped) == (0, "time limit")
+    assert (late.num_steps, late.stopped_by) == (0, "time limit")
 
 
 def test_a_fixed_learning_rate_takes_the_plain_step():
@@ -222,7 +224,7 @@ def test_a_fixed_learning_rate_takes_the_plain_step():
 def test_no_data_and_no_parameters_converge_at_once():
     """Nothing to climb."""
     network = BayesianNetwork(TableCPD("A", [0.3, 0.7]))
-    assert learn_by_gradient(network, {"A": []}).steps == 0
+    assert learn_by_gradient(network, {"A": []}).num_steps == 0
     single = BayesianNetwork(TableCPD("A", [1.0]))
     fit = learn_by_gradient(single, {"A": [0, None]})
     assert (fit.log_likelihood, fit.converged) == (0.0, True)

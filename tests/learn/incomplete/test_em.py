@@ -15,13 +15,14 @@ from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameter
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules, em_init, em_run, em_step, learn_em
+from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
-from plausible.learn.incomplete.stopping import STOPPING, remaining_error
+from plausible.learn.incomplete.stopping import STOPPING, ParameterChange, remaining_error
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
 from plausible.models import BayesianNetwork
+from plausible.search.run import Run, Stops
 from plausible.variables import Variable
 
 
@@ -140,10 +141,10 @@ def test_hidden_clusters_are_found_up_to_their_names():
     fit = learn_em(NAIVE, rows, hidden={"H": 2}, restarts=4, seed=1)
     assert fit.hidden == ("H",)
     assert len(fit.runs) == 5
-    assert [run.objective for run in fit.runs] == sorted((run.objective for run in fit.runs), reverse=True)
+    assert [run.trace[-1] for run in fit.runs] == sorted((run.trace[-1] for run in fit.runs), reverse=True)
     assert 1 <= fit.num_optima <= 5
     for run in fit.runs:
-        assert_rises(run.state.trace)
+        assert_rises(run.trace)
     shares = sorted(fit.network.cpd("x0").values[:, 1])
     assert shares[0] < 0.35
     assert shares[1] > 0.75
@@ -167,10 +168,10 @@ def test_a_hidden_cause_of_one_test_has_a_surface_of_maxima():
     rows = {"T": [0, 1, 1, 1]}
     fit = learn_em("C -> T", rows, hidden={"C": 2}, restarts=3, seed=0, tolerance=1e-12)
     for run in fit.runs:
-        chance = run.network.cpd("C").values @ run.network.cpd("T").values
+        chance = run.state.network.cpd("C").values @ run.state.network.cpd("T").values
         np.testing.assert_allclose(chance, [0.25, 0.75], atol=1e-4)
     assert fit.num_optima == 1
-    assert np.ptp([run.network.cpd("C").values[0] for run in fit.runs]) > 0.01
+    assert np.ptp([run.state.network.cpd("C").values[0] for run in fit.runs]) > 0.01
 
 
 # --- kinds ---
@@ -266,12 +267,11 @@ def test_fixed_tables_stay_and_tied_ones_share_their_counts():
 def test_a_completion_as_start_comes_with_an_m_step_first():
     rows = {"x": [0, None, 1], "y": [0, 1, None]}
     completion = Table.read({"x": [0, 1, 1], "y": [0, 1, 0]})
-    seen = []
-    learn_em("x -> y", rows, start=completion, progress=lambda state: seen.append(state) or True)
+    fit = learn_em("x -> y", rows, start=completion, progress=lambda state: True)
     problem = read_problem("x -> y", rows)
     step = ExactExpectations(problem.cases)
     wanted = learn_parameters("x -> y", completion)
-    assert seen[0].trace[0] == pytest.approx(step.at(wanted).log_likelihood)
+    assert fit.trace[0] == pytest.approx(step.at(wanted).log_likelihood)
     with pytest.raises(InvalidArgument, match="missing cells"):
         learn_em("x -> y", rows, start=Table.read(rows))
     with pytest.raises(InvalidArgument, match="random"):
@@ -286,15 +286,15 @@ def test_rules_end_runs_and_say_which():
     for rule in ("likelihood", "parameters", "extrapolated"):
         fit = learn_em(NAIVE, train, stopping=rule, tolerance=1e-7, **ask)
         assert fit.converged
-        assert fit.stopped == "converged"
+        assert fit.stopped_by == "converged"
     assert exact.log_likelihood - learn_em(NAIVE, train, stopping="extrapolated", **ask).log_likelihood < 1e-2
     judged = learn_em(NAIVE, train, stopping="validation", validation=held, **ask)
-    assert judged.stopped in ("validation", "step limit")
-    scores = judged.best.validation_trace
-    assert max(scores) == scores[judged.steps]
-    assert learn_em(NAIVE, train, max_steps=2, tolerance=0, **ask).stopped == "step limit"
-    assert learn_em(NAIVE, train, time_limit=0.0, **ask).stopped == "time limit"
-    assert learn_em(NAIVE, train, progress=lambda state: state.num_steps == 3, tolerance=0, **ask).steps == 3
+    assert judged.stopped_by in ("validation", "step limit")
+    scores = judged.run.state.validation_trace
+    assert max(scores) == scores[judged.num_steps]
+    assert learn_em(NAIVE, train, max_steps=2, tolerance=0, **ask).stopped_by == "step limit"
+    assert learn_em(NAIVE, train, time_limit=0.0, **ask).stopped_by == "time limit"
+    assert learn_em(NAIVE, train, progress=lambda state: state.num_steps == 3, tolerance=0, **ask).num_steps == 3
     with pytest.raises(InvalidArgument, match="validation="):
         learn_em(NAIVE, train, stopping="validation", **ask)
 
@@ -307,7 +307,9 @@ def test_linear_convergence_tells_the_error_that_is_left():
 
 @pytest.mark.parametrize("rule", ["likelihood", "extrapolated"])
 def test_a_falling_objective_is_no_convergence_and_a_noisy_one_converges_where_it_has_no_trend(rule):
-    judge = STOPPING[rule]
+    def judge(trace, tolerance):
+        return STOPPING[rule](tolerance)(Run(None, trace=trace)) == "converged"
+
     assert not judge([-10.0, -11.0], 1e-6)
     assert not judge([-10.0 - k for k in range(30)], 1e-6)
     noise = 0.1 * np.random.default_rng(0).standard_normal(40)
@@ -328,25 +330,30 @@ def test_numbers_of_runs_and_of_rules_are_not_negative():
 def test_states_and_runs_print_in_one_line():
     fit = learn_em("x -> y", {"x": [0, 1], "y": [0, None]})
     problem = read_problem("x -> y", {"x": [0, 1], "y": [0, None]})
-    for value in (fit, fit.best, fit.best.state, fit.expectations, problem.maximization):
+    for value in (fit, fit.run.state, fit.expectations, problem.maximization):
         assert len(repr(value)) < 120, repr(value)
 
 
 def test_states_are_values_that_can_be_sent_away_and_taken_further():
     rows = two_clusters(np.random.default_rng(8), 60)
     problem = read_problem(NAIVE, rows, {"H": 2})
-    step, maximize = ExactExpectations(problem.cases), problem.maximization
-    first = learn_em(NAIVE, rows, hidden={"H": 2}, max_steps=1, tolerance=0).best.state
-    state = em_init(step, maximize, first.network)
+    network = learn_em(NAIVE, rows, hidden={"H": 2}, max_steps=1, tolerance=0).network
+    states = [problem.init(network)]
     for _ in range(4):
-        state = pickle.loads(pickle.dumps(em_step(step, maximize, state)))
-    halves = em_run(
-        step,
-        maximize,
-        em_run(step, maximize, em_init(step, maximize, first.network), EMRules(max_steps=2)).state,
-        EMRules(max_steps=2),
-    )
-    assert halves.state.trace == state.trace
+        states.append(pickle.loads(pickle.dumps(problem.step(states[-1]))))
+    half = em_run(problem, states[0], Stops(max_steps=2))
+    whole = em_run(problem, pickle.loads(pickle.dumps(half)), Stops(max_steps=4))
+    assert list(whole.trace) == [state.objective for state in states]
+    assert (half.num_steps, whole.num_steps, whole.state.num_steps) == (2, 4, 4)
+
+
+def test_a_stopping_rule_is_a_value_of_the_users_own():
+    """Asked of the run after each step; what it answers is why the run ended."""
+    rows = two_clusters(np.random.default_rng(8), 60)
+    fit = learn_em(NAIVE, rows, hidden={"H": 2}, stopping=lambda run: "enough" if run.num_steps == 3 else "")
+    assert (fit.num_steps, fit.stopped_by, fit.converged) == (3, "enough", False)
+    again = learn_em(NAIVE, rows, hidden={"H": 2}, stopping=ParameterChange(1e-3), tolerance=0.0)
+    assert again.converged
 
 
 # --- the everyday door ---

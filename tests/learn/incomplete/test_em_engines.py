@@ -12,12 +12,11 @@ from plausible.inference import Gibbs, JunctionTree, LoopyBP, MeanField, Variabl
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete.em_state import em_init, em_step
 from plausible.learn.incomplete.engine_expectations import EngineExpectations
 from plausible.learn.incomplete.expectations import ExactExpectations
-from plausible.learn.incomplete.mean_field_cases import mean_field_expectations
-from plausible.learn.incomplete.problem import read_problem
-from plausible.learn.incomplete.variational_em import VariationalEM
+from plausible.learn.incomplete.mean_field_expectations import mean_field_expectations
+from plausible.learn.incomplete.methods import VariationalEM
+from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.models import BayesianNetwork
 
 
@@ -64,8 +63,9 @@ def test_the_expectations_of_a_sampler_are_near_the_truth_and_are_monitored_by_a
         np.testing.assert_allclose(found.counts[name], counts, atol=0.05 * weights.sum())
     assert found.log_likelihood == pytest.approx(total)
     problem = read_problem(net, table)
-    before = em_init(step, problem.maximization, net)
-    assert em_step(step, problem.maximization, before).objective > before.objective
+    problem = EMProblem(step, problem.maximization)
+    before = problem.init(net)
+    assert problem.step(before).objective > before.objective
 
 
 @pytest.mark.parametrize("sweeps", [None, 1])
@@ -191,7 +191,7 @@ def test_data_association_learns_the_attributes_of_objects_as_its_own_formulas_s
     )
     fit = learn_em(start, rows, start=start, knowledge=ParameterKnowledge(fixed=[uniform]), max_steps=20, tolerance=0)
     attributes = np.array([start.cpd(f"o{k}").values for k in range(3)])
-    for _ in range(fit.steps):
+    for _ in range(fit.num_steps):
         weights = np.prod([attributes[k][:, seen[:, k]] for k in range(3)], axis=0)
         weights = weights / weights.sum(axis=0)
         for k in range(3):

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,22 +14,19 @@ from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, Dirichlet
-from plausible.learn.incomplete.accelerated_em import OverrelaxedEM, SquaredEM
-from plausible.learn.incomplete.annealed_em import AnnealedEM, ReweightedEM
+from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules, em_run, learn_em
+from plausible.learn.incomplete.em import EM_METHODS, em_run, learn_em, read_em_method
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.family_em import FamilyEM, FrozenFamily
-from plausible.learn.incomplete.hard_em import HardExpectations
-from plausible.learn.incomplete.hybrid_em import HybridEM
-from plausible.learn.incomplete.incremental_em import IncrementalEM
-from plausible.learn.incomplete.methods import EM_METHODS, read_em_method
-from plausible.learn.incomplete.most_probable_cases import most_probable_completions
+from plausible.learn.incomplete.hard_expectations import HardExpectations, most_probable_completions
+from plausible.learn.incomplete.methods import IncrementalEM
 from plausible.learn.incomplete.online_em import OnlineEM
-from plausible.learn.incomplete.population_em import BeamEM, PerturbedEM
 from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
 from plausible.learn.incomplete.starts import SymmetricStart, start_network
 from plausible.models import BayesianNetwork
+from plausible.search.run import Stops
 from plausible.variables import Variable
 
 #: Methods whose trace is the objective of EM, and never falls.
@@ -94,13 +92,15 @@ def test_every_method_takes_degenerate_data_and_resumes_from_a_pickled_state(nam
     rows = Table.read({"x": [0, 1, None, 1], "y": [1, 1, 0, None], "one": ["a", None, "a", "a"]})
     problem = read_problem("x -> y; one -> y", rows)
     method = read_em_method(name)
-    step = method.expectation_step(problem.cases)
+    problem = replace(problem, expectation=method.expectation_step(problem.cases))
     start = start_network(problem.maximization, problem.cases, "random", np.random.default_rng(0))
-    state = method.init(step, problem.maximization, start)
-    through = em_run(step, problem.maximization, state, EMRules(tolerance=0, max_steps=4, method=method)).state
+    state = method.init(problem, start)
+    through = em_run(problem, state, Stops(tolerance=0, max_steps=4), method=method)
+    trace = [state.objective]
     for _ in range(through.num_steps):
-        state = method.step(step, problem.maximization, pickle.loads(pickle.dumps(state)))
-    assert state.trace == through.trace
+        state = method.step(problem, pickle.loads(pickle.dumps(state)))
+        trace.append(state.objective)
+    assert trace == list(through.trace)
     nothing = Table.read({"X0": []}, [problem_of(0)[0].variables["X0"]])
     empty = learn_em(problem_of(0)[0], nothing, BDeu(1), method=name)
     assert empty.log_likelihood == 0.0
@@ -200,7 +200,9 @@ def test_a_frozen_family_has_the_likelihood_and_counts_of_listed_completions_for
         fixed = [kept for other_name, kept in net.cpds.items() if other_name != name]
         slow = learn_em(net, table, start=net, knowledge=ParameterKnowledge(fixed=fixed), tolerance=0, max_steps=7)
         np.testing.assert_allclose(
-            frozen.learned(cpd.values, num_steps=slow.steps, tolerance=-1.0), slow.network.cpd(name).values, atol=1e-9
+            frozen.learned(cpd.values, num_steps=slow.num_steps, tolerance=-1.0),
+            slow.network.cpd(name).values,
+            atol=1e-9,
         )
 
 
@@ -252,7 +254,7 @@ def test_longer_steps_need_fewer_expectations_than_em():
     plain = learn_em(graph, rows, **ask)
     for method, cost in (("squared", 3), ("overrelaxed", 2), ("hybrid", 3)):
         fast = learn_em(graph, rows, method=method, **ask)
-        assert fast.steps * cost < plain.steps
+        assert fast.num_steps * cost < plain.num_steps
         assert fast.log_likelihood >= plain.log_likelihood - 1e-4
 
 

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,9 @@ from plausible.learn.estimation.fit import fit_parameters, learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules, em_init, em_run, em_step, learn_em
+from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.functional import em_functional, observed_log_likelihood
-from plausible.learn.incomplete.gaussian_expectations import HybridExpectations, expectation_step
+from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_lines
 from plausible.learn.incomplete.gaussian_units import NumberUnits
 from plausible.learn.incomplete.problem import read_problem
@@ -27,6 +28,7 @@ from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.models import BayesianNetwork
+from plausible.search.run import Stops
 from plausible.variables import Variable
 
 
@@ -118,7 +120,7 @@ def test_complete_rows_give_the_closed_form_in_one_step():
         np.testing.assert_allclose([line.intercept, *line.coefficients], beta, atol=1e-9)
         assert line.variance == pytest.approx(rest[0] / rows.sum())
     assert fit.network.cpd("x").variance == pytest.approx(x.var())
-    assert learn_em("kind -> y <- x", data).steps == 2  # the second finds nothing more
+    assert learn_em("kind -> y <- x", data).num_steps == 2  # the second finds nothing more
     assert fit.network.is_close(learn_parameters("kind -> y <- x", data), 1e-8)
 
 
@@ -160,7 +162,7 @@ def test_a_hidden_class_over_numbers_is_the_mixture_of_gaussians():
     x = np.where(cluster, 3.0, 0.0) + rng.normal(size=150)
     y = np.where(cluster, -x, 0.5 * x) + rng.normal(0, 0.5, size=150)
     frame = pd.DataFrame({"x": x, "y": y}).mask(rng.random((150, 2)) < 0.15)
-    mixture = MixtureClustering(2, covariance="full", seed=1, tolerance=1e-12, max_iterations=2000).fit(frame)
+    mixture = MixtureClustering(2, covariance="full", seed=1, tolerance=1e-12, max_steps=2000).fit(frame)
     start = mixture.to_network()
     stays = learn_em(start, frame, start=start, tolerance=1e-12, max_steps=5)
     assert stays.trace[0] == pytest.approx(mixture.log_likelihood_, abs=1e-6)
@@ -290,12 +292,13 @@ def test_states_of_a_run_can_be_pickled_and_gone_on_with():
     x = rng.normal(size=40)
     data = {"x": np.where(rng.random(40) < 0.3, np.nan, x), "y": x + rng.normal(size=40)}
     problem = read_problem("H -> x -> y", data, {"H": 2})
-    step = pickle.loads(pickle.dumps(expectation_step(problem.cases)))
+    problem = replace(problem, expectation=pickle.loads(pickle.dumps(problem.expectation)))
     start = learn_em("H -> x -> y", data, hidden={"H": 2}, max_steps=0).network
-    state = em_init(step, problem.maximization, start)
-    once = em_step(step, problem.maximization, pickle.loads(pickle.dumps(em_step(step, problem.maximization, state))))
-    twice = em_run(step, problem.maximization, state, EMRules(max_steps=2, tolerance=0.0))
-    assert once.trace == pytest.approx(twice.state.trace)
+    states = [problem.init(start)]
+    for _ in range(2):
+        states.append(pickle.loads(pickle.dumps(problem.step(states[-1]))))
+    run = em_run(problem, states[0], Stops(max_steps=2, tolerance=0.0))
+    assert run.trace == pytest.approx([state.objective for state in states])
     held = learn_em("x -> y", data, stopping="validation", validation={"x": [0.5, None], "y": [1.5, 0.0]})
     assert held.converged
     assert learn_em("x -> y", data, stopping="parameters", tolerance=1e-8).converged

@@ -10,7 +10,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
-from plausible.learn.incomplete.em import EMRules, learn_em
+from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.sequences import SliceGraph, learn_sequences, unroll
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -86,8 +86,7 @@ def test_steps_are_those_of_baum_and_welch(lengths):
     for _ in range(8):
         *tables, log = baum_welch_step(*tables, rows)
         trace.append(log)
-    rules = EMRules(tolerance=0.0, max_steps=8)
-    fit = learn_sequences(MARKOV, frames(rows), hidden={"H": 2}, start=start, rules=rules)
+    fit = learn_sequences(MARKOV, frames(rows), hidden={"H": 2}, start=start, tolerance=0.0, max_steps=8)
     np.testing.assert_allclose(fit.trace[:8], trace, rtol=1e-10)
     np.testing.assert_allclose(fit.network.cpd("H@0").values, tables[0], atol=1e-9)
     np.testing.assert_allclose(fit.network.cpd("H@1").values, tables[1], atol=1e-9)
@@ -108,8 +107,7 @@ def test_an_unrolled_network_with_tied_tables_learns_the_same():
     )
     knowledge = ParameterKnowledge(tied=MARKOV.tied(4))
     tied = learn_em(wide, table, start=wide, knowledge=knowledge, tolerance=0, max_steps=6)
-    rules = EMRules(tolerance=0.0, max_steps=6)
-    fit = learn_sequences(MARKOV, frames(rows), hidden={"H": 2}, start=start, rules=rules)
+    fit = learn_sequences(MARKOV, frames(rows), hidden={"H": 2}, start=start, tolerance=0.0, max_steps=6)
     assert tied.trace == pytest.approx(fit.trace)
     assert tied.network.is_close(unroll(MARKOV, fit.network, 4), 1e-9)
     assert MARKOV.unrolled(4) == wide.graph

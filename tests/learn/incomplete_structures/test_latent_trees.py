@@ -5,13 +5,13 @@ import pytest
 
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
-from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.latent_trees import (
     hierarchy_by_information,
     hierarchy_graph,
     learn_latent_tree,
     overlapping_graph,
 )
+from plausible.search.run import Stops
 
 
 def of_two_kinds(seed, num_rows=800, missing=0.0):
@@ -56,7 +56,7 @@ def test_the_tree_that_made_the_rows_is_likelier_than_one_that_mixes_its_branche
 def test_the_likelihood_is_that_of_sums_over_hidden_states():
     """One hidden variable over three columns, by hand."""
     data = {name: column for name, column in of_two_kinds(5, 60).items() if name.startswith("a")}
-    found = learn_latent_tree(data, ["a0", "a1", "a2"], num_states=3, restarts=0, rules=EMRules(max_steps=5)).best
+    found = learn_latent_tree(data, ["a0", "a1", "a2"], num_states=3, restarts=0, stops=Stops(max_steps=5)).best
     prior = found.network.cpd("H1").values
     given = {name: found.network.cpd(name).values for name in data}
     total = sum(

@@ -10,12 +10,14 @@ from plausible.cli import main
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.learn.incomplete.em import EMRules, learn_em
+from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.mixed_structures import MixedJudge, drawn_completions
 from plausible.learn.incomplete_structures.structural_em import SEMRules
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS, learn_structure
+from plausible.search.clock import Clock
+from plausible.search.run import Stops
 
 TRUE = DAG("a -> b -> x -> y -> z; c -> y; c -> z")
 OPTIONS = {"tan": {"class_variable": "a"}, "k2": {"order": list("abcxyz")}, "annealing": {"max_steps": 200}}
@@ -67,7 +69,7 @@ def test_completed_rows_find_a_graph_nearer_to_that_of_complete_data_than_comple
 def test_the_score_is_the_likelihood_of_observed_cells_less_the_price_of_parameters():
     """By the engine's likelihood of each row, and parameters counted by hand: 1 + 2 + 2 + 2·2 + 3·3 + 3·3."""
     _, holes = mixed_rows(1, 200)
-    judge = MixedJudge.of(Table.read(holes), ConditionalGaussian(), EMRules(max_steps=20))
+    judge = MixedJudge.of(Table.read(holes), ConditionalGaussian(), Stops(max_steps=20), Clock.of(None))
     fit = judge.fit(TRUE, judge.start(TRUE, np.random.default_rng(0)))
     rows = holes.astype(dict.fromkeys("abc", object)).where(holes.notna(), np.nan)
     observed = float(fit.network.compile().log_likelihood(rows).sum())

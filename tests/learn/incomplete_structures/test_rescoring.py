@@ -10,7 +10,7 @@ from incomplete_rows import holes, oracle_bic
 from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.graphs import DAG
-from plausible.learn.incomplete.em import EMRules, learn_em
+from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.completion import GraphJudge
 from plausible.learn.incomplete_structures.rescoring import (
     RescoringRules,
@@ -23,6 +23,7 @@ from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
+from plausible.search.run import Stops
 
 RULES = [RescoringRules(), RescoringRules(lifetime=3), RescoringRules(shortlist=3), RescoringRules(4, 3)]
 
@@ -53,7 +54,7 @@ def test_frozen_parameters_bound_the_likelihood_of_every_move_from_below(seed):
     rng = np.random.default_rng(seed)
     net = random_network(rng, num_variables=3, zeros=0.0)
     table, rows, weights = incomplete_table(net, rng, 60)
-    judge = GraphJudge(read_cases(table), BIC(), rules=EMRules(tolerance=1e-12, max_steps=2000))
+    judge = GraphJudge(read_cases(table), BIC(), stops=Stops(tolerance=1e-12, max_steps=2000))
     first = learn_em(net.graph, table, tolerance=1e-12).network
     moves = graph_moves(first.graph, Knowledge().on(list(first.variables)))
     for move, graph in moves.items():
@@ -88,7 +89,7 @@ def test_what_an_edge_gains_depends_on_edges_elsewhere_where_a_cluster_is_hidden
     kind = rng.integers(0, 2, 400)
     data = {f"x{i}": np.where(rng.random(400) < 0.85, kind, 1 - kind) for i in range(1, 5)}
     prior = None if isinstance(score, LogLikelihood) else "bdeu"
-    judge = GraphJudge(read_cases(data, {"C": 2}), score, prior, rules=EMRules(tolerance=1e-6, max_steps=200))
+    judge = GraphJudge(read_cases(data, {"C": 2}), score, prior, stops=Stops(tolerance=1e-6, max_steps=200))
 
     def fitted(*children):
         graph = DAG([("C", f"x{child}") for child in (1, 2, *children)], nodes=judge.cases.variables)

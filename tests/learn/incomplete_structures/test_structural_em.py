@@ -58,7 +58,9 @@ def test_completed_data_promise_at_most_the_true_gain(seed):
     for child, parent in [(1, 0), (2, 1), (3, 0)]:
         graph = DAG([(names[parent], names[child])], nodes=names)
         promised = scores.graph(graph) - scores.graph(first.graph)
-        best = max((learn_em(graph, table, restarts=2, tolerance=1e-10)).runs, key=lambda run: run.objective).network
+        best = max(
+            (learn_em(graph, table, restarts=2, tolerance=1e-10)).runs, key=lambda run: run.trace[-1]
+        ).state.network
         assert promised <= oracle_bic(best, rows, weights) - oracle_bic(first, rows, weights) + 1e-5
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,12 +12,12 @@ from hypothesis import strategies as st
 from mixture_oracle import log_joint, random_columns
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
-from plausible.learn.em_runs import EMStops, run
 from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, step
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, mixture_run
 from plausible.learn.mixtures.options import COVARIANCES, MixtureKind, MixturePrior
 from plausible.learn.mixtures.rows import MixtureSpace
 from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters, start
+from plausible.search.run import Stops
 
 PRIORS = [None, MixturePrior(weights=1.0, cells=0.5, means=2.0, variances=3.0)]
 
@@ -34,8 +33,8 @@ def test_the_objective_never_falls_with_missing_cells_and_weights(covariance, as
     rng = np.random.default_rng(seed)
     columns = random_columns(rng, 40, numbers, 2, share)
     found = MixtureClustering(
-        3, covariance=covariance, assignment=assignment, prior=prior, start="random", restarts=1, tolerance=0.0,
-        max_iterations=15, seed=seed,
+        3, covariance=covariance, assignment=assignment, prior=prior, start="random", restarts=0, tolerance=0.0,
+        max_steps=15, seed=seed,
     )  # fmt: skip
     found.fit(columns, sample_weight=rng.integers(0, 3, 40) + np.eye(40)[0])
     assert np.diff(found.trace_).min(initial=0.0) >= -1e-8 * (1 + abs(found.trace_[-1]))
@@ -62,8 +61,8 @@ def test_answers_are_those_of_the_definition_and_of_the_network(covariance):
 def test_a_step_for_discrete_rows_is_expected_counts_divided():
     """θ_c = M[c]/M and θ_{x|c} = M[x, c]/M[c], by sums over the rows (K&F figure 19.7)."""
     columns = random_columns(np.random.default_rng(2), 50, 0, 3, 0.0)
-    first = MixtureClustering(2, prior=None, max_iterations=1, restarts=1, tolerance=0).fit(columns)
-    second = MixtureClustering(2, prior=None, max_iterations=2, restarts=1, tolerance=0).fit(columns)
+    first = MixtureClustering(2, prior=None, max_steps=1, restarts=0, tolerance=0).fit(columns)
+    second = MixtureClustering(2, prior=None, max_steps=2, restarts=0, tolerance=0).fit(columns)
     joint = log_joint(first, columns)
     shares = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
     np.testing.assert_allclose(second.weights_, shares.mean(axis=0))
@@ -77,9 +76,9 @@ def test_a_step_for_discrete_rows_is_expected_counts_divided():
 def test_a_step_with_missing_numbers_uses_conditional_moments():
     """E[x xᵀ | known] with the conditional covariance, row by row, under a full covariance."""
     columns = random_columns(np.random.default_rng(3), 40, 3, 0, 0.3)
-    options = {"prior": None, "restarts": 1, "tolerance": 0, "variance_floor": 1e-12}
-    first = MixtureClustering(2, max_iterations=2, **options).fit(columns)
-    second = MixtureClustering(2, max_iterations=3, **options).fit(columns)
+    options = {"prior": None, "restarts": 0, "tolerance": 0, "variance_floor": 1e-12}
+    first = MixtureClustering(2, max_steps=2, **options).fit(columns)
+    second = MixtureClustering(2, max_steps=3, **options).fit(columns)
     joint = log_joint(first, columns)
     shares = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
     X = np.column_stack(list(columns.values()))
@@ -127,7 +126,7 @@ def test_the_path_is_that_of_scikit_learn(ours, theirs):
     with pytest.warns(Warning, match="converge"):
         peer.fit(X)
     found = MixtureClustering(
-        3, covariance=ours, prior=None, start=labels, tolerance=0, max_iterations=7, variance_floor=1e-12
+        3, covariance=ours, prior=None, start=labels, tolerance=0, max_steps=7, variance_floor=1e-12
     ).fit(X)
     np.testing.assert_allclose(found.means_, peer.means_, atol=1e-8)
     np.testing.assert_allclose(found.weights_, peer.weights_, atol=1e-9)
@@ -235,11 +234,10 @@ def test_a_run_goes_on_from_a_stored_state():
     space = MixtureSpace.of(table, "full")
     problem = MixtureProblem(space.encode(table), space, kind)
     state = MixtureState(start(problem.rows, space, kind, 2, "k-means++", np.random.default_rng(0)))
-    ten, _ = run(partial(step, problem), state, EMStops(0.0, 10))
-    for _ in range(5):
-        state = step(problem, state)
-    again, _ = run(partial(step, problem), pickle.loads(pickle.dumps(state)), EMStops(0.0, 5))
-    assert again.trace == ten.trace
+    ten = mixture_run(problem, state, Stops(0.0, 10))
+    five = pickle.loads(pickle.dumps(mixture_run(problem, state, Stops(0.0, 5))))
+    assert five.state.num_steps == 5
+    assert mixture_run(problem, five, Stops(0.0, 10)).trace == ten.trace
 
 
 def test_progress_is_told_and_stops():
@@ -261,7 +259,7 @@ def test_hard_clusters_of_unit_variance_settle_and_never_lose(prior, has_equal_w
         rng = np.random.default_rng(seed)
         rows = np.where(rng.random((60, 2)) < 0.3, np.nan, rng.normal(size=(60, 2)))
         found = MixtureClustering(
-            4, covariance="unit", assignment="hard", prior=prior, has_equal_weights=has_equal_weights, restarts=1,
+            4, covariance="unit", assignment="hard", prior=prior, has_equal_weights=has_equal_weights, restarts=0,
             tolerance=1e-9,
         ).fit(rows)  # fmt: skip
         assert found.converged_

@@ -37,7 +37,7 @@ def test_rows_that_cannot_happen_are_named():
         found.predict({"d": [7]})
     assert MixtureClustering(1, unseen="missing").fit({"d": ["a"]}).predict_proba({"d": ["z"]}).tolist() == [[1.0]]
     rows = {"d": ["a", "b"], "e": ["x", "y"]}
-    apart = MixtureClustering(2, prior=None, start=[0, 1], max_iterations=1).fit(rows)
+    apart = MixtureClustering(2, prior=None, start=[0, 1], max_steps=1).fit(rows)
     assert apart.score_samples({"d": ["a"], "e": ["y"]}).tolist() == [-np.inf]
     with pytest.raises(ImpossibleEvidence, match="Row 0"):
         apart.predict_proba({"d": ["a"], "e": ["y"]})
@@ -52,7 +52,7 @@ def test_rows_that_cannot_happen_are_named():
         ({"start": "nowhere"}, "k-means"),
         ({"start": [0, 5]}, "they go from 0 to 1"),
         ({"start": np.ones((2, 2))}, "no distributions"),
-        ({"restarts": 0}, "restarts=0"),
+        ({"restarts": -1}, "restarts=-1"),
         ({"variance_floor": 0.0}, "variance_floor"),
     ],
 )

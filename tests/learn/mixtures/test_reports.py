@@ -111,7 +111,7 @@ def test_renamed_clusters_are_the_same_mixture(mixed):
     """The likelihood does not change, the clusters are found again, and the distances are zero."""
     found, columns = mixed
     start = found.predict_proba(columns)
-    options = {"tolerance": 0, "max_iterations": 5}
+    options = {"tolerance": 0, "max_steps": 5}
     one = MixtureClustering(3, start=start, **options).fit(columns)
     two = MixtureClustering(3, start=start[:, [2, 0, 1]], **options).fit(columns)
     assert one.log_likelihood_ == pytest.approx(two.log_likelihood_)

@@ -17,8 +17,8 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs import DAG
 from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, DirichletFit
-from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.priors import PriorLike
+from plausible.search.run import best_first
 from plausible.variables import Variable
 
 __all__ = [

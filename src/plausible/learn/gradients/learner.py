@@ -1,34 +1,32 @@
-"""Learning parameters from incomplete data by climbing the likelihood along its gradient."""
+"""Learning parameters from incomplete data by climbing the likelihood, or that of some variables given the others."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, counted
-from plausible.learn.em_runs import best_first
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.gradients.ascent import AscentState, MethodLike, ascent_step, init_ascent, read_method
-from plausible.learn.gradients.objective import Objective
 from plausible.learn.gradients.observed import ObservedLikelihood
-from plausible.learn.gradients.space import ParameterSpace
+from plausible.learn.gradients.space import Objective, ParameterSpace
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
+from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
+from plausible.search.clock import Clock
+from plausible.search.run import CONVERGED, HasRun, Run, Stops, best_run, iterate
 
-__all__ = ["GradientFit", "GradientOptions", "Progress", "climb", "learn_by_gradient"]
+__all__ = ["GradientFit", "GradientOptions", "Progress", "climb", "learn_by_gradient", "learn_conditional"]
 
 #: Called with the state after each step; returning true stops the ascent.
 Progress: TypeAlias = Callable[[AscentState], object]
-#: Why a climb ended.
-Stopped: TypeAlias = Literal["converged", "stuck", "step limit", "time limit", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class GradientOptions:
         "l-bfgs", "conjugate-gradient", "steepest", or one of these with its numbers, such as
         `SteepestAscent(learning_rate=0.1)`.
     max_steps
-        At most so many steps from each start.
+        At most so many steps from each start; of a climb that is resumed, those before included.
     tolerance
         A climb has converged where no derivative exceeds this times the number of cases.
     restarts
@@ -52,7 +50,7 @@ class GradientOptions:
         Seconds for all climbs together.
     """
 
-    method: MethodLike = "l-bfgs"
+    method: AscentLike = "l-bfgs"
     max_steps: int = 1000
     tolerance: float = 1e-7
     restarts: int = 0
@@ -60,13 +58,13 @@ class GradientOptions:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        read_method(self.method)
-        if not (self.max_steps >= 0 and self.restarts >= 0 and self.tolerance >= 0):
-            raise InvalidArgument("max_steps=, restarts= and tolerance= of a climb are not negative.")
+        read_ascent(self.method)
+        check_count("restarts", self.restarts)
+        Stops(self.tolerance, self.max_steps, self.time_limit)  # which checks them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GradientFit:
+class GradientFit(HasRun):
     """A network whose parameters were learned by climbing, and how the climb went.
 
     Attributes
@@ -75,41 +73,29 @@ class GradientFit:
         The network of the best climb.
     log_likelihood
         What the data say of it: ℓ, or the conditional log-likelihood, without the prior.
-    objective
-        What was climbed: the same, and the log-density of the prior but for a constant.
-    trace
-        The objective at the start and after each of the steps.
-    converged
-        Whether the gradient vanished.
-    stopped
-        Why the climb ended: "converged", "stuck" (no step leads higher: numbers are exhausted), "step limit",
-        "time limit" or "interrupted".
-    steps
-        How many steps were made, those of the climbs that it resumed among them.
-    state
-        The last state, from which `resume=` goes on.
+    run
+        The best climb, from which `resume=` goes on. It ended by "converged" (the gradient vanished), "stuck" (no step
+        leads higher: numbers are exhausted), "step limit", "time limit" or "interrupted".
     run_objectives
         The final objective from each start, the given one first.
     """
 
     network: BayesianNetwork
     log_likelihood: float
-    objective: float
-    trace: tuple[float, ...]
-    converged: bool
-    stopped: Stopped
-    steps: int
-    state: AscentState
+    run: Run[AscentState]
     run_objectives: tuple[float, ...]
+
+    @property
+    def objective(self) -> float:
+        """What was climbed: the log-likelihood, and the log-density of the prior but for a constant."""
+        return self.run.state.value
 
     def _repr_html_(self) -> str:
         return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
-        return (
-            f"<GradientFit: log-likelihood {self.log_likelihood:.6g}, "
-            f"{self.stopped} after {counted(self.steps, 'step')}>"
-        )
+        ended = f"{self.stopped_by} after {counted(self.num_steps, 'step')}"
+        return f"<GradientFit: log-likelihood {self.log_likelihood:.6g}, {ended}>"
 
 
 def learn_by_gradient(
@@ -121,7 +107,7 @@ def learn_by_gradient(
     knowledge: ParameterKnowledge | None = None,
     options: GradientOptions | None = None,
     progress: Progress | None = None,
-    resume: AscentState | None = None,
+    resume: Run[AscentState] | None = None,
 ) -> GradientFit:
     """Learn parameters by gradient ascent on ℓ(θ) = Σ_m w_m log P(o[m] | θ), or on ℓ(θ) + log P(θ).
 
@@ -149,14 +135,14 @@ def learn_by_gradient(
     progress
         Called with the state after each step; return true to stop.
     resume
-        The state of an earlier fit from which to continue.
+        The run of an earlier fit from which to continue: `fit.run`.
 
     Examples
     --------
     >>> import plausible as pb
     >>> net = pb.BayesianNetwork(pb.TableCPD("A", [0.5, 0.5]), pb.TableCPD("B", [[0.6, 0.4], [0.3, 0.7]], ["A"]))
     >>> fit = pb.learn.gradient_ascent(net, {"A": [0, 0, 1, None], "B": [0, None, 1, 0]})
-    >>> fit.stopped, fit.network.cpd("A").values.round(4)
+    >>> fit.stopped_by, fit.network.cpd("A").values.round(4)
     ('converged', array([0.75, 0.25]))
     """
     space = ParameterSpace.of(start, knowledge)
@@ -165,84 +151,109 @@ def learn_by_gradient(
     return climb(objective, options or GradientOptions(), progress, resume)
 
 
-class _Run(NamedTuple):
-    state: AscentState
-    stopped: Stopped
-
-
-def climb(
-    objective: Objective, options: GradientOptions, progress: Progress | None = None, resume: AscentState | None = None
+def learn_conditional(
+    start: BayesianNetwork,
+    data: TableLike,
+    targets: str | Iterable[str],
+    prior: PriorLike = None,
+    *,
+    weights: Iterable[float] | None = None,
+    knowledge: ParameterKnowledge | None = None,
+    options: GradientOptions | None = None,
+    progress: Progress | None = None,
+    resume: Run[AscentState] | None = None,
 ) -> GradientFit:
-    """Climb from the start of the objective's space, and from others at random; the best climb is told.
+    """The parameters at a local maximum of Σ_m w_m log P(y[m] | x[m], θ), where y are the targets and x the rest.
+
+    This is log P(y, x) - log P(x), so that its gradient is the difference of two: expected counts given the whole row,
+    less those given x alone. On a naive Bayes graph it is logistic regression, and has no local maxima that are not
+    global (Roos et al. 2005); the maximum may lie at infinity where x separates the classes, and `max_steps` or a
+    prior end the climb. Cells of both may be missing. Cost of a step: that of `learn_by_gradient`, twice.
 
     Parameters
     ----------
-    objective
-        What to climb.
+    start
+        A discrete network: the graph, the states, and where to climb from.
+    data
+        Rows with cells missing, or whole columns.
+    targets
+        The variables to predict.
+    prior
+        For tables and trees, with pseudo-counts of at least one.
+    weights
+        How often each row counts; as the table says where left out.
+    knowledge
+        Fixed CPDs, tied tables, starts.
     options
-        How.
+        How to climb, and when to stop.
     progress
-        Told the state after each step; a true answer stops it all.
+        Told the state after each step; a true answer stops the climb.
     resume
-        A state to go on from, instead of the first start.
+        The run of an earlier fit, to go on from.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> net = BayesianNetwork(TableCPD("Y", [0.5, 0.5]), TableCPD("X", [[0.6, 0.4], [0.3, 0.7]], ["Y"]))
+    >>> fit = learn_conditional(net, {"X": [0, 0, 0, 1, 1], "Y": [0, 0, 1, 1, 0]}, "Y")
+    >>> fit.network.query("Y", {"X": 0}).values.round(4)
+    array([0.6667, 0.3333])
     """
-    deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
-    first = resume or init_ascent(objective.at, objective.space.start)
-    if not np.isfinite(first.value):
-        _explain_impossible(objective, first.point)
-    runs = [_run(objective, first, options, progress, deadline)]
-    for point in _starts(objective, options):
-        if runs[-1].stopped in ("interrupted", "time limit"):
-            break
-        runs.append(_run(objective, init_ascent(objective.at, point), options, progress, deadline))
-    best = best_first(runs, lambda run: run.state.value)[0]
-    return GradientFit(
-        objective.space.network_at(best.state.point),
-        objective.log_likelihood(best.state.point),
-        best.state.value,
-        best.state.trace,
-        best.stopped == "converged",
-        best.stopped,
-        best.state.step,
-        best.state,
-        tuple(run.state.value for run in runs),
-    )
+    names = [targets] if isinstance(targets, str) else list(targets)
+    for name in names:
+        if name not in start.variables:
+            raise UnknownVariable.named(name, start.variables, "this network, though targets= names it")
+    if not names:
+        raise InvalidArgument("targets= names no variable: there is nothing to predict.")
+    space = ParameterSpace.of(start, knowledge)
+    whole = ObservedLikelihood.of(space.network, data, weights)
+    terms = ((1.0, whole), (-1.0, whole.hiding(names)))
+    objective = Objective(space, terms, space.log_prior_weights(prior))
+    return climb(objective, options or GradientOptions(), progress, resume)
 
 
-def _starts(objective: Objective, options: GradientOptions) -> list[Floats]:
-    generator = generator_of(options.seed)
-    return [generator.normal(size=objective.space.start.size) for _ in range(options.restarts)]
-
-
-def _run(
+def climb(
     objective: Objective,
-    state: AscentState,
     options: GradientOptions,
-    progress: Progress | None,
-    deadline: float | None,
-) -> _Run:
-    method = read_method(options.method)
-    enough = options.tolerance * max(objective.total, 1.0)
-    first, last = state.step, state.step + options.max_steps
-    while True:
-        stopped: Stopped | None = None
+    progress: Progress | None = None,
+    resume: Run[AscentState] | None = None,
+) -> GradientFit:
+    """Climb from the start of the objective's space, or from a run, and from others at random; the best is told."""
+    method, enough = read_ascent(options.method), options.tolerance * max(objective.total, 1.0)
+    stops = Stops(options.tolerance, options.max_steps, options.time_limit, progress)
+    first = resume or Run(init_ascent(objective.at, objective.space.start))
+    if not np.isfinite(first.state.value):
+        _explain_impossible(objective, first.state)
+
+    def starts() -> Iterator[AscentState]:
+        yield first.state
+        generator = generator_of(options.seed)
+        for _ in range(options.restarts):
+            yield init_ascent(objective.at, generator.normal(size=objective.space.start.size))
+
+    def ends(state: AscentState) -> str:
         if np.abs(state.gradient).max(initial=0.0) <= enough and np.isfinite(state.value):
-            stopped = "converged"
-        elif state.is_stuck:
-            stopped = "stuck"
-        elif state.step >= last:
-            stopped = "step limit"
-        elif deadline is not None and time.monotonic() >= deadline:
-            stopped = "time limit"
-        elif state.step > first and progress is not None and progress(state):
-            stopped = "interrupted"
-        if stopped:
-            return _Run(state, stopped)
-        state = ascent_step(objective.at, state, method)
+            return CONVERGED
+        return "stuck" if state.is_stuck else ""
+
+    def step(state: AscentState) -> AscentState:
+        return ascent_step(objective.at, state, method)
+
+    reached: list[float] = []
+
+    def run_from(state: AscentState, clock: Clock) -> Run[AscentState]:
+        begin = first if state is first.state else state
+        run = iterate(step, begin, stops, ends=ends, objective=attrgetter("value"), clock=clock)
+        reached.append(run.state.value)
+        return run
+
+    best = best_run(run_from, starts(), options.time_limit)[0]
+    point = best.state.point
+    return GradientFit(objective.space.network_at(point), objective.log_likelihood(point), best, tuple(reached))
 
 
-def _explain_impossible(objective: Objective, point: Floats) -> None:
+def _explain_impossible(objective: Objective, state: AscentState) -> None:
     """Name the row of the data that can't happen under the start."""
     for _, likelihood in objective.terms:
-        likelihood.refuse_impossible(likelihood.log_rows(objective.tables(point)))
+        likelihood.refuse_impossible(likelihood.log_rows(objective.tables(state.point)))
     raise InvalidArgument("The prior rules the start out: an entry is zero whose pseudo-count exceeds one.")

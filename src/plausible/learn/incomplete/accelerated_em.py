@@ -1,4 +1,4 @@
-"""EM with longer steps, which never lead down: squared extrapolation, and over-relaxation."""
+"""EM with longer steps, which are faster at the end: squared extrapolation, over-relaxation, and quasi-Newton steps."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.errors import ImpossibleEvidence, InvalidArgument
-from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, em_step
-from plausible.learn.incomplete.expectations import ExpectationStep
-from plausible.learn.incomplete.free_tables import free_tables, normalized_exponentials, with_tables
-from plausible.learn.incomplete.maximization import Maximization
+from plausible.base.arrays import Flags, Floats
+from plausible.base.options import check_count
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.learn.incomplete.maximization import normalized_exponentials
+from plausible.learn.incomplete.methods import EMMethod
+from plausible.learn.incomplete.problem import EMProblem, EMState
 from plausible.models import BayesianNetwork
+from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
 
-__all__ = ["OverrelaxedEM", "SquaredEM"]
+__all__ = ["HybridEM", "OverrelaxedEM", "SquaredEM"]
 
 Tables: TypeAlias = Mapping[str, Floats]
 
@@ -47,7 +48,7 @@ class SquaredEM(EMMethod):
     ...     learn_em("H -> x; H -> y; H -> z", rows, hidden={"H": 2}, method=method, tolerance=1e-12)
     ...     for method in ("em", "squared")
     ... )
-    >>> fast.steps < slow.steps, abs(fast.log_likelihood - slow.log_likelihood) < 1e-3
+    >>> fast.num_steps < slow.num_steps, abs(fast.log_likelihood - slow.log_likelihood) < 1e-3
     (True, True)
     """
 
@@ -57,18 +58,17 @@ class SquaredEM(EMMethod):
         if not self.longest >= 1:
             raise InvalidArgument(f"longest= is at least 1, which is plain EM, not {self.longest!r}.")
 
-    def step(self, step: ExpectationStep, maximization: Maximization, state: EMState) -> EMState:
+    def step(self, problem: EMProblem, state: EMState) -> EMState:
         """Two steps of EM and one extrapolation."""
-        first = em_step(step, maximization, state)
-        second, kept = maximization.network(first.expectations.counts, first.network)
-        before, middle, last = (free_tables(maximization, net) for net in (state.network, first.network, second))
+        first, maximization = problem.step(state), problem.maximization
+        second, kept = problem.maximized(first)
+        before, middle, last = (maximization.free_tables(net) for net in (state.network, first.network, second))
         tables = _squared(before, middle, last, self.longest)
         if tables is not None:
-            found = _tried(step, maximization, with_tables(maximization, second, tables))
-            if found is not None and found.objective >= first.objective:
-                return replace(found, trace=(*state.trace, found.objective), kept_rows=kept)
-        plain = em_init(step, maximization, second)
-        return replace(plain, trace=(*state.trace, plain.objective), kept_rows=kept)
+            far = problem.tried(maximization.with_tables(second, tables), kept, state)
+            if far is not None and far.objective >= first.objective:
+                return far
+        return problem.at(second, kept, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +99,134 @@ class OverrelaxedEM(EMMethod):
         if not self.growth > 1:
             raise InvalidArgument(f"growth= is more than 1, not {self.growth!r}.")
 
-    def step(self, step: ExpectationStep, maximization: Maximization, state: EMState) -> EMState:
+    def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One long step, or a plain one."""
-        rate = state.memory if isinstance(state.memory, float) else 1.0
-        network, kept = maximization.network(state.expectations.counts, state.network)
+        rate, maximization = state.memory if isinstance(state.memory, float) else 1.0, problem.maximization
+        network, kept = problem.maximized(state)
         if rate > 1.0:
-            before, after = free_tables(maximization, state.network), free_tables(maximization, network)
+            before, after = maximization.free_tables(state.network), maximization.free_tables(network)
             tables = {name: _moved(before[name], after[name], rate) for name in after}
-            found = _tried(step, maximization, with_tables(maximization, network, tables))
-            if found is not None and found.objective >= state.objective:
-                trace = (*state.trace, found.objective)
-                return replace(found, trace=trace, kept_rows=kept, memory=rate * self.growth)
-        plain = em_init(step, maximization, network)
-        return replace(plain, trace=(*state.trace, plain.objective), kept_rows=kept, memory=self.growth)
+            far = problem.tried(maximization.with_tables(network, tables), kept, state)
+            if far is not None and far.objective >= state.objective:
+                return replace(far, memory=rate * self.growth)
+        return problem.at(network, kept, state, memory=self.growth)
 
 
-def _tried(step: ExpectationStep, maximization: Maximization, network: BayesianNetwork) -> EMState | None:
-    """The state at a network; none where it rules a case out."""
-    try:
-        return em_init(step, maximization, network)
-    except ImpossibleEvidence:
-        return None
+@dataclass(frozen=True, slots=True)
+class HybridEM(EMMethod):
+    """Some steps of EM, then a climb along the gradient of the same objective.
+
+    The climb is in the coordinates θ = exp λ / Σ exp λ of each row, where the gradient is what an E-step gives:
+    M̄[x, u] + e - θ_{x|u} Σ_x (M̄[x, u] + e). Entries that are zero when it begins stay zero.
+
+    Cost of a step of the climb: one or two E-steps.
+
+    Parameters
+    ----------
+    em_steps
+        The steps of EM.
+    ascent
+        "l-bfgs", "conjugate-gradient" or "steepest", or one of these with its numbers.
+
+    Examples
+    --------
+    >>> from plausible.learn.incomplete.em import learn_em
+    >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
+    >>> round(learn_em("rain -> grass", rows, method=HybridEM(em_steps=2)).log_likelihood, 3)
+    -2.773
+    """
+
+    em_steps: int = 10
+    ascent: AscentLike = "l-bfgs"
+
+    def __post_init__(self) -> None:
+        read_ascent(self.ascent)
+        check_count("em_steps", self.em_steps)
+
+    @property
+    def num_scheduled(self) -> int:
+        """The steps of EM, and the first of the climb: small gains of EM are what that is for."""
+        return self.em_steps + 1
+
+    def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
+        """The state before the first step."""
+        if problem.maximization.learners:
+            raise NotSupported(
+                f"The distributions of {sorted(problem.maximization.learners)} are no tables, which the climb of "
+                "method='hybrid' is in. See gradient_ascent, which has their gradients."
+            )
+        return problem.init(network)
+
+    def step(self, problem: EMProblem, state: EMState) -> EMState:
+        """A step of EM, or one of the climb."""
+        if state.num_steps < self.em_steps:
+            return problem.step(state)
+        memory = state.memory
+        if not isinstance(memory, _Climb):
+            first = _Climbed(problem, state.network)
+            memory = _Climb(first.live, init_ascent(first, first.start))
+        if memory.ascent.is_stuck:
+            return replace(state, num_steps=state.num_steps + 1, kept_rows={}, memory=memory)
+        climbed = _Climbed(problem, state.network, memory.live)
+        after = ascent_step(climbed, memory.ascent, read_ascent(self.ascent))
+        reached = climbed.state_at(after.point)
+        return replace(reached, num_steps=state.num_steps + 1, memory=_Climb(memory.live, after))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Climb:
+    """The entries that are climbed, and the state of the climb."""
+
+    live: Mapping[str, Flags]
+    ascent: AscentState
+
+
+class _Climbed:
+    """The objective and its gradient, as a function of log θ of the entries that are not zero."""
+
+    def __init__(self, problem: EMProblem, network: BayesianNetwork, live: Mapping[str, Flags] | None = None) -> None:
+        self.problem, self.network = problem, network
+        self.tables = problem.maximization.free_tables(network)
+        self.live = live or {name: table > 0 for name, table in self.tables.items()}
+        self._last: tuple[Floats, EMState] | None = None
+
+    @property
+    def start(self) -> Floats:
+        """The point of the network."""
+        return np.concatenate([np.empty(0), *(np.log(table[self.live[name]]) for name, table in self.tables.items())])
+
+    def state_at(self, point: Floats) -> EMState:
+        """The state of EM at a point."""
+        if self._last is None or not np.array_equal(self._last[0], point):
+            network = self.problem.maximization.with_tables(self.network, self._tables(point))
+            self._last = (point.copy(), self.problem.init(network))
+        return self._last[1]
+
+    def _tables(self, point: Floats) -> dict[str, Floats]:
+        tables, first = {}, 0
+        for name, is_live in self.live.items():
+            last = first + int(is_live.sum())
+            logs = np.full(is_live.shape, -np.inf)
+            logs[is_live] = point[first:last]
+            tables[name], first = normalized_exponentials(logs), last
+        return tables
+
+    def __call__(self, point: Floats) -> tuple[float, Floats]:
+        """The objective, and its gradient; -inf, and none, where numbers underflow so that a case is ruled out."""
+        try:
+            state = self.state_at(point)
+        except ImpossibleEvidence:
+            return -np.inf, np.zeros(point.shape)
+        maximization, parts = self.problem.maximization, [np.empty(0)]
+        tables = maximization.free_tables(state.network)
+        for name, is_live in self.live.items():
+            counts = sum(
+                (state.expectations.counts[user] for user in maximization.sharing(name)),
+                np.asarray(maximization.exponents[name]),
+            )
+            slope = counts - tables[name] * counts.sum(axis=-1, keepdims=True)
+            parts.append(slope[is_live])
+        return state.objective, np.concatenate(parts)
 
 
 def _moved(before: Floats, after: Floats, rate: float) -> Floats:

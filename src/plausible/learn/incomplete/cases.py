@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.arrays import Codes, Flags, Floats, Ints, Positions
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
-from plausible.variables import Variable
+from plausible.variables import Evidence, Variable
 
 __all__ = ["Cases", "Visibility", "distinct_rows"]
 
@@ -158,9 +158,34 @@ class Cases:
         np.minimum.at(first, self.case_of_row[counted], counted)
         return first
 
+    def groups(self) -> Iterator[tuple[tuple[str, ...], Positions]]:
+        """The variables that were set from outside, and the cases in which these were; groups without cases too."""
+        return ((names, np.flatnonzero(self.settings == place)) for place, names in enumerate(self.setting_names))
+
+    def is_set(self, name: str) -> Flags:
+        """For each case whether a variable was set from outside."""
+        return np.asarray(np.array([name in names for names in self.setting_names])[self.settings])
+
+    def evidence(self, case: int) -> Evidence:
+        """The observed states of one case."""
+        cells = zip(self.variables, self.codes[case].tolist(), strict=True)
+        return Evidence({name: code for name, code in cells if code >= 0}, {}, {}, {})
+
     def with_weights(self, weights: Floats) -> Cases:
         """The same cases, each with another weight."""
         return replace(self, weights=weights)
+
+    def some(self, places: Positions) -> Cases:
+        """Some of the cases alone, all of whose variables are discrete."""
+        new = np.full(self.num_cases + 1, -1, dtype=np.int64)  # the last for rows that weigh nothing
+        new[places] = np.arange(len(places))
+        return replace(
+            self,
+            codes=np.ascontiguousarray(self.codes[places]),
+            weights=self.weights[places],
+            settings=self.settings[places],
+            case_of_row=new[self.case_of_row],
+        )
 
     def __repr__(self) -> str:
         size = len(self.variables) + len(self.continuous)

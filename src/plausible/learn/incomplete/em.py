@@ -2,56 +2,84 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Flags
 from plausible.base.hints import FIT_HINTS, Hinted
-from plausible.base.options import check_number, read_count
+from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.inference.engines import Engine
 from plausible.kernels.jit import repeated
-from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.fit import UnidentifiedParameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.estimation.task import CPDLearner
+from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em_state import EMMethod, EMState, Masks, PlainEM, em_init, em_step
-from plausible.learn.incomplete.expectations import Expectations, ExpectationStep
-from plausible.learn.incomplete.maximization import Maximization
-from plausible.learn.incomplete.methods import EMMethodLike, read_em_method
-from plausible.learn.incomplete.problem import EMProblem, read_problem
+from plausible.learn.incomplete.expectations import Expectations
+from plausible.learn.incomplete.family_em import FamilyEM
+from plausible.learn.incomplete.maximization import Masks
+from plausible.learn.incomplete.methods import EMMethod, HardEM, IncrementalEM, PlainEM, VariationalEM
+from plausible.learn.incomplete.problem import EMProblem, EMState, read_problem
+from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
 from plausible.learn.incomplete.starts import StartLike, start_network, warn_of_symmetry
-from plausible.learn.incomplete.stopping import STOPPING, Stopping, largest_change
+from plausible.learn.incomplete.stopping import Stopping, ValidationGain, read_stopping
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
+from plausible.search.clock import Clock
+from plausible.search.run import HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
-__all__ = [
-    "EMFit",
-    "EMProgress",
-    "EMRules",
-    "EMRun",
-    "EMState",
-    "best_fit",
-    "em_init",
-    "em_run",
-    "em_runs",
-    "em_step",
-    "learn_em",
-]
+__all__ = ["EM_METHODS", "EMFit", "EMMethodLike", "EMProgress", "best_em", "em_run", "learn_em", "read_em_method"]
 
 #: Told the state after each step; a true answer ends the run.
 EMProgress: TypeAlias = Callable[[EMState], object]
+
+#: Name -> method with its usual options.
+EM_METHODS: Mapping[str, Callable[[], EMMethod]] = MappingProxyType(
+    {
+        "em": PlainEM,
+        "hard": HardEM,
+        "incremental": IncrementalEM,
+        "family": FamilyEM,
+        "squared": SquaredEM,
+        "overrelaxed": OverrelaxedEM,
+        "hybrid": HybridEM,
+        "annealed": AnnealedEM,
+        "reweighted": ReweightedEM,
+        "beam": BeamEM,
+        "perturbed": PerturbedEM,
+        "variational": VariationalEM,
+    }
+)
+
+#: A method with its options, or its name.
+EMMethodLike: TypeAlias = (
+    EMMethod
+    | Literal[
+        "em",
+        "hard",
+        "incremental",
+        "family",
+        "squared",
+        "overrelaxed",
+        "hybrid",
+        "annealed",
+        "reweighted",
+        "beam",
+        "perturbed",
+        "variational",
+    ]
+)
 
 #: Final objectives that differ by less than this, relatively, are taken for the same optimum.
 _SAME_OPTIMUM = 1e-4
@@ -59,133 +87,113 @@ _SAME_OPTIMUM = 1e-4
 _FEW_STEPS = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EMRules:
-    """When a run ends.
+def read_em_method(method: EMMethodLike) -> EMMethod:
+    """The method that a name stands for.
 
-    Attributes
+    >>> read_em_method("squared")
+    SquaredEM(longest=1000.0)
+    """
+    if isinstance(method, EMMethod):
+        return method
+    if method not in EM_METHODS:
+        raise InvalidArgument(f"method={method!r} is no way to run EM.{suggestion(str(method), EM_METHODS)}")
+    return EM_METHODS[method]()
+
+
+def em_run(
+    problem: EMProblem,
+    start: EMState | Run[EMState],
+    stops: Stops | None = None,
+    *,
+    stopping: Stopping = "likelihood",
+    method: EMMethodLike = "em",
+    clock: Clock | None = None,
+) -> Run[EMState]:
+    """Steps from a state of the method until a rule or a limit ends them; the run can be given again to go on.
+
+    Parameters
     ----------
-    stopping, tolerance
-        The rule, and the number that it compares with; see `learn.em`.
-    max_steps
-        At most so many steps.
-    deadline
-        Not after this time of `time.perf_counter`.
-    validation
-        The E-step on data that the network is not fitted to.
-    progress
-        Told the state after each step; a true answer ends the run.
-    method
-        How steps are made.
+    problem
+        The E-step and the M-step; see `read_problem`.
+    start
+        The first state, such as `problem.init(network)`, or a run to go on with.
+    stops
+        The limits, the tolerance of the rule, and whom to tell.
+    stopping, method
+        See `learn.em`.
+    clock
+        Of several runs that share a time limit.
+
+    Returns
+    -------
+    Run
+        Its state is the last one; of a run that the validation data ended, the one before, which is the best on these.
+
+    Examples
+    --------
+    >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
+    >>> network = start_network(problem.maximization, problem.cases, "uniform", np.random.default_rng(0))
+    >>> run = em_run(problem, problem.init(network), Stops(max_steps=1))
+    >>> run.stopped_by, em_run(problem, run, Stops()).converged
+    ('step limit', True)
     """
+    limits, way = stops or Stops(), read_em_method(method)
+    rule, num_scheduled = read_stopping(stopping, limits.tolerance), way.num_scheduled
 
-    stopping: Stopping = "likelihood"
-    tolerance: float = 1e-6
-    max_steps: int = 1000
-    deadline: float = float("inf")
-    validation: ExpectationStep | None = None
-    progress: EMProgress | None = None
-    method: EMMethod = field(default_factory=PlainEM)
+    def step(state: EMState) -> EMState:
+        return _judged(problem, way.step(problem, state), state.validation_trace)
 
-    def __post_init__(self) -> None:
-        check_number("tolerance", self.tolerance, least=0)
-        read_count("max_steps", self.max_steps)
+    def settled(run: Run[EMState]) -> str:
+        if run.state.num_steps <= num_scheduled:
+            return ""
+        early = num_scheduled - (run.state.num_steps - run.num_steps)  # the steps of this run that the schedule made
+        return rule(replace(run, trace=run.trace[early:]) if early > 0 else run)
+
+    first = start if isinstance(start, Run) else _judged(problem, start, ())
+    run = iterate(step, first, limits, [settled], objective=attrgetter("objective"), clock=clock)
+    if run.stopped_by == "validation" and run.previous is not None:
+        return replace(run, state=run.previous, num_steps=run.num_steps - 1, trace=run.trace[:-1], previous=None)
+    return run
+
+
+def _judged(problem: EMProblem, state: EMState, trace: tuple[float, ...]) -> EMState:
+    """A state with the log-likelihood of the validation data, where there are any, after those before it."""
+    if problem.validation is None:
+        return state
+    return replace(state, validation_trace=(*trace, problem.validation.at(state.network).log_likelihood))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EMRun:
-    """One run of EM: its last state (the best on the validation data, where there are), and why it ended.
-
-    `stopped` is "converged", "validation", "step limit", "time limit" or "interrupted".
-    """
-
-    state: EMState
-    stopped: str
-    validation_trace: tuple[float, ...] = ()
-
-    @property
-    def network(self) -> BayesianNetwork:
-        """The network learned."""
-        return self.state.network
-
-    @property
-    def objective(self) -> float:
-        """The log-likelihood, and the log-prior where there is one."""
-        return self.state.objective
-
-    @property
-    def log_likelihood(self) -> float:
-        """That of the observed cells; what the method or the engine has in its place where they are not exact."""
-        return self.state.expectations.log_likelihood
-
-    def __repr__(self) -> str:
-        return (
-            f"<EMRun: log-likelihood {self.log_likelihood:.6g}, "
-            f"{counted(self.state.num_steps, 'step')}, {self.stopped}>"
-        )
-
-
-def em_run(step: ExpectationStep, maximization: Maximization, state: EMState, rules: EMRules) -> EMRun:
-    """Steps from a state of the method until a rule ends them; the last state can be given again to go on."""
-    held = () if rules.validation is None else (rules.validation.at(state.network).log_likelihood,)
-    settled: int | None = None  # the step at which the schedule of the method was over: before it objectives may fall
-    for _ in range(rules.max_steps):
-        if time.perf_counter() >= rules.deadline:
-            return EMRun(state, "time limit", held)
-        before, state = state, rules.method.step(step, maximization, state)
-        if rules.validation is not None:
-            held = (*held, rules.validation.at(state.network).log_likelihood)
-        if rules.progress is not None and rules.progress(state):
-            return EMRun(state, "interrupted", held)
-        if not rules.method.is_settled(before):
-            continue
-        settled = before.num_steps if settled is None else settled
-        if rules.stopping == "parameters":
-            if largest_change(before.network, state.network) <= rules.tolerance:
-                return EMRun(state, "converged", held)
-        elif rules.stopping == "validation":
-            if STOPPING["validation"](held, rules.tolerance):
-                return EMRun(before, "validation", held)
-        elif STOPPING[rules.stopping](state.trace[settled:], rules.tolerance):
-            return EMRun(state, "converged", held)
-    return EMRun(state, "step limit", held)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EMFit(Hinted):
+class EMFit(HasRun, Hinted):
     """A network learned by EM; made by `learn.em`.
 
     Attributes
     ----------
-    best
-        The run with the largest objective.
     runs
-        All runs, the best first.
-    hidden
-        The variables that no row observes; their states are interchangeable.
+        All runs, that with the largest objective first.
     cases
         The data.
-    seconds
-        How long it took.
     """
 
     _hints = FIT_HINTS
 
-    best: EMRun
-    runs: tuple[EMRun, ...]
-    hidden: tuple[str, ...]
+    runs: tuple[Run[EMState], ...]
     cases: Cases
-    seconds: float
+
+    @property
+    def run(self) -> Run[EMState]:
+        """The run with the largest objective; it ended by "validation" where the validation data say so."""
+        return self.runs[0]
 
     @property
     def network(self) -> BayesianNetwork:
         """The network learned."""
-        return self.best.network
+        return self.run.state.network
 
     @property
     def log_likelihood(self) -> float:
         """Σ log P(observed cells), where `is_exact`; else what the method or the engine has in its place."""
-        return self.best.log_likelihood
+        return self.expectations.log_likelihood
 
     @property
     def is_exact(self) -> bool:
@@ -195,37 +203,32 @@ class EMFit(Hinted):
     @property
     def objective(self) -> float:
         """The log-likelihood, and Σ e log θ of the prior where there is one."""
-        return self.best.objective
-
-    @property
-    def trace(self) -> tuple[float, ...]:
-        """The objective at the start and after each step."""
-        return self.best.state.trace
-
-    @property
-    def steps(self) -> int:
-        """The number of steps of the best run."""
-        return self.best.state.num_steps
-
-    @property
-    def stopped(self) -> str:
-        """Why the best run ended: "converged", "validation", "step limit", "time limit" or "interrupted"."""
-        return self.best.stopped
+        return self.run.state.objective
 
     @property
     def converged(self) -> bool:
         """Whether the best run ended by its own rule."""
-        return self.stopped in ("converged", "validation")
+        return self.stopped_by in ("converged", "validation")
+
+    @property
+    def seconds(self) -> float:
+        """The time that all runs took."""
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The variables that no row observes; their states are interchangeable."""
+        return tuple(self.cases.hidden)
 
     @property
     def expectations(self) -> Expectations:
         """What the network expects of its families, given the data."""
-        return self.best.state.expectations
+        return self.run.state.expectations
 
     @property
     def unidentified(self) -> Masks:
         """Name -> rows of its table of which nothing is expected, and which are as they were at the start."""
-        return self.best.state.kept_rows
+        return self.run.state.kept_rows
 
     def poorly_determined(self, num_cases: float = 1.0) -> dict[str, Flags]:
         """Name -> rows u of its table with an expected number of cases M̄[u] below a limit: little is known of them."""
@@ -239,7 +242,7 @@ class EMFit(Hinted):
     @property
     def num_optima(self) -> int:
         """How many different optima the runs found, by their objectives; states of hidden variables may be permuted."""
-        found = sorted(run.objective for run in self.runs)
+        found = sorted(run.state.objective for run in self.runs)
         gaps = np.diff(found) > _SAME_OPTIMUM * (1.0 + abs(found[-1]))
         return 1 + int(gaps.sum())
 
@@ -247,7 +250,8 @@ class EMFit(Hinted):
         return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
-        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {counted(self.steps, 'step')}, {self.stopped}>"
+        steps = counted(self.num_steps, "step")
+        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {steps}, {self.stopped_by}>"
 
 
 def learn_em(
@@ -305,7 +309,7 @@ def learn_em(
         not rise; the previous network is returned). With an approximate engine the objective may fall. If it fell in
         the last ten steps, the first and third rules require that the average gain over ten steps, by least squares, is
         within tolerance · |objective| and within twice its standard error: a trend that stands out from the noise is
-        not convergence.
+        not convergence. Or a rule of your own: a function of the `Run` that gives a reason to stop, or "".
     max_steps
         The most steps in a run.
     validation
@@ -351,62 +355,53 @@ def learn_em(
     >>> fit.converged, round(fit.log_likelihood, 3)
     (True, -2.773)
     """
-    began = time.perf_counter()
-    problem = read_problem(graph, data, hidden, prior, estimate, kinds, knowledge)
-    if stopping not in (*STOPPING, "parameters"):
-        raise InvalidArgument(
-            f"stopping={stopping!r} is no rule.{suggestion(str(stopping), (*STOPPING, 'parameters'))}"
-        )
-    if (stopping == "validation") != (validation is not None):
+    clock, way = Clock.of(time_limit), read_em_method(method)
+    stops = Stops(tolerance, max_steps, time_limit, progress)
+    read = read_problem(graph, data, hidden, prior, estimate, kinds, knowledge)
+    rule = read_stopping(stopping, tolerance)
+    if isinstance(rule, ValidationGain) != (validation is not None):
         raise InvalidArgument("stopping='validation' and validation=rows go together: rows that are not learned from.")
-    chosen = read_em_method(method)
-    judge = (
-        None if validation is None else chosen.expectation_step(_held_out(problem, validation), engine, problem.cases)
-    )
-    deadline = float("inf") if time_limit is None else began + time_limit
-    rules = EMRules(stopping, tolerance, max_steps, deadline, judge, progress, chosen)
-    step = chosen.expectation_step(problem.cases, engine)
-    runs = em_runs(problem, step, start, restarts, generator_of(seed), rules)
-    return best_fit(problem.cases, runs, began)
+    judge = None
+    if validation is not None:
+        held_out = Cases.of(read.maximization.variables, validation, has_numbers=True)
+        judge = way.expectation_step(held_out, engine, read.cases)
+    problem = EMProblem(way.expectation_step(read.cases, engine), read.maximization, judge)
+    return best_em(problem, start, restarts, seed, stops, clock, stopping=rule, method=way)
 
 
-def best_fit(cases: Cases, runs: Sequence[EMRun], began: float) -> EMFit:
-    """The runs ranked; a warning where there were no rows to learn from."""
-    ordered = tuple(best_first(runs, lambda run: run.objective))
-    fit = EMFit(ordered[0], ordered, tuple(cases.hidden), cases, time.perf_counter() - began)
-    if not cases.total and fit.unidentified:
+def best_em(
+    problem: EMProblem,
+    start: StartLike,
+    restarts: int,
+    seed: Seed,
+    stops: Stops,
+    clock: Clock,
+    *,
+    stopping: Stopping = "likelihood",
+    method: EMMethod | None = None,
+) -> EMFit:
+    """The run from the start and those from random tables; a warning where there were no rows to learn from."""
+    check_count("restarts", restarts)
+    way, generator = method or PlainEM(), generator_of(seed)
+
+    def starts() -> Iterator[EMState]:
+        more: list[StartLike] = ["random"] * restarts
+        for wanted in (start, *more):
+            network = start_network(problem.maximization, problem.cases, wanted, generator)
+            warn_of_symmetry(network, problem.cases)
+            yield way.init(problem, network)
+
+    def run_from(state: EMState, shared: Clock) -> Run[EMState]:
+        few = _FEW_STEPS if stops.max_steps is None else min(stops.max_steps, _FEW_STEPS)
+        with repeated(few if stops.time_limit is None else 1):
+            return em_run(problem, state, stops, stopping=stopping, method=way, clock=shared)
+
+    runs = best_run(run_from, starts(), clock)
+    fit = EMFit(runs, problem.cases)
+    if not problem.cases.total and fit.unidentified:
         warn_caller(
             f"There are no rows that count: the numbers of {list(fit.unidentified)[:5]} are those of the start. Give "
             "rows, or a prior=, such as BDeu(10).",
             UnidentifiedParameters,
         )
     return fit
-
-
-def _held_out(problem: EMProblem, validation: TableLike) -> Cases:
-    return Cases.of(problem.maximization.variables, validation, has_numbers=True)
-
-
-def em_runs(
-    problem: EMProblem,
-    step: ExpectationStep,
-    start: StartLike,
-    restarts: int,
-    generator: np.random.Generator,
-    rules: EMRules,
-) -> list[EMRun]:
-    """The run from the start, and those from random tables."""
-    maximization = problem.maximization
-    read_count("restarts", restarts)
-    more: list[StartLike] = ["random"] * restarts
-    starts: Sequence[StartLike] = [start, *more]
-    runs: list[EMRun] = []
-    for wanted in starts:
-        if runs and (runs[-1].stopped == "interrupted" or time.perf_counter() >= rules.deadline):
-            break
-        network = start_network(maximization, problem.cases, wanted, generator)
-        warn_of_symmetry(network, problem.cases)
-        state = rules.method.init(step, maximization, network)
-        with repeated(min(rules.max_steps, _FEW_STEPS) if rules.deadline == math.inf else 1):
-            runs.append(em_run(step, maximization, state, rules))
-    return runs

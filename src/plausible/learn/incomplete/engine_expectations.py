@@ -19,7 +19,7 @@ from plausible.learn.incomplete.expectations import Expectations, impossible_cas
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence
 
-__all__ = ["EngineExpectations", "case_evidence", "mutilated"]
+__all__ = ["EngineExpectations", "mutilated"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +66,7 @@ class EngineExpectations:
         cases = self.cases
         counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
         logs, is_exact = np.zeros(cases.num_cases), True
-        for place, names in enumerate(cases.setting_names):
-            chosen = np.flatnonzero(cases.settings == place)
+        for names, chosen in cases.groups():
             if len(chosen):
                 factors, shift = mutilated(network, names)
                 logs[chosen] = shift + self._log_totals(network, factors, chosen)
@@ -86,7 +85,7 @@ class EngineExpectations:
         logs = np.empty(len(chosen))
         logs[is_whole] = problem.log_product(codes[is_whole][:, order].astype(np.int64)) + problem.log_scale
         for place in np.flatnonzero(~is_whole).tolist():
-            logs[place] = float(monitor.log_total(factors, case_evidence(self.cases, int(chosen[place]))))
+            logs[place] = float(monitor.log_total(factors, self.cases.evidence(int(chosen[place]))))
         if np.isneginf(logs).any():
             raise impossible_case(network, self.cases, int(chosen[np.argmin(logs)]))
         return logs
@@ -114,9 +113,3 @@ def mutilated(network: BayesianNetwork, set_names: tuple[str, ...]) -> tuple[lis
         for name, cpd in network.cpds.items()
     ]
     return factors, sum(math.log(network.variables[name].num_states) for name in set_names)
-
-
-def case_evidence(cases: Cases, case: int) -> Evidence:
-    """What is observed in a case."""
-    cells = zip(cases.variables, cases.codes[case].tolist(), strict=True)
-    return Evidence({name: code for name, code in cells if code >= 0}, {}, {}, {})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints, Positions
+from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
@@ -67,13 +66,10 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
     chances = np.exp(logs - peaks[case])
     weights = chances * (cases.weights / np.bincount(case, chances, cases.num_cases))[case]
     live = weights > 0
-    setting = cases.settings[case[live]]
-    masks = {
-        name: np.array([name in names for names in cases.setting_names])[setting]
-        for name in {name for names in cases.setting_names for name in names}
-    }
+    rows = case[live]
+    masks = {name: cases.is_set(name)[rows] for name in {name for names in cases.setting_names for name in names}}
     columns = np.ascontiguousarray(codes[live].T)
-    return Table(cases.variables, columns, np.empty((0, len(setting))), weights[live], MappingProxyType(masks))
+    return Table(cases.variables, columns, np.empty((0, len(rows))), weights[live], MappingProxyType(masks))
 
 
 def _completions(cases: Cases) -> tuple[Ints, Codes]:
@@ -97,7 +93,7 @@ def _log_joint(network: BayesianNetwork, cases: Cases, case: Ints, codes: Codes)
     logs = np.zeros(len(case))
     for name, cpd in network.cpds.items():
         columns = {v.name: codes[:, places[v.name]].astype(np.intp) for v in cpd.scope}
-        is_free = np.array([name not in names for names in cases.setting_names])[cases.settings[case]]
+        is_free = ~cases.is_set(name)[case]
         logs += np.where(is_free, cpd.log_probability(columns), 0.0)
     return logs
 
@@ -200,8 +196,7 @@ class ExpectedStatistics(Statistics):
             scope = [variable.name for variable in self._network.cpd(child).scope]
             return self._own_counts()[child].transpose([scope.index(name) for name in names])
         places = {name: place for place, name in enumerate(self._cases.variables)}
-        is_counted = np.array([child not in setting for setting in self._cases.setting_names])[self._cases.settings]
-        weights = np.where(is_counted, self._cases.weights, 0.0)
+        weights = np.where(self._cases.is_set(child), 0.0, self._cases.weights)
         counts = self._parts.counts([places[name] for name in names], np.where(has_large, 0.0, weights))
         if (weights[has_large] > 0).any():
             counts = counts + self._by_inference(names, has_large, weights)
@@ -209,7 +204,7 @@ class ExpectedStatistics(Statistics):
 
     def _by_inference(self, names: Sequence[str], is_asked: Flags, weights: Floats) -> Floats:
         """The counts of some variables in some cases, by a clique tree that has them together."""
-        cases = _among(self._cases.with_weights(weights), np.flatnonzero(is_asked))
+        cases = self._cases.with_weights(weights).some(np.flatnonzero(is_asked))
         compiled = compile_cases(self._network, cases, [[self.variables[name] for name in names]])
         return np.asarray(factor_counts(compiled, self._network, cases)["0"])
 
@@ -218,16 +213,3 @@ class ExpectedStatistics(Statistics):
         if self._own is None:
             self._own = ExactExpectations(self._cases).at(self._network).counts
         return self._own
-
-
-def _among(cases: Cases, places: Positions) -> Cases:
-    """Some of the cases alone."""
-    new = np.full(cases.num_cases + 1, -1, dtype=np.int64)  # the last for rows that weigh nothing
-    new[places] = np.arange(len(places))
-    return replace(
-        cases,
-        codes=cases.codes[places],
-        weights=cases.weights[places],
-        settings=cases.settings[places],
-        case_of_row=new[cases.case_of_row],
-    )

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.options import check_count
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, counted
+from plausible.errors import counted
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, exact_step
-from plausible.learn.incomplete.expectations import ExpectationStep, compile_cases, impossible_case
-from plausible.learn.incomplete.free_tables import with_tables
-from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.expectations import compile_cases, impossible_case
+from plausible.learn.incomplete.methods import EMMethod, exact_step
+from plausible.learn.incomplete.problem import EMProblem, EMState
 from plausible.models import BayesianNetwork
 
 __all__ = ["FamilyEM", "FrozenFamily"]
@@ -85,7 +85,7 @@ class FrozenFamily:
         np.maximum.at(offsets, case, logs)
         if np.isneginf(offsets).any():
             raise impossible_case(open_network, cases, int(np.argmin(offsets)))
-        is_set = np.array([name in some for some in cases.setting_names])[cases.settings]
+        is_set = cases.is_set(name)
         counted = ~is_set[case] & ~np.isneginf(logs)
         entries = np.exp(logs - offsets[case])
         summed = np.bincount(case, entries, cases.num_cases)
@@ -165,34 +165,30 @@ class FamilyEM(EMMethod):
     inner_steps: int = 3
 
     def __post_init__(self) -> None:
-        if not self.inner_steps >= 1:
-            raise InvalidArgument(f"inner_steps= is at least 1, not {self.inner_steps!r}.")
+        check_count("inner_steps", self.inner_steps, 1)
 
-    def step(self, step: ExpectationStep, maximization: Maximization, state: EMState) -> EMState:
+    def step(self, problem: EMProblem, state: EMState) -> EMState:
         """Each distribution in turn."""
-        exact_step(step, "FamilyEM")
-        network = state.network
+        exact_step(problem, "FamilyEM")
+        network, maximization = state.network, problem.maximization
         for name, exponents in maximization.exponents.items():
             users = maximization.sharing(name)
             if len(users) == 1:
                 start = network.cpd(name).to_factor().values.reshape(exponents.shape)
-                frozen = FrozenFamily.of(network, name, step.cases)
+                frozen = FrozenFamily.of(network, name, problem.cases)
                 table = frozen.learned(start, exponents, self.inner_steps, 0.0)
-                network = with_tables(maximization, network, {name: table})
+                network = maximization.with_tables(network, {name: table})
             else:
-                network = _updated(step, maximization, network, users)
+                network = _updated(problem, network, users)
         for name in maximization.learners:
-            network = _updated(step, maximization, network, [name])
-        after = em_init(step, maximization, network)
-        kept = maximization.network(after.expectations.counts, network).kept_rows
-        return replace(after, trace=(*state.trace, after.objective), kept_rows=kept)
+            network = _updated(problem, network, [name])
+        after = problem.at(network, before=state)
+        return replace(after, kept_rows=problem.maximized(after).kept_rows)
 
 
-def _updated(
-    step: ExpectationStep, maximization: Maximization, network: BayesianNetwork, names: list[str]
-) -> BayesianNetwork:
+def _updated(problem: EMProblem, network: BayesianNetwork, names: list[str]) -> BayesianNetwork:
     """The network with some distributions from an ordinary M-step."""
-    learned = maximization.network(step.at(network).counts, network).network
+    learned = problem.maximized(problem.at(network)).network
     return BayesianNetwork([learned.cpd(name) if name in names else cpd for name, cpd in network.cpds.items()])
 
 

@@ -92,8 +92,7 @@ class HybridExpectations:
         """The expectations under a network; a case that it rules out is an error that names a row."""
         counts = {name: np.zeros(_count_shape(cpd)) for name, cpd in network.cpds.items() if not _is_mixed(cpd)}
         logs = np.zeros(self.cases.num_cases)
-        for setting, names in enumerate(self.cases.setting_names):
-            places = np.flatnonzero(self.cases.settings == setting)
+        for names, places in self.cases.groups():
             if len(places):
                 answer = _Answer(self, self._mutilated(network, names), frozenset(names), counts)
                 logs[places] = answer.add(places) + self._set_constant(names, places)
@@ -104,7 +103,7 @@ class HybridExpectations:
         total = 0.0
         for name, cpd in network.cpds.items():
             if _is_mixed(cpd):
-                is_free = np.array([name not in some for some in self.cases.setting_names])[self.cases.settings]
+                is_free = ~self.cases.is_set(name)
                 total += float(self.cases.weights[is_free] @ _observed(cpd, self.cases, np.flatnonzero(is_free)))
         return total
 

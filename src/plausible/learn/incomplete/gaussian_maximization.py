@@ -1,10 +1,13 @@
-"""The M-step of Gaussians: weighted regression on expected second moments, with a floor under the variance."""
+"""The M-step of Gaussians: weighted regression on expected second moments, with a floor under the variance.
+
+And where it begins, and what becomes of the other families that have numbers in them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +15,26 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
-from plausible.errors import InvalidArgument
-from plausible.learn.estimation.gaussian import gaussian_cpd, regress_covariances
-from plausible.learn.estimation.task import FamilyFit, FamilyTask
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.learn.estimation.families import Families
+from plausible.learn.estimation.gaussian import GaussianLearner, gaussian_cpd, regress_covariances
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.task import CPDLearner, FamilyFit, FamilyTask
+from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_units import NumberUnits
 from plausible.variables import Variable
 
-__all__ = ["GaussianLines", "GaussianMomentLearner", "MomentRegression", "gaussian_lines"]
+__all__ = [
+    "GaussianLines",
+    "GaussianMomentLearner",
+    "MomentRegression",
+    "gaussian_lines",
+    "gaussian_regressions",
+    "gaussian_start",
+    "settle_mixed",
+]
 
 
 #: A context of which less is expected keeps its line.
@@ -201,3 +217,97 @@ class MomentRegression:
         scale, center = self.units.scale, self.units.center
         intercept = (lines.intercept + lines.coefficients @ center[:-1] - center[-1]) / scale[-1]
         return GaussianLines(intercept, lines.coefficients * (scale[:-1] / scale[-1]), lines.variance / scale[-1] ** 2)
+
+
+def gaussian_start(regression: MomentRegression, cases: Cases, kind: str, generator: np.random.Generator) -> CPD:
+    """A Gaussian to start from.
+
+    "available" is the regression in the cases in which the family is complete, with one more case of independent
+    columns for each context; "random" draws intercepts and coefficients from N(0, 1), in units in which columns have
+    mean zero and variance one; others are the distribution of the column, whatever the parents.
+    """
+    if kind == "random":
+        shape = len(regression.units.names) - 1
+        count = int(np.prod(regression.shape))
+        lines = GaussianLines(
+            generator.standard_normal(count), generator.standard_normal((count, shape)), np.ones(count)
+        )
+        return regression.of(lines)
+    if kind != "available":
+        return regression.standard_normal()
+    careful = replace(regression, learner=GaussianMomentLearner(regression.learner.variance_floor, 1.0))
+    return careful.fit(_available(regression, cases), regression.standard_normal())[0]
+
+
+def _available(regression: MomentRegression, cases: Cases) -> Floats:
+    """The moments of the cases in which all of a family is observed, and the child was not set."""
+    discrete, continuous = list(cases.variables), list(cases.continuous)
+    numbers = cases.numbers[:, [continuous.index(name) for name in regression.units.names]]
+    codes = cases.codes[:, [discrete.index(v.name) for v in regression.parents if not v.is_continuous]]
+    is_free = ~cases.is_set(regression.variable.name)
+    whole = ~np.isnan(numbers).any(axis=1) & (codes >= 0).all(axis=1) & is_free
+    return regression.moments(numbers[whole], list(codes[whole].T.astype(np.intp)), cases.weights[whole])
+
+
+def gaussian_regressions(
+    families: Families, cases: Cases, learners: Mapping[str, CPDLearner]
+) -> dict[str, CPDLearner | MomentRegression]:
+    """The learners, those of continuous variables as regressions on moments in the units of the cases."""
+    units = NumberUnits.of(cases)
+    found: dict[str, CPDLearner | MomentRegression] = dict(learners)
+    for name in cases.continuous:
+        learner = learners.get(name)
+        if learner is None:
+            continue
+        if not isinstance(learner, (GaussianLearner, GaussianMomentLearner)):
+            raise NotSupported(
+                f"{name!r} is continuous: EM learns it as linear Gaussian, or by a GaussianMomentLearner, and not by "
+                f"{learner!r}."
+            )
+        parents = families.parents_of(name)
+        own = units.some([*(parent.name for parent in parents if parent.is_continuous), name])
+        options = learner if isinstance(learner, GaussianMomentLearner) else GaussianMomentLearner()
+        found[name] = MomentRegression(families.variables[name], parents, own, options)
+    return found
+
+
+def settle_mixed(
+    families: Families, cases: Cases, learners: Mapping[str, CPDLearner], knowledge: ParameterKnowledge
+) -> tuple[dict[str, CPDLearner], ParameterKnowledge]:
+    """Learn discrete children of numbers at once, and fix them: they are observed with their parents in all cases.
+
+    What they depend on being known, no expectation changes anything about them.
+    """
+    mixed = [
+        name
+        for name in learners
+        if name in cases.variables and any(parent.is_continuous for parent in families.parents_of(name))
+    ]
+    if not mixed:
+        return dict(learners), knowledge
+    table = _table(cases)
+    for name in mixed:
+        for variable in (*families.parents_of(name), families.variables[name]):
+            if variable.name in table.missing:
+                raise NotSupported(
+                    f"The discrete {name!r} depends on numbers, and {variable.name!r} is missing in "
+                    f"{table.missing[variable.name]} rows: exact inference can't integrate that. Fill it in, leave "
+                    f"these rows out, or turn the edges of {name!r} around."
+                )
+    whole = Families(families.variables, families.parents, TableStatistics(table))
+    fitted = [learners[name].fit(FamilyTask(whole, name, start=knowledge.start_cpds.get(name))).cpd for name in mixed]
+    fixed = replace(knowledge, fixed=(*knowledge.fixed_cpds.values(), *fitted))
+    return {name: learner for name, learner in learners.items() if name not in mixed}, fixed
+
+
+def _table(cases: Cases) -> Table:
+    """The cases as rows."""
+    names = [*cases.variables, *cases.continuous]
+    masks = {name: cases.is_set(name) for name in names}
+    return Table(
+        {**cases.variables, **cases.continuous},
+        np.ascontiguousarray(cases.codes.T),
+        np.ascontiguousarray(cases.numbers.T),
+        cases.weights,
+        {name: mask for name, mask in masks.items() if mask.any()},
+    )

@@ -23,8 +23,17 @@ from plausible.learn.incomplete.gaussian_maximization import MomentRegression
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["LeafLearner", "Maximization", "Maximized", "family_log_likelihood", "given_trees"]
+__all__ = [
+    "LeafLearner",
+    "Masks",
+    "Maximization",
+    "Maximized",
+    "family_log_likelihood",
+    "given_trees",
+    "normalized_exponentials",
+]
 
+#: Name -> rows of its table.
 Masks: TypeAlias = Mapping[str, Flags]
 
 #: What is added to pseudo-counts α to make exponents of the prior; `None` where there is no prior.
@@ -105,7 +114,29 @@ class Maximization:
         """The variables that have the table of an owner: itself, and those tied to it."""
         return [owner, *(name for name, other in self.knowledge.owners.items() if other == owner)]
 
-    def with_table(self, owner: str, table: Floats) -> dict[str, CPD]:
+    def free_tables(self, network: BayesianNetwork) -> dict[str, Floats]:
+        """Name -> table, with axes (parents..., child), of those that are neither fixed nor tied to another."""
+        return {
+            name: network.cpd(name).to_factor().values.reshape(exponents.shape)
+            for name, exponents in self.exponents.items()
+        }
+
+    def with_tables(self, network: BayesianNetwork, tables: Mapping[str, Floats]) -> BayesianNetwork:
+        """The network with other tables, and those tied to them."""
+        cpds: dict[str, CPD] = dict(network.cpds)
+        for owner, table in tables.items():
+            cpds |= self._shared(owner, table)
+        return BayesianNetwork(list(cpds.values()))
+
+    def perturbed(self, network: BayesianNetwork, noise: float, generator: np.random.Generator) -> BayesianNetwork:
+        """The network with the entries of free tables multiplied by exp(noise · z), z normal, and rows normalised."""
+        tables = {}
+        for name, table in self.free_tables(network).items():
+            weights = table * np.exp(noise * generator.standard_normal(table.shape))
+            tables[name] = weights / weights.sum(axis=-1, keepdims=True)
+        return self.with_tables(network, tables)
+
+    def _shared(self, owner: str, table: Floats) -> dict[str, CPD]:
         """Name -> distribution of all that share a table with axes (parents..., child)."""
         families = {name: tuple(self.variables[p] for p in self.parents[name]) for name in self.sharing(owner)}
         return {name: TableCPD.from_rows(self.variables[name], own, table)[0] for name, own in families.items()}
@@ -118,7 +149,7 @@ class Maximization:
             shared = self.sharing(owner)
             summed = sum((counts[name] for name in shared[1:]), counts[owner])
             table, is_empty = _rows(summed + exponents, before.cpd(owner))
-            cpds |= self.with_table(owner, table)
+            cpds |= self._shared(owner, table)
             kept |= dict.fromkeys(shared, is_empty) if is_empty.any() else {}
         for name, learner in self.learners.items():
             if isinstance(learner, MomentRegression):
@@ -258,3 +289,9 @@ def _with_leaves(tree: TreeCPD, weights: Floats) -> TreeCPD:
     totals = weights.sum(axis=1, keepdims=True)
     rows = np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), tree.rows)
     return TreeCPD._of(tree.variable, tree.parents, tree._nodes, rows)
+
+
+def normalized_exponentials(logs: Floats) -> Floats:
+    """Rows exp(log) over their sums; each row has a number that is finite."""
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))

@@ -1,9 +1,9 @@
-"""What EM is asked: a graph, cases, and how the parameters of the one are got from expected counts of the other."""
+"""What EM is asked, and what it goes through: the E-step, the M-step, and the state between two of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from plausible.data.columns import has_values
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, counted
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
@@ -20,31 +20,131 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowl
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.estimation.task import CPDLearner
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import FamilyCounts
-from plausible.learn.incomplete.gaussian_families import gaussian_regressions, settle_mixed
-from plausible.learn.incomplete.maximization import Maximization, given_trees
+from plausible.learn.incomplete.expectations import Expectations, ExpectationStep, FamilyCounts
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
+from plausible.learn.incomplete.gaussian_maximization import gaussian_regressions, settle_mixed
+from plausible.learn.incomplete.maximization import Masks, Maximization, Maximized, given_trees
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EMProblem", "hidden_variables", "read_problem"]
+__all__ = ["EMProblem", "EMState", "hidden_variables", "read_problem"]
 
 _NOTHING_KNOWN: Mapping[str, Variable] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EMProblem:
-    """Cases, and the M-step.
+class EMState:
+    """What the next step needs: a network, and what it expects.
 
     Attributes
     ----------
-    cases
-        The data, over the variables of the graph in its order.
-    maximization
-        The graph, the prior, the kinds of distributions.
+    network
+        The parameters so far.
+    expectations
+        The expectations under them.
+    objective
+        What EM does not lower: the log-likelihood, and the log-prior where there is one.
+    num_steps
+        How many steps were made.
+    kept_rows
+        Name -> rows of its table of which nothing is expected, and which therefore stay as they were.
+    validation_trace
+        The log-likelihood of the validation data at the start and after each step, where there are any.
+    memory
+        What else the method of the run keeps from step to step.
     """
 
-    cases: Cases
+    network: BayesianNetwork
+    expectations: Expectations
+    objective: float
+    num_steps: int = 0
+    kept_rows: Masks = field(default_factory=dict)
+    validation_trace: tuple[float, ...] = ()
+    memory: object = None
+
+    def __repr__(self) -> str:
+        return f"<EMState: objective {self.objective:.6g}, {counted(self.num_steps, 'step')}, {self.network!r}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMProblem:
+    """The two halves of a step: what is expected of the cases under parameters, and parameters from expectations.
+
+    `init` and `step` are plain EM; an `EMMethod` makes its steps of them.
+
+    Parameters
+    ----------
+    expectation
+        The E-step, and the cases that it completes.
+    maximization
+        The M-step: the graph, the prior, the kinds of distributions.
+    validation
+        The E-step on data that the network is not fitted to, where there are any.
+
+    Examples
+    --------
+    >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
+    >>> problem.cases
+    <Cases: 3 different of 3 rows, 2 variables>
+    """
+
+    expectation: ExpectationStep
     maximization: Maximization
+    validation: ExpectationStep | None = None
+
+    @property
+    def cases(self) -> Cases:
+        """The data, over the variables of the graph in its order."""
+        return self.expectation.cases
+
+    def init(self, network: BayesianNetwork) -> EMState:
+        """The state before the first step."""
+        return self.at(network)
+
+    def step(self, state: EMState) -> EMState:
+        """One M-step, then one E-step: the objective does not fall."""
+        return self.at(*self.maximized(state), state)
+
+    def maximized(self, state: EMState) -> Maximized:
+        """One M-step."""
+        return self.maximization.network(state.expectations.counts, state.network)
+
+    def at(
+        self,
+        network: BayesianNetwork,
+        kept_rows: Masks | None = None,
+        before: EMState | None = None,
+        expectations: Expectations | None = None,
+        memory: object = None,
+    ) -> EMState:
+        """The state at a network, after one E-step where its expectations are not given; a step after another one.
+
+        Parameters
+        ----------
+        network
+            The parameters.
+        kept_rows
+            Those that the M-step kept.
+        before
+            The state before the step; `None` for a start.
+        expectations
+            What is expected under the network, where that is known.
+        memory
+            What the method keeps.
+        """
+        expected = self.expectation.at(network) if expectations is None else expectations
+        objective = expected.log_likelihood + self.maximization.log_prior(network)
+        num_steps = 0 if before is None else before.num_steps + 1
+        return EMState(network, expected, objective, num_steps, kept_rows or {}, memory=memory)
+
+    def tried(
+        self, network: BayesianNetwork, kept_rows: Masks | None = None, before: EMState | None = None
+    ) -> EMState | None:
+        """The state at a network; none where it rules a case out."""
+        try:
+            return self.at(network, kept_rows, before)
+        except ImpossibleEvidence:
+            return None
 
 
 def read_problem(
@@ -56,18 +156,18 @@ def read_problem(
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
 ) -> EMProblem:
-    """Read what `learn_em` is given; `em_init`, `em_step` and `em_run` go on from there.
+    """Read what `learn.em` is given, with the exact E-step; `em_run` goes on from there.
 
     Parameters
     ----------
     graph, data, hidden, prior, estimate, kinds, knowledge
-        As `learn_em` takes them.
+        As `learn.em` takes them.
 
     Examples
     --------
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
-    >>> problem.cases
-    <Cases: 3 different of 3 rows, 2 variables>
+    >>> problem.maximization
+    <Maximization: 2 variables, prior None, mle>
     """
     from plausible.learn.estimation.fit import find_learners  # which asks for EM itself, where cells are missing
 
@@ -96,7 +196,7 @@ def read_problem(
     learners, given = settle_mixed(families, cases, learners, given)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
     wanted = gaussian_regressions(families, cases, learners)
-    return EMProblem(cases, Maximization.of(families, prior, chosen, wanted, given))
+    return EMProblem(expectation_step(cases), Maximization.of(families, prior, chosen, wanted, given))
 
 
 def _read(data: TableLike, unseen: Mapping[str, Variable], nodes: Sequence[str]) -> Table:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.seeds import Seed, generator_of
+from plausible.base.seeds import Seed
 from plausible.cpds import TableCPD
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
@@ -21,11 +20,13 @@ from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMFit, EMProgress, EMRules, best_fit, em_runs
+from plausible.learn.incomplete.em import EMFit, EMProgress, best_em
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
-from plausible.learn.incomplete.problem import hidden_variables, read_problem
+from plausible.learn.incomplete.problem import EMProblem, hidden_variables, read_problem
 from plausible.learn.incomplete.starts import StartLike
 from plausible.models import BayesianNetwork
+from plausible.search.clock import Clock
+from plausible.search.run import Stops
 from plausible.variables import Variable
 
 __all__ = ["SequenceExpectations", "SliceGraph", "learn_sequences", "unroll"]
@@ -186,7 +187,8 @@ def learn_sequences(
     start: StartLike = None,
     restarts: int = 0,
     seed: Seed = 0,
-    rules: EMRules | None = None,
+    tolerance: float = 1e-6,
+    max_steps: int = 1000,
     progress: EMProgress | None = None,
     time_limit: float | None = None,
 ) -> EMFit:
@@ -210,8 +212,10 @@ def learn_sequences(
         So many more runs from random tables.
     seed
         Of random starts.
-    rules
-        When a run ends.
+    tolerance
+        A run ends where the objective gains at most tolerance · |objective|.
+    max_steps
+        The most steps in a run.
     progress
         Told an `EMState` after each step; a true answer ends the run.
     time_limit
@@ -235,16 +239,11 @@ def learn_sequences(
     array([[0.333, 0.667],
            [0.   , 1.   ]])
     """
-    began = time.perf_counter()
+    clock, stops = Clock.of(time_limit), Stops(tolerance, max_steps, time_limit, progress)
     step, pairs = _read(graph, sequences, hidden)
     given = ParameterKnowledge(tied=graph.tied(2))
-    problem = read_problem(graph.unrolled(2), pairs, (), prior, estimate, None, given)
-    deadline = float("inf") if time_limit is None else began + time_limit
-    ends = rules or EMRules(deadline=deadline, progress=progress)
-    if rules is not None:
-        ends = replace(rules, deadline=min(rules.deadline, deadline), progress=progress or rules.progress)
-    runs = em_runs(problem, step, start, restarts, generator_of(seed), ends)
-    return best_fit(problem.cases, runs, began)
+    read = read_problem(graph.unrolled(2), pairs, (), prior, estimate, None, given)
+    return best_em(EMProblem(step, read.maximization), start, restarts, seed, stops, clock)
 
 
 def _read(

@@ -14,8 +14,7 @@ from plausible.errors import InvalidArgument, PlausibleWarning, suggestion, warn
 from plausible.learn.estimation.priors import pseudo_counts
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_expectations import expectation_step
-from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines
-from plausible.learn.incomplete.gaussian_starts import gaussian_start
+from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines, gaussian_start
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
@@ -147,8 +146,7 @@ def _available(cases: Cases, family: list[str], shape: list[int]) -> Floats:
     """The counts of the cases in which all of a family is observed, without those in which the child was set."""
     names = list(cases.variables)
     codes = cases.codes[:, [names.index(name) for name in family]]
-    is_free = np.array([family[-1] not in names for names in cases.setting_names])[cases.settings]
-    whole = (codes >= 0).all(axis=1) & is_free
+    whole = (codes >= 0).all(axis=1) & ~cases.is_set(family[-1])
     places = np.ravel_multi_index(tuple(codes[whole].T.astype(np.intp)), shape)
     return np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64).reshape(shape)
 

@@ -13,8 +13,7 @@ from plausible.base.records import record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import em_init, em_step
-from plausible.learn.incomplete.expectations import ExactExpectations, compile_cases
+from plausible.learn.incomplete.expectations import compile_cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
 from plausible.learn.incomplete.functional import em_functional
 from plausible.learn.incomplete.problem import read_problem
@@ -107,9 +106,9 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     blanket = [name for name in map(str, network.graph.markov_blanket(hidden)) if name in seen]
     pairs = {name: statistics.counts(name, [hidden]) for name in blanket}
     own = np.asarray(statistics.counts(hidden), dtype=np.float64)
-    step, maximization = ExactExpectations(cases), read_problem(network, cases).maximization  # type: ignore[arg-type]
-    before = em_init(step, maximization, network)
-    after = em_step(step, maximization, before)
+    problem = read_problem(network, cases)  # type: ignore[arg-type]
+    before = problem.init(network)
+    after = problem.step(before)
     total = max(cases.total, 1e-300)
     return InformationContent(
         hidden,

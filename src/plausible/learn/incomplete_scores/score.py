@@ -211,7 +211,7 @@ def _log_structure(task: ScoreTask, prior: StructurePrior) -> float:
 
 
 def _fitted(fit: EMFit) -> tuple[str, ...]:
-    return (_MAXIMUM,) if fit.converged else (f"EM had come far enough, though it ended by its {fit.stopped}",)
+    return (_MAXIMUM,) if fit.converged else (f"EM had come far enough, though it ended by its {fit.stopped_by}",)
 
 
 def _one_order(task: ScoreTask) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
@@ -13,26 +12,27 @@ from plausible.cpds import CPD
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.graphs import DAG
-from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, PriorLike, is_no_prior
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules, em_init, em_run
+from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, FamilyCounts
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
 from plausible.learn.incomplete.functional import expected_log_likelihood
 from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.problem import EMProblem
 from plausible.learn.incomplete.starts import start_network
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
+from plausible.search.clock import Clock
+from plausible.search.run import Stops, best_first
 
 __all__ = [
-    "Clock",
     "FittedGraph",
     "GraphJudge",
     "GraphState",
@@ -91,7 +91,8 @@ class GraphJudge:
     score: Score = field(default_factory=BIC)  # A score of counts
     prior: PriorLike = None  # Of the parameters; see `learn_em`
     estimate: Estimate | None = None
-    rules: EMRules = field(default_factory=lambda: EMRules(tolerance=1e-6, max_steps=100))  # When EM ends
+    stops: Stops = field(default_factory=lambda: Stops(max_steps=100))  # When EM ends
+    clock: Clock = field(default_factory=lambda: Clock.of(None))  # That of all fits together
 
     def maximization(self, graph: DAG, fixed: Mapping[str, CPD] | None = None) -> Maximization:
         """The M-step of a graph; some distributions may be kept as they are."""
@@ -115,12 +116,12 @@ class GraphJudge:
 
     def fit(self, graph: DAG, start: BayesianNetwork, fixed: Mapping[str, CPD] | None = None) -> FittedGraph:
         """EM from given parameters on the same graph, whose tables may have their parents in any order."""
-        step, maximization = ExactExpectations(self.cases), self.maximization(graph, fixed)
-        ordered = start_network(maximization, self.cases, start, np.random.default_rng(0))
-        run = em_run(step, maximization, em_init(step, maximization, ordered), self.rules)
-        expectations = run.state.expectations
-        value = self.of(graph, run.network, expectations)
-        return FittedGraph(graph, run.network, value, run.log_likelihood, run.state.num_steps)
+        problem = EMProblem(ExactExpectations(self.cases), self.maximization(graph, fixed))
+        ordered = start_network(problem.maximization, self.cases, start, np.random.default_rng(0))
+        run = em_run(problem, problem.init(ordered), self.stops, clock=self.clock)
+        network, expectations = run.state.network, run.state.expectations
+        value = self.of(graph, network, expectations)
+        return FittedGraph(graph, network, value, expectations.log_likelihood, run.num_steps)
 
     def of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
         """The score of the observed cells, where `expectations` are those under the network."""
@@ -133,10 +134,10 @@ class GraphJudge:
 
     def is_late(self) -> bool:
         """Whether the time is up."""
-        return time.perf_counter() >= self.rules.deadline
+        return self.clock.is_over
 
 
-class Clock(Protocol):
+class HasClock(Protocol):
     """What knows when a run has to end: see `GraphJudge`."""
 
     def is_late(self) -> bool:
@@ -231,14 +232,13 @@ class IncompleteFit:
         return self.stopped in ("converged", "local maximum")
 
 
-def judge_of(cases: Cases, score: Score, prior: PriorLike, rules: RunRules, began: float) -> GraphJudge:
-    """What fits and judges graphs in a run that began at a time of `time.perf_counter`."""
-    deadline = float("inf") if rules.time_limit is None else began + rules.time_limit
-    ending = EMRules(tolerance=rules.em_tolerance, max_steps=rules.em_steps, deadline=deadline)
-    return GraphJudge(cases, score, usual_prior(score) if prior is None else prior, rules=ending)
+def judge_of(cases: Cases, score: Score, prior: PriorLike, rules: RunRules) -> GraphJudge:
+    """What fits and judges graphs in a run that begins now."""
+    stops, clock = Stops(rules.em_tolerance, rules.em_steps), Clock.of(rules.time_limit)
+    return GraphJudge(cases, score, usual_prior(score) if prior is None else prior, stops=stops, clock=clock)
 
 
-def run_steps(judge: Clock, step: Callable[[State], State], state: State, rules: RunRules) -> tuple[State, str]:
+def run_steps(judge: HasClock, step: Callable[[State], State], state: State, rules: RunRules) -> tuple[State, str]:
     """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
     for _ in range(rules.max_steps):
         if judge.is_late():

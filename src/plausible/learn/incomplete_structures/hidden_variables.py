@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -11,15 +10,13 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG, UndirectedGraph
-from plausible.learn.em_runs import best_first
-from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
 from plausible.learn.incomplete_structures.starts import read_cases
@@ -28,6 +25,8 @@ from plausible.learn.scores.information import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.task import check_progress
+from plausible.search.clock import Clock
+from plausible.search.run import Stops, best_first
 
 __all__ = ["HiddenSearch", "HiddenTrial", "dependence_graph", "find_hidden", "semi_cliques", "with_hidden_parent"]
 
@@ -196,24 +195,22 @@ def find_hidden(
     >>> found.group, found.trials[0].gain > 0
     (('a', 'b', 'c', 'd'), True)
     """
-    began = time.perf_counter()
+    clock = Clock.of(time_limit)
     check_count("num_states", num_states, 2)
     check_count("max_groups", max_groups)
     check_count("restarts", restarts)
-    check_seconds("time_limit", time_limit)
     check_progress(progress)
     if signal not in get_args(Signal):
         raise InvalidArgument(f"signal={signal!r} is no signal.{suggestion(signal, get_args(Signal))}")
     table, read, generator = Table.read(data), read_score(score), generator_of(seed)
     if name in table.variables:
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the hidden variable.")
-    ends = math.inf if time_limit is None else began + time_limit
-    em_rules = EMRules(tolerance=1e-7, max_steps=500, deadline=ends)
-    plain = GraphJudge(read_cases(table), read, usual_prior(read), rules=em_rules)
+    stops = Stops(tolerance=1e-7, max_steps=500)
+    plain = GraphJudge(read_cases(table), read, usual_prior(read), stops=stops, clock=clock)
     graph = DAG(graph.edges, nodes=plain.cases.variables)
     without = plain.fit(graph, plain.start(graph, generator))
     groups = semi_cliques(graph if signal == "semi-cliques" else dependence_graph(_counts(table)))
-    judge = GraphJudge(read_cases(table, {name: num_states}), read, usual_prior(read), rules=em_rules)
+    judge = GraphJudge(read_cases(table, {name: num_states}), read, usual_prior(read), stops=stops, clock=clock)
     trials: list[HiddenTrial] = []
     stopped = "all groups"
     for group in groups[:max_groups]:
@@ -222,8 +219,8 @@ def find_hidden(
             break
         fitted = _tried(judge, with_hidden_parent(graph, group, name), 1 + restarts, generator)
         if rules is not None:
-            limits = (ends - time.perf_counter(), math.inf if rules.time_limit is None else rules.time_limit)
-            limited = replace(rules, time_limit=max(min(limits), 0.0))
+            limits = (clock.seconds_left, math.inf if rules.time_limit is None else rules.time_limit)
+            limited = replace(rules, time_limit=min(limits))
             fitted = learn_structural_em(
                 table, score=read, hidden={name: num_states}, start=fitted.network, rules=limited
             ).state.best

@@ -17,8 +17,6 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.learn.em_runs import best_first
-from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
 from plausible.learn.incomplete_structures.starts import read_cases
@@ -26,6 +24,7 @@ from plausible.learn.scores.information import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
+from plausible.search.run import Stops, best_first
 from plausible.variables import Variable
 
 __all__ = ["LatentTree", "hierarchy_by_information", "hierarchy_graph", "learn_latent_tree", "overlapping_graph"]
@@ -150,7 +149,7 @@ def learn_latent_tree(
     prefix: str = "H",
     restarts: int = 3,
     seed: Seed = 0,
-    rules: EMRules | None = None,
+    stops: Stops | None = None,
 ) -> LatentTree:
     """Explain all dependence between columns by a tree of hidden variables, learned by EM.
 
@@ -171,7 +170,7 @@ def learn_latent_tree(
         So many more runs of EM, from other random tables.
     seed
         Of these.
-    rules
+    stops
         When EM ends.
 
     Examples
@@ -190,8 +189,8 @@ def learn_latent_tree(
     wanted = hierarchy_by_information(counted) if hierarchy is None else hierarchy
     tree = hierarchy_graph(wanted, prefix)
     _check_leaves(tree, _inner(tree), table)
-    ending = rules or EMRules(tolerance=1e-7, max_steps=500)
-    fitter = _TreeFitter(table, read, num_states, prefix, ending)
+    limits = stops or Stops(tolerance=1e-7, max_steps=500)
+    fitter = _TreeFitter(table, read, num_states, prefix, limits)
     runs = fitter.runs(wanted, 1 + restarts, generator)
     if hierarchy is None:
         wanted, contracted = fitter.contracted(wanted, runs[0])
@@ -208,13 +207,13 @@ class _TreeFitter:
     score: Score
     num_states: int
     prefix: str
-    rules: EMRules
+    stops: Stops
 
     def judge(self, hierarchy: Hierarchy) -> tuple[GraphJudge, DAG]:
         """What judges a tree, and the tree, its nodes in the order of the columns and then of the hidden variables."""
         tree = hierarchy_graph(hierarchy, self.prefix)
         cases = read_cases(self.table, dict.fromkeys(_inner(tree), self.num_states))
-        judge = GraphJudge(cases, self.score, usual_prior(self.score), rules=self.rules)
+        judge = GraphJudge(cases, self.score, usual_prior(self.score), stops=self.stops)
         return judge, DAG(tree.edges, nodes=cases.variables)
 
     def runs(self, hierarchy: Hierarchy, num: int, generator: np.random.Generator) -> list[FittedGraph]:

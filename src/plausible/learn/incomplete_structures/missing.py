@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,6 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import (
     AvailableRowScores,
     AvailableStatistics,
@@ -49,7 +47,9 @@ from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.overall import OVERALL_METHODS
 from plausible.learn.structures.task import Found, StructureTask
 from plausible.learn.structures.trees import learn_tree
+from plausible.search.clock import Clock
 from plausible.search.local_search import SearchState
+from plausible.search.run import Stops
 
 __all__ = ["Missing", "Treated", "treat_missing"]
 
@@ -102,18 +102,19 @@ def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: 
 
 def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
     """From the best forest of pairs, or the graph that is given."""
-    ends, em_rules = _limits(search, rules)
+    clock = _clock(search, rules)
     cases = Cases.of(table.variables, table)
     judge = GraphJudge(
         cases,
         search.score,
         usual_prior(search.score),
-        rules=em_rules,
+        stops=Stops(rules.em_tolerance, rules.em_steps),
+        clock=clock,
     )
     graph = _first_graph(table, cases, search)
     state = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
     told = replace(rules, progress=_told(search, rules))
-    step = partial(sem_step, judge, replace(search, deadline=ends), rules=told)
+    step = partial(sem_step, judge, replace(search, deadline=clock.deadline), rules=told)
     state, stopped = run_steps(judge, step, state, told)
     scores = search.score.on(completed_statistics(state.best.network, cases, rules.max_completions))
     return Treated(_found(table, state, stopped), scores, state.best.score, table, "sem")
@@ -125,8 +126,8 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
         raise InvalidArgument(
             "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
         )
-    ends, em_rules = _limits(search, rules)
-    timed, judge = replace(search, deadline=ends), MixedJudge.of(table, search.score, em_rules)
+    clock, stops = _clock(search, rules), Stops(rules.em_tolerance, rules.em_steps)
+    timed, judge = replace(search, deadline=clock.deadline), MixedJudge.of(table, search.score, stops, clock)
     first = first_graph(judge, timed)
     state = mixed_init(judge, first.graph, np.random.default_rng(search.seed))
     stopped, told = first.stopped, replace(rules, progress=_told(search, rules))
@@ -139,13 +140,10 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
     return Treated(_found(table, state, stopped), scores, state.best.score, table, "sem")
 
 
-def _limits(search: StructureSearch, rules: SEMRules) -> tuple[float | None, EMRules]:
-    """When searches end, by `time.monotonic`, and when EM does."""
-    now = time.monotonic()
-    limits = [search.deadline, None if rules.time_limit is None else now + rules.time_limit]
-    ends = min((end for end in limits if end is not None), default=None)
-    deadline = float("inf") if ends is None else time.perf_counter() + ends - now
-    return ends, EMRules(tolerance=rules.em_tolerance, max_steps=rules.em_steps, deadline=deadline)
+def _clock(search: StructureSearch, rules: SEMRules) -> Clock:
+    """That of the search, or of structural EM where this ends first."""
+    own = Clock.of(rules.time_limit)
+    return own if search.deadline is None else Clock(own.start, min(own.deadline, search.deadline))
 
 
 def _found(table: Table, state: SEMState, stopped: str) -> Found:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,12 +17,12 @@ from plausible.graphs import DAG
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules, em_init, em_run
+from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.learn.incomplete.gaussian_expectations import expectation_step
-from plausible.learn.incomplete.gaussian_families import gaussian_regressions
-from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner
+from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_regressions
 from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.problem import EMProblem
 from plausible.learn.incomplete.starts import start_network
 from plausible.learn.incomplete_structures.completion import FittedGraph
 from plausible.learn.incomplete_structures.starts import start_graph
@@ -36,6 +35,8 @@ from plausible.learn.scores.structure_prior import WithPrior
 from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.task import Found
 from plausible.models import BayesianNetwork
+from plausible.search.clock import Clock
+from plausible.search.run import Stops
 from plausible.variables import Variable
 
 __all__ = ["MixedJudge", "drawn_completions", "first_graph", "mixed_init", "mixed_step"]
@@ -112,10 +113,11 @@ class MixedJudge:
     cases: Cases  # The same, for EM
     filled: TableStatistics  # Any complete rows of the same number: what parameters cost does not depend on cells
     score: Score  # `ConditionalGaussian`, or that with a structure prior
-    rules: EMRules  # When EM ends
+    stops: Stops  # When EM ends
+    clock: Clock  # That of all fits together
 
     @classmethod
-    def of(cls, table: Table, score: Score, rules: EMRules) -> MixedJudge:
+    def of(cls, table: Table, score: Score, stops: Stops, clock: Clock) -> MixedJudge:
         """From rows with missing cells; other scores than conditional Gaussian ones are refused."""
         inner = score.score if isinstance(score, WithPrior) else score
         if not isinstance(inner, ConditionalGaussian):
@@ -127,7 +129,7 @@ class MixedJudge:
             )
         ordered = _in_order(table)
         cases = Cases.of(ordered.variables, ordered, has_numbers=True)
-        return cls(ordered, cases, TableStatistics(_filled(ordered)), score, rules)
+        return cls(ordered, cases, TableStatistics(_filled(ordered)), score, stops, clock)
 
     def start(self, graph: DAG, generator: np.random.Generator) -> BayesianNetwork:
         """Parameters to begin with, from the rows in which a family is complete; random ones where none has a cell."""
@@ -144,10 +146,10 @@ class MixedJudge:
 
     def fit(self, graph: DAG, start: BayesianNetwork) -> FittedGraph:
         """EM from given parameters on the same graph."""
-        step, maximization = expectation_step(self.cases), self.maximization(graph)
-        run = em_run(step, maximization, em_init(step, maximization, start), self.rules)
-        score = run.log_likelihood - self.price(graph)
-        return FittedGraph(graph, run.network, score, run.log_likelihood, run.state.num_steps)
+        problem = EMProblem(expectation_step(self.cases), self.maximization(graph))
+        run = em_run(problem, problem.init(start), self.stops, clock=self.clock)
+        likelihood = run.state.expectations.log_likelihood
+        return FittedGraph(graph, run.state.network, likelihood - self.price(graph), likelihood, run.num_steps)
 
     def price(self, graph: DAG) -> float:
         """What the parameters of a graph cost; inf where there are too few rows for a family."""
@@ -156,7 +158,7 @@ class MixedJudge:
 
     def is_late(self) -> bool:
         """Whether the time is up."""
-        return time.perf_counter() >= self.rules.deadline
+        return self.clock.is_over
 
 
 def first_graph(judge: MixedJudge, search: StructureSearch) -> Found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -169,7 +168,9 @@ def frozen_network(judge: GraphJudge, network: BayesianNetwork, graph: DAG) -> B
         parents = [network.variables[parent] for parent in wanted[name]]
         start = _carried_over(network, name, parents)
         network = network.with_cpd(TableCPD(network.variables[name], start, parents))
-        table = FrozenFamily.of(network, name, judge.cases).learned(start, exponents[name], judge.rules.max_steps, 1e-6)
+        table = FrozenFamily.of(network, name, judge.cases).learned(
+            start, exponents[name], judge.stops.max_steps or 1000, 1e-6
+        )
         network = network.with_cpd(TableCPD(network.variables[name], table, parents))
     return network
 
@@ -246,9 +247,9 @@ def learn_by_rescoring(
     >>> found.stopped, found.graph.is_adjacent("a", "b")
     ('local maximum', True)
     """
-    began, given, generator = time.perf_counter(), rules or RescoringRules(), generator_of(seed)
+    given, generator = rules or RescoringRules(), generator_of(seed)
     read, known, cases = read_score(score), Knowledge.read(knowledge), read_cases(data, hidden, start)
-    judge = judge_of(cases, read, None, given, began)
+    judge = judge_of(cases, read, None, given)
     constraints = known.on(list(cases.variables))
     first = first_network(judge, start, known, generator)
     fitted = judge.fit(DAG(first.graph.edges, nodes=cases.variables), first)

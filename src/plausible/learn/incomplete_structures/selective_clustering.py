@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -135,7 +134,7 @@ def learn_selective_clustering(
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the cluster.")
     given, generator, read = rules or SEMRules(), generator_of(seed), read_score(score)
     cases = read_cases(table, {name: num_clusters})
-    judge = judge_of(cases, read, prior, given, time.perf_counter())
+    judge = judge_of(cases, read, prior, given)
     graph = DAG([(name, other) for other in table.variables], nodes=cases.variables)
     runs: list[tuple[SEMState, str]] = []
     for _ in range(1 + restarts):

@@ -283,7 +283,7 @@ def learn_structural_em(
     read, known = read_score(score), Knowledge.read(knowledge)
     check_count("restarts", restarts)
     cases = read_cases(data, hidden, start)
-    judge = judge_of(cases, read, prior, given, began)
+    judge = judge_of(cases, read, prior, given)
     ends = None if given.time_limit is None else time.monotonic() + given.time_limit
     search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)), None, ends)
     runs: list[tuple[SEMState, str]] = []

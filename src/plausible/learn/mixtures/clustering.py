@@ -15,7 +15,6 @@ from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features, with_unseen_missing
-from plausible.learn.em_runs import EMStops
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, best_mixture
 from plausible.learn.mixtures.expectation import log_joint, log_totals
 from plausible.learn.mixtures.networks import mixture_network
@@ -23,6 +22,7 @@ from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, Mix
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.learn.mixtures.starts import given_shares
 from plausible.models import BayesianNetwork
+from plausible.search.run import Run, Stops
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ class MixtureClustering(Clusterer):
         "k-means++", "random", a cluster for each row, or responsibilities: a row for each row, a column for each
         cluster.
     restarts
-        Runs from different starts, of which the best is taken.
+        Further runs, from other starts; of all the best is taken.
     tolerance
         Least gain of the objective, for each case, that is worth another step.
-    max_iterations
+    max_steps
         Steps of a run.
     unseen
         What becomes of a state that was not there when fitting: "error", or "missing" to sum it out.
@@ -90,6 +90,8 @@ class MixtureClustering(Clusterer):
         Name of a discrete feature -> P(state | cluster), of the shape (K, states).
     log_likelihood_
         Of the rows, missing cells summed out.
+    run_
+        The best run: `run_.stopped_by`, `run_.seconds`.
     trace_
         The objective before each step of the best run: it never falls.
     converged_, n_iter_
@@ -114,6 +116,7 @@ class MixtureClustering(Clusterer):
     _estimator_type: ClassVar[str] = "clusterer"
 
     labels_: Positions
+    run_: Run[MixtureState]
     space_: MixtureSpace
     kind_: MixtureKind
     parameters_: MixtureParameters
@@ -129,9 +132,9 @@ class MixtureClustering(Clusterer):
         prior: MixturePrior | float | None = 0.1,
         variance_floor: float = 1e-6,
         start: Any = "k-means++",
-        restarts: int = 3,
+        restarts: int = 2,
         tolerance: float = 1e-5,
-        max_iterations: int = 500,
+        max_steps: int = 500,
         unseen: str = "error",
         seed: int = 0,
         time_limit: float | None = None,
@@ -140,7 +143,7 @@ class MixtureClustering(Clusterer):
         self.n_clusters, self.covariance, self.assignment = n_clusters, covariance, assignment
         self.has_equal_weights, self.prior, self.variance_floor = has_equal_weights, prior, variance_floor
         self.start, self.restarts, self.seed = start, restarts, seed
-        self.tolerance, self.max_iterations, self.unseen = tolerance, max_iterations, unseen
+        self.tolerance, self.max_steps, self.unseen = tolerance, max_steps, unseen
         self.time_limit, self.progress = time_limit, progress
 
     @classmethod
@@ -177,11 +180,12 @@ class MixtureClustering(Clusterer):
         self.space_ = MixtureSpace.of(table.take(counted), kind.covariance)
         rows = self.space_.encode(table.take(counted), is_grouped=isinstance(self.start, str))
         shares = self.start if isinstance(self.start, str) else self._given(table.num_rows, counted, rows)
-        stops = EMStops(self.tolerance, self.max_iterations, self.time_limit, self.progress)
+        stops = Stops(self.tolerance, self.max_steps, self.time_limit, self.progress)
         problem = MixtureProblem(rows, self.space_, kind)
-        best, self.optima_ = best_mixture(problem, self.n_clusters, shares, self.restarts, self.seed, stops)
-        self.kind_, self.parameters_ = kind, best.parameters
-        self.trace_, self.converged_, self.n_iter_ = best.trace, best.converged, len(best.trace)
+        runs = best_mixture(problem, self.n_clusters, shares, self.restarts, self.seed, stops)
+        self.optima_ = tuple(run.state.value for run in sorted(runs, key=lambda run: run.state.restart))
+        self.run_, self.kind_, self.parameters_ = runs[0], kind, runs[0].state.parameters
+        self.trace_, self.converged_, self.n_iter_ = self.run_.trace[1:], self.run_.converged, self.run_.num_steps
         self.num_parameters_ = kind.num_parameters(self.n_clusters, self.space_.num_states, len(self.space_.continuous))
         self._describe()
         joint = self._log_joint(table)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.learn.em_runs import EMStops, best_run, sources_of_chance
+from plausible.base.options import check_count
+from plausible.base.seeds import generator_of
 from plausible.learn.mixtures.expectation import Expectation, expect, log_joint, log_prior
 from plausible.learn.mixtures.maximization import maximize
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.learn.mixtures.starts import start
+from plausible.search.clock import Clock
+from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
 
-__all__ = ["MixtureProblem", "MixtureState", "best_mixture", "step"]
+__all__ = ["MixtureProblem", "MixtureState", "best_mixture", "mixture_run", "step"]
 
 
 class MixtureProblem(NamedTuple):
@@ -29,31 +34,31 @@ class MixtureProblem(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureState:
-    """What the next step needs, and the way so far; a run can be resumed from it.
+    """The parameters after an M-step, and the objective of those before it.
 
     Attributes
     ----------
     parameters
         The present ones.
-    trace
-        The objective of the parameters before each step: log-likelihood and logarithm of the prior's density, in the
-        units of the space; for hard assignments, that of rows and clusters together.
-    converged
-        Whether the last step gained less than the tolerance.
+    value
+        The objective of the parameters before: log-likelihood and logarithm of the prior's density, in the units of
+        the space; for hard assignments, that of rows and clusters together. -inf at a start.
     moved
-        Clusters that had become empty and were moved to the row farthest from its own mean.
+        Clusters that had become empty and were moved to the row farthest from its own mean, up to now.
+    num_steps
+        The steps made.
     restart
         Which of several runs this is.
     """
 
     parameters: MixtureParameters
-    trace: tuple[float, ...] = ()
-    converged: bool = False
+    value: float = -math.inf
     moved: int = 0
+    num_steps: int = 0
     restart: int = 0
 
 
-def step(problem: MixtureProblem, state: MixtureState, tolerance: float = 0.0) -> MixtureState:
+def step(problem: MixtureProblem, state: MixtureState) -> MixtureState:
     """One E-step and one M-step; the objective never falls (Dempster, Laird & Rubin 1977)."""
     rows, space, kind = problem
     expected = expect(rows, state.parameters, kind)
@@ -62,28 +67,34 @@ def step(problem: MixtureProblem, state: MixtureState, tolerance: float = 0.0) -
     moved = 0
     if kind.is_k_means:
         parameters, moved = _with_empty_moved(problem, expected, parameters)
-    gain = value - state.trace[-1] if state.trace else np.inf
-    converged = not moved and abs(gain) <= tolerance * float(rows.weights.sum())
-    return replace(
-        state, parameters=parameters, trace=(*state.trace, value), converged=converged, moved=state.moved + moved
-    )
+    return MixtureState(parameters, value, state.moved + moved, state.num_steps + 1, state.restart)
+
+
+def mixture_run(
+    problem: MixtureProblem, start: MixtureState | Run[MixtureState], stops: Stops, clock: Clock | None = None
+) -> Run[MixtureState]:
+    """Steps until one gains no more than the tolerance for each case, and moves no cluster."""
+    enough = stops.tolerance * float(problem.rows.weights.sum())
+
+    def settled(run: Run[MixtureState]) -> str:
+        before, now = run.previous, run.state
+        assert before is not None
+        return CONVERGED if now.moved == before.moved and abs(now.value - before.value) <= enough else ""
+
+    return iterate(partial(step, problem), start, stops, [settled], objective=attrgetter("value"), clock=clock)
 
 
 def best_mixture(
-    problem: MixtureProblem,
-    num_clusters: int,
-    shares: str | Floats,
-    restarts: int,
-    seed: int,
-    stops: EMStops[MixtureState],
-) -> tuple[MixtureState, tuple[float, ...]]:
-    """The run with the greatest objective, and the last objectives of all runs; one run where shares are given."""
-    generators = sources_of_chance(seed, restarts)
+    problem: MixtureProblem, num_clusters: int, shares: str | Floats, restarts: int, seed: int, stops: Stops
+) -> tuple[Run[MixtureState], ...]:
+    """The runs, that with the greatest objective first; one run where shares are given."""
+    check_count("restarts", restarts)
+    generators = generator_of(seed).spawn(1 + restarts if isinstance(shares, str) else 1)
     starts = (
         MixtureState(start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng), restart=number)
-        for number, rng in enumerate(generators if isinstance(shares, str) else generators[:1])
+        for number, rng in enumerate(generators)
     )
-    return best_run(partial(step, problem), starts, stops)
+    return best_run(lambda state, clock: mixture_run(problem, state, stops, clock), starts, stops.time_limit)
 
 
 def _with_empty_moved(

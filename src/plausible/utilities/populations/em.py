@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.seeds import Seed
-from plausible.learn.em_runs import EMStops, best_run, sources_of_chance
+from plausible.base.options import check_count
+from plausible.base.seeds import Seed, generator_of
+from plausible.search.clock import Clock
+from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
 from plausible.utilities.populations.parameters import (
     ClassParameters,
     PopulationProblem,
@@ -18,7 +21,7 @@ from plausible.utilities.populations.parameters import (
     maximize,
 )
 
-__all__ = ["PopulationState", "best_population", "class_posteriors", "start", "step"]
+__all__ = ["PopulationState", "best_population", "class_posteriors", "population_run", "start", "step"]
 
 #: The least variance of the noise, as a share of the variance of the answers.
 _LEAST_NOISE = 1e-8
@@ -26,7 +29,7 @@ _LEAST_NOISE = 1e-8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationState:
-    """What the next step needs, and the way so far.
+    """The parameters after an M-step, and the objective of those before it.
 
     Attributes
     ----------
@@ -36,10 +39,11 @@ class PopulationState:
         The share of each class.
     noise
         The variance of the noise, the same in all classes.
-    trace
-        The objective before each step: log-likelihood and the logarithm of the prior density of the covariances.
-    converged
-        Whether the last step gained less than the tolerance.
+    value
+        The objective of the parameters before: log-likelihood and the logarithm of the prior density of the
+        covariances; -inf at a start.
+    num_steps
+        The steps made.
     restart
         Which of several runs this is.
     """
@@ -47,8 +51,8 @@ class PopulationState:
     classes: tuple[ClassParameters, ...]
     weights: Floats
     noise: float
-    trace: tuple[float, ...] = ()
-    converged: bool = False
+    value: float = -np.inf
+    num_steps: int = 0
     restart: int = 0
 
 
@@ -79,7 +83,7 @@ def class_posteriors(log_joint: Floats) -> tuple[Floats, Floats]:
     return shares / totals, top + np.log(totals)
 
 
-def step(problem: PopulationProblem, state: PopulationState, tolerance: float = 0.0) -> PopulationState:
+def step(problem: PopulationProblem, state: PopulationState) -> PopulationState:
     """One E-step and one M-step; the objective never falls (Dempster, Laird & Rubin 1977)."""
     found = [log_likelihoods(problem, c, one, state.noise) for c, one in enumerate(state.classes)]
     with np.errstate(divide="ignore"):  # a class that nobody is in has the weight zero
@@ -95,24 +99,39 @@ def step(problem: PopulationProblem, state: PopulationState, tolerance: float = 
     )
     squares, number = (sum(one.noise[place] for one in moments) for place in (0, 1))
     floor = _LEAST_NOISE * (float(np.var(problem.answers.values[problem.answers.known])) or 1.0)
-    is_small = bool(state.trace) and value - state.trace[-1] <= tolerance * len(problem.answers.values)
     return replace(
         state,
         classes=classes,
         weights=posteriors.mean(axis=1),
         noise=max(squares / max(number, 1.0), floor),
-        trace=(*state.trace, value),
-        converged=is_small,
+        value=value,
+        num_steps=state.num_steps + 1,
     )
+
+
+def population_run(
+    problem: PopulationProblem,
+    start: PopulationState | Run[PopulationState],
+    stops: Stops,
+    clock: Clock | None = None,
+) -> Run[PopulationState]:
+    """Steps until one gains no more than the tolerance for each person."""
+    enough = stops.tolerance * len(problem.answers.values)
+
+    def settled(run: Run[PopulationState]) -> str:
+        return CONVERGED if run.trace[-1] - run.trace[-2] <= enough else ""
+
+    return iterate(partial(step, problem), start, stops, [settled], objective=attrgetter("value"), clock=clock)
 
 
 def best_population(
-    problem: PopulationProblem, restarts: int, seed: Seed, stops: EMStops[PopulationState]
-) -> PopulationState:
-    """The best of several runs; the first starts from least squares unless two classes are alike."""
+    problem: PopulationProblem, restarts: int, seed: Seed, stops: Stops
+) -> tuple[Run[PopulationState], ...]:
+    """The runs, the best first; the first one made starts from least squares unless two classes are alike."""
+    check_count("restarts", restarts)
     are_alike = len({basis.scopes for basis in problem.bases}) < len(problem.bases)
     starts = (
         replace(start(problem, rng if number or are_alike else None), restart=number)
-        for number, rng in enumerate(sources_of_chance(seed, restarts))
+        for number, rng in enumerate(generator_of(seed).spawn(1 + restarts))
     )
-    return best_run(partial(step, problem), starts, stops)[0]
+    return best_run(lambda state, clock: population_run(problem, state, stops, clock), starts, stops.time_limit)

@@ -13,13 +13,13 @@ from plausible.base.seeds import Seed
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
-from plausible.learn.em_runs import EMStops
+from plausible.search.run import Stops
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names, read_numbers
 from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.utilities.populations.answers import Answers, read_answers, read_background
-from plausible.utilities.populations.em import PopulationState, best_population, class_posteriors
+from plausible.utilities.populations.em import best_population, class_posteriors
 from plausible.utilities.populations.parameters import (
     ClassParameters,
     PopulationPrior,
@@ -32,7 +32,7 @@ from plausible.variables import Variable
 __all__ = ["UtilityMixture", "UtilityPopulation", "fit_population", "fit_population_mixture"]
 
 _DEFAULT_PRIOR = PopulationPrior()
-_DEFAULT_STOPS: EMStops[PopulationState] = EMStops()
+_DEFAULT_STOPS = Stops()
 
 
 @record(eq=False)
@@ -175,7 +175,7 @@ def fit_population(
     *,
     background: npt.ArrayLike | None = None,
     prior: PopulationPrior = _DEFAULT_PRIOR,
-    stops: EMStops[PopulationState] = _DEFAULT_STOPS,
+    stops: Stops = _DEFAULT_STOPS,
 ) -> UtilityPopulation:
     """A population of utilities with one decomposition, from the answers of many people, by EM.
 
@@ -218,7 +218,7 @@ def fit_population(
     """
     basis = utility_basis(read_scope(attributes), scopes)
     problem = _problem([basis], outcomes, answers, background, prior)
-    return _mixture(problem, 1, None, stops).populations[0]
+    return _mixture(problem, 0, None, stops).populations[0]
 
 
 def fit_population_mixture(
@@ -229,9 +229,9 @@ def fit_population_mixture(
     *,
     background: npt.ArrayLike | None = None,
     prior: PopulationPrior = _DEFAULT_PRIOR,
-    restarts: int = 5,
+    restarts: int = 4,
     seed: Seed = 0,
-    stops: EMStops[PopulationState] = _DEFAULT_STOPS,
+    stops: Stops = _DEFAULT_STOPS,
 ) -> UtilityMixture:
     """Classes of people, each with a decomposition of its own, from the answers of many, by EM.
 
@@ -242,7 +242,7 @@ def fit_population_mixture(
     decompositions
         For each class the scopes of its parts; two classes may have the same.
     restarts
-        Runs of EM from different starts; the best is kept.
+        Further runs of EM from other starts; the best of all is kept.
     seed
         For the starts.
 
@@ -255,7 +255,7 @@ def fit_population_mixture(
     >>> plain = rng.normal(1.0, 0.1, size=(90, 2)) @ np.array([asked["A"], asked["B"]])
     >>> answers = plain + rng.normal(0.0, 0.05, size=(90, 4))
     >>> answers[::3, 3] += rng.normal(4.0, 0.5, size=30)
-    >>> people = fit_population_mixture(asked, answers, [["A", "B"], [["A", "B"]]], {"A": 2, "B": 2}, restarts=2)
+    >>> people = fit_population_mixture(asked, answers, [["A", "B"], [["A", "B"]]], {"A": 2, "B": 2}, restarts=1)
     >>> people.weights.flat.round(2)
     array([0.67, 0.33])
     >>> user = people.predict({"A": [0, 0, 1], "B": [0, 1, 0]}, [0.0, 1.0, 1.0])  # which tell little of the class
@@ -298,18 +298,19 @@ def _scales(design: Floats, answers: Answers) -> Floats:
     return np.asarray((variance or 1.0) / (design.shape[1] * squares))
 
 
-def _mixture(problem: PopulationProblem, restarts: int, seed: Seed, stops: EMStops[PopulationState]) -> UtilityMixture:
+def _mixture(problem: PopulationProblem, restarts: int, seed: Seed, stops: Stops) -> UtilityMixture:
     if not problem.answers.known.any():
         raise InvalidArgument("There is no answer to learn from: all are missing.")
-    state = best_population(problem, restarts, seed, stops)
+    run = best_population(problem, restarts, seed, stops)[0]
+    state, trace = run.state, tuple(run.trace[1:])
     found = [log_likelihoods(problem, c, one, state.noise)[0] for c, one in enumerate(state.classes)]
     with np.errstate(divide="ignore"):  # a class that nobody is in has the weight zero
         totals = class_posteriors(np.array(found) + np.log(state.weights)[:, None])[1]
     value = float(totals.sum())
     populations = tuple(
-        UtilityPopulation(basis, one.mean, one.covariance, state.noise, value, state.trace, state.converged)
+        UtilityPopulation(basis, one.mean, one.covariance, state.noise, value, trace, run.converged)
         for basis, one in zip(problem.bases, state.classes, strict=True)
     )
     labels = [f"{place}: {sum_text(basis.scopes)}" for place, basis in enumerate(problem.bases)]
     weights = Factor([Variable("decomposition", labels)], state.weights)
-    return UtilityMixture(populations, weights, value, state.trace, state.converged)
+    return UtilityMixture(populations, weights, value, trace, run.converged)

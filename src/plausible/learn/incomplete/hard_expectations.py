@@ -1,9 +1,10 @@
-"""The most probable completion of every case at once, by max-product elimination with cases along the first axis."""
+"""The E-step of hard EM: most probable completions, by max-product elimination with cases along the first axis."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats, Positions
 from plausible.errors import TooLarge
 from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import Expectations, impossible_case
 from plausible.models import BayesianNetwork
 
-__all__ = ["Completions", "most_probable_completions"]
+__all__ = ["Completions", "HardExpectations", "most_probable_completions"]
 
 
 #: A chunk of cases has tables of at most so many numbers.
@@ -76,6 +78,46 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
         factors = [(scopes[name], tables[name].reshape([sizes[place] for place in scopes[name]])) for name in names]
         codes[chosen], logs[chosen] = _completed(factors, cases.codes[chosen], sizes)
     return Completions(codes, logs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HardExpectations:
+    """The counts of the most probable completion of each case, and log P of these: Q has all its weight in one place.
+
+    Parameters
+    ----------
+    cases
+        What is completed.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
+    >>> HardExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]})).at(coin).counts["coin"]
+    array([1., 1.])
+    """
+
+    cases: Cases
+
+    def completions(self, network: BayesianNetwork) -> Completions:
+        """The most probable completion of each case."""
+        found = most_probable_completions(network, self.cases)
+        impossible = np.flatnonzero(np.isneginf(found.log_probabilities))
+        if len(impossible):
+            raise impossible_case(network, self.cases, int(impossible[0]))
+        return found
+
+    def at(self, network: BayesianNetwork) -> Expectations:
+        """The counts under a network."""
+        codes, logs = self.completions(network)
+        names = list(self.cases.variables)
+        counts = {}
+        for name, cpd in network.cpds.items():
+            is_free = ~self.cases.is_set(name)
+            columns = codes[is_free][:, [names.index(variable.name) for variable in cpd.scope]]
+            counts[name] = np.zeros([variable.num_states for variable in cpd.scope])
+            np.add.at(counts[name], tuple(columns.T), self.cases.weights[is_free])
+        return Expectations(float(self.cases.weights @ logs), logs, counts, is_exact=False)
 
 
 def _chunks(cases: Cases) -> Iterator[tuple[int, Positions]]:

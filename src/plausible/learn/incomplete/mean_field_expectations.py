@@ -15,7 +15,7 @@ from plausible.factors import Factor
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field import MeanField, MeanFieldState
 from plausible.learn.incomplete.cases import Cases, distinct_rows
-from plausible.learn.incomplete.engine_expectations import case_evidence, mutilated
+from plausible.learn.incomplete.engine_expectations import mutilated
 from plausible.learn.incomplete.expectations import Expectations, impossible_case
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -179,7 +179,7 @@ class _Pattern:
 
     @classmethod
     def of(cls, asked: _Asked) -> _Pattern:
-        problem = Problem.of(asked.factors, case_evidence(asked.cases, int(asked.places[0])))
+        problem = Problem.of(asked.factors, asked.cases.evidence(int(asked.places[0])))
         ends = np.concatenate([[0], np.cumsum(problem.sizes)]).tolist()
         parts = {v.name: slice(*ends[at : at + 2]) for at, v in enumerate(problem.variables)}
         constants, ties = np.zeros(len(asked.places)), []
@@ -324,7 +324,7 @@ def _one_by_one(asked: _Asked, before: Floats | None, sweeps: int | None) -> _Fo
 
 def _run(asked: _Asked, place: int, before: Floats | None, sweeps: int | None) -> tuple[Problem, MeanFieldState]:
     """One case, by the engine."""
-    problem, engine = Problem.of(asked.factors, case_evidence(asked.cases, int(asked.places[place]))), asked.engine
+    problem, engine = Problem.of(asked.factors, asked.cases.evidence(int(asked.places[place]))), asked.engine
     try:
         if problem.is_impossible:
             raise ImpossibleEvidence.outright()

@@ -16,14 +16,14 @@ from plausible.errors import InvalidArgument, suggestion
 __all__ = [
     "LBFGS",
     "Ascent",
+    "AscentLike",
     "AscentState",
     "Climbed",
     "ConjugateGradient",
-    "MethodLike",
     "SteepestAscent",
     "ascent_step",
     "init_ascent",
-    "read_method",
+    "read_ascent",
 ]
 
 #: A function to climb: the value and the gradient at a point.
@@ -31,11 +31,11 @@ Climbed: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 
 class AscentState(NamedTuple):
-    """All that the next step needs, and how it came there: it can be pickled and gone on with.
+    """All that the next step needs: it can be pickled and gone on with.
 
     Attributes
     ----------
-    step
+    num_steps
         How many steps have been made.
     point, value, gradient
         Where they led.
@@ -45,11 +45,9 @@ class AscentState(NamedTuple):
         Differences of points and of gradients over the last steps, the newest last.
     is_stuck
         Whether no step along the gradient leads higher.
-    trace
-        The value at the start and after each step.
     """
 
-    step: int
+    num_steps: int
     point: Floats
     value: float
     gradient: Floats
@@ -58,7 +56,6 @@ class AscentState(NamedTuple):
     previous_gradient: Floats
     pairs: tuple[tuple[Floats, Floats], ...] = ()
     is_stuck: bool = False
-    trace: tuple[float, ...] = ()
 
 
 class Ascent(ABC):
@@ -154,7 +151,7 @@ class LBFGS(Ascent):
 
 
 #: A method, or its name.
-MethodLike: TypeAlias = Ascent | Literal["l-bfgs", "conjugate-gradient", "steepest"]
+AscentLike: TypeAlias = Ascent | Literal["l-bfgs", "conjugate-gradient", "steepest"]
 
 _METHODS: dict[str, type[Ascent]] = {
     "l-bfgs": LBFGS,
@@ -163,7 +160,7 @@ _METHODS: dict[str, type[Ascent]] = {
 }
 
 
-def read_method(method: MethodLike) -> Ascent:
+def read_ascent(method: AscentLike) -> Ascent:
     """The method that a name stands for."""
     if isinstance(method, Ascent):
         return method
@@ -178,7 +175,7 @@ def init_ascent(climbed: Climbed, point: Floats) -> AscentState:
     # As if the last step had won half the slope: the first one is then about as long as one.
     before = value - 0.5 * float(np.linalg.norm(gradient))
     nothing = np.zeros(point.shape)
-    return AscentState(0, point, value, gradient, nothing, before, nothing, trace=(value,))
+    return AscentState(0, point, value, gradient, nothing, before, nothing)
 
 
 def ascent_step(climbed: Climbed, state: AscentState, method: Ascent) -> AscentState:
@@ -208,18 +205,9 @@ def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floa
     moved, turned = point - state.point, state.gradient - gradient
     if method.memory and float(moved @ turned) > 1e-12 * float(moved @ moved):  # else no curvature is seen
         pairs = (*pairs, (moved, turned))[-method.memory :]
-    return AscentState(
-        state.step + 1,
-        point,
-        value,
-        gradient,
-        direction,
-        state.value,
-        state.gradient,
-        pairs,
-        not np.isfinite(value),
-        trace=(*state.trace, value),
-    )
+    is_stuck = not np.isfinite(value)
+    kept = (direction, state.value, state.gradient)
+    return AscentState(state.num_steps + 1, point, value, gradient, *kept, pairs, is_stuck)
 
 
 class _Remembered:
