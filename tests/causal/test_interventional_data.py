@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausible.data.moment_statistics import MomentStatistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -201,7 +200,7 @@ def test_gaussian_statistics_of_each_child_are_sums_over_its_own_rows():
     numbers[1] += 0.8 * numbers[0]
     is_set = rng.random(30) < 0.4
     table = Table.read(dict(zip("xyz", numbers, strict=True)), interventions={"y": is_set})
-    statistics = MomentStatistics.of(table)
+    statistics = TableStatistics(table)
     for child, rows in (("x", np.full(30, True)), ("y", ~is_set), ("z", np.full(30, True))):
         moments = statistics.moments(child)
         kept = numbers[:, rows]

@@ -14,7 +14,8 @@ from marked_graph_oracles import is_acyclic
 from plausible.causal.interventional.class_search import gies, search_interventional_classes
 from plausible.causal.interventional.class_turns import after_turn, class_turns, is_valid_turn
 from plausible.causal.interventional.regimes import check_regimes, regimes
-from plausible.data.moment_statistics import Moments, MomentStatistics
+from plausible.data.moments import Moments
+from plausible.data.statistics import MomentStatistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG, erdos_renyi_dag, essential_graph

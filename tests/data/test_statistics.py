@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from plausible.data.statistics import Request
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.kernels.counting import weigh_extensions
 from plausible.variables import Variable
 
 
@@ -24,6 +26,14 @@ def _loop(table, child, parents):
         if child not in table.interventions or not table.interventions[child][row]:
             counts[tuple(codes[row] for codes in rows)] += 1 if table.weights is None else table.weights[row]
     return counts
+
+
+def _extensions(statistics, child, parents, candidates):
+    """Candidate -> the counts of the family with it."""
+    ((*stacks,),) = statistics.counts_of([Request(child, tuple(parents), tuple(candidates))])
+    pairs = [pair for places, counts in stacks for pair in zip(places.tolist(), counts, strict=True)]
+    assert len(pairs) == len(candidates)
+    return {candidates[place]: counts for place, counts in pairs}
 
 
 FAMILIES = [
@@ -51,8 +61,10 @@ def test_counts_are_those_of_a_loop(num_rows, kind):
         expected = _loop(table, child, parents)
         np.testing.assert_allclose(statistics.counts(child, parents), expected, rtol=1e-12)
         candidates = [name for name in table.variables if name not in (child, *parents)]
-        for candidate, found in zip(candidates, statistics.extensions(child, parents, candidates), strict=True):
-            np.testing.assert_allclose(found, _loop(table, child, [candidate, *parents]), rtol=1e-12)
+        found = _extensions(statistics, child, parents, candidates)
+        assert set(found) == set(candidates)
+        for candidate, counts in found.items():
+            np.testing.assert_allclose(counts, _loop(table, child, [candidate, *parents]), rtol=1e-12)
 
 
 def test_counts_without_weights_are_whole_numbers_and_cannot_be_changed():
@@ -66,7 +78,7 @@ def test_large_tables_counted_row_by_row_equal_those_counted_by_sets(monkeypatch
     rng = np.random.default_rng(1)
     table = _random_table(rng, 5000, (4, 5, 6, 7))
     by_rows = TableStatistics(table).counts("v0", ["v1", "v2", "v3"])
-    monkeypatch.setattr("plausible.data.table_statistics._CELLS_PER_PASS", 10_000)
+    monkeypatch.setattr("plausible.data.row_counts._CELLS_PER_PASS", 10_000)
     np.testing.assert_array_equal(TableStatistics(table).counts("v0", ["v1", "v2", "v3"]), by_rows)
     assert by_rows.sum() == 5000
 
@@ -75,9 +87,29 @@ def test_threads_change_no_count():
     rng = np.random.default_rng(2)
     table = _random_table(rng, 20_000, [2] * 60)
     others = [f"v{place}" for place in range(5, 60)]
-    one, three = (TableStatistics(table, num_threads=num).extensions("v0", ["v1", "v2"], others) for num in (1, 3))
+    one, three = (_extensions(TableStatistics(table, num_threads=num), "v0", ["v1", "v2"], others) for num in (1, 3))
+    for name in others:
+        np.testing.assert_array_equal(one[name], three[name])
+
+
+def test_many_requests_are_answered_alike_in_one_thread_and_in_several():
+    rng = np.random.default_rng(5)
+    table = _random_table(rng, 40_000, [2, 3, 2, 4, 2, 3])
+    requests = [Request(f"v{place}", (f"v{(place + 1) % 6}",)) for place in range(6)]
+    requests += [request._replace(candidates=("v0", "v3")) for request in requests[1:2] * 5]
+    one, three = (TableStatistics(table, num_threads=num).counts_of(requests) for num in (1, 3))
     for first, second in zip(one, three, strict=True):
-        np.testing.assert_array_equal(first, second)
+        for left, right in zip(first, second, strict=True):
+            np.testing.assert_array_equal(left.counts, right.counts)
+
+
+def test_the_cost_is_that_of_columns_not_read_before():
+    statistics = TableStatistics(_random_table(np.random.default_rng(6), 100, (2, 3, 4)))
+    asked = [Request("v0", ("v1",)), Request("v2", (), ("v0", "v1"))]
+    assert statistics.cost(asked) == (3, 6 + 8 + 12, 500)
+    statistics.counts_of(asked)
+    assert statistics.cost(asked) == (3, 6 + 8 + 12, 300)
+    assert (statistics + statistics).cost(asked).num_reads == 600
 
 
 def test_statistics_of_parts_add_up_and_can_be_taken_away():
@@ -92,10 +124,6 @@ def test_statistics_of_parts_add_up_and_can_be_taken_away():
         doubled = (whole + 2 * first - first).counts(child, parents)
         np.testing.assert_array_equal(doubled, whole.counts(child, parents) + first.counts(child, parents))
     assert (whole - first).total == 120
-    for ours, theirs in zip(
-        (first + rest).extensions("v0", [], ["v1"]), whole.extensions("v0", [], ["v1"]), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
     with pytest.raises(InvalidArgument, match="same variables"):
         first + TableStatistics({"x": [1, 2]})
 
@@ -113,3 +141,54 @@ def test_wrong_families_are_refused_with_their_names():
     many = TableStatistics({f"v{place}": list(range(300)) for place in range(4)})
     with pytest.raises(TooLarge, match="fewer parents"):
         many.counts("v0", ["v1", "v2", "v3"])
+
+
+# --- candidates ---
+
+OPTIONS = [{}, {"weights": np.linspace(0, 2, 50)}, {"interventions": {"a": np.arange(50) % 3 == 0}}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "weights", "interventions"])
+@pytest.mark.parametrize("parents", [[], ["b"], ["b", "large", "e"]], ids=len)
+@pytest.mark.parametrize("combined", [False, True])
+def test_each_candidate_is_in_one_stack_with_the_counts_of_its_family(options, parents, combined):
+    rng = np.random.default_rng(0)
+    sizes = {"a": 2, "b": 3, "c": 2, "d": 4, "e": 3, "f": 2, "large": 30, "huge": 400}
+    columns = {name: rng.permuted(np.arange(50) % size) for name, size in sizes.items()}
+    table = Table.read(columns, [Variable("huge", 400)], **options)
+    statistics = TableStatistics(table)
+    asked = statistics + statistics if combined else statistics
+    candidates = [name for name in ("f", "huge", "d", "c", "e", "b") if name not in parents]
+    for name, counts in _extensions(asked, "a", parents, candidates).items():
+        expected = statistics.counts("a", [name, *parents]) * (2 if combined else 1)
+        np.testing.assert_allclose(counts, expected)
+    assert asked.counts_of([Request("a", tuple(parents), ())]) == [[]]
+
+
+def test_no_sets_are_made_for_candidates_with_many_states(monkeypatch):
+    """A set of rows for each of 5,000 states would take much longer than one pass over the rows."""
+    rng = np.random.default_rng(1)
+    statistics = TableStatistics({"a": rng.integers(2, size=6000), "b": rng.permutation(6000) % 5000})
+    packed = []
+    monkeypatch.setattr("plausible.data.row_counts._packed", lambda *arguments: packed.append(arguments))
+    (((_, counts),),) = statistics.counts_of([Request("a", (), ("b",))])
+    assert packed == []
+    assert counts.dtype == np.int64
+    assert counts.shape == (1, 5000, 2)
+    assert counts.sum() == 6000
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32])
+def test_the_kernel_weighs_each_family_as_a_sum_over_its_rows(dtype):
+    """Against NumPy's own histogram, over more rows than one block has."""
+    rng = np.random.default_rng(2)
+    sizes = [2, 3, 4, 5]
+    codes = np.array([rng.integers(size, size=2500) for size in sizes]).astype(dtype)
+    codes.setflags(write=False)
+    weights = rng.random(2500)
+    counts = np.zeros(6 * (4 + 5))
+    weigh_extensions(codes, np.array([1, 0]), np.array([6, 2, 1]), weights, np.array([2, 3]), np.array([0, 24]), counts)
+    family = codes[1].astype(int) * 2 + codes[0]
+    for candidate, part in [(2, counts[:24]), (3, counts[24:])]:
+        expected = np.bincount(codes[candidate] * 6 + family, weights, part.size)
+        np.testing.assert_allclose(part, expected, rtol=1e-12)

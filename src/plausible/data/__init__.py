@@ -4,13 +4,15 @@ from plausible.data.columns import encode_column, encode_columns, encode_evidenc
 from plausible.data.decoding import decode
 from plausible.data.discretization import Discretizer
 from plausible.data.events import DataEvent, empirical_distribution, event_count, event_probability, where
-from plausible.data.statistics import Statistics
+from plausible.data.statistics import MomentStatistics, Request, Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 
 __all__ = [
     "DataEvent",
     "Discretizer",
+    "MomentStatistics",
+    "Request",
     "Statistics",
     "Table",
     "TableStatistics",

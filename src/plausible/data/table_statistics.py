@@ -1,38 +1,46 @@
-"""Family counts of a table in memory."""
+"""Counts and moments of a table in memory."""
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate, pairwise
+from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags
-from plausible.data.statistics import Counts, Places, Statistics
+from plausible.base.arrays import Flags, Ints
+from plausible.data.moments import FamilyMoments, Moments, grouped_moments
+from plausible.data.row_counts import RowCounts, in_threads
+from plausible.data.statistics import Counts, FamilyRows, Request, RequestCost, Stack, Statistics
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
-from plausible.factors.alignment import MAX_ENTRIES
-from plausible.kernels.counting import count_by_sets, count_extensions, count_rows, weigh_extensions, weigh_rows
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.variables import Variable
 
-__all__ = ["TableStatistics"]
+__all__ = ["DataLike", "TableStatistics", "read_statistics"]
+
+#: Rows of data, or what was counted in them.
+DataLike: TypeAlias = "TableLike | Statistics"
 
 #: Counts of at most so many cells are kept, all together.
 _MAX_CACHED = 2**24
-#: To count the rows of one cell by sets takes about as long as to find the cells of so many words of 64 rows.
-_CELLS_PER_PASS = 250
-#: Work below so many words is done in one thread: handing it out would take longer.
-_SMALL = 2**20
+#: With fewer rows requests are answered in one thread: threads would mostly wait for each other's turn at the
+#: interpreter.
+_FEW_ROWS = 2**15
+#: The place of a family that is asked for by itself.
+_FIRST: Ints = np.zeros(1, dtype=np.int64)
+#: The cases of families with at most so many cells are counted; of larger ones, taken row by row.
+_MAX_COUNTED = 2**18
+
+
+def read_statistics(data: DataLike) -> Statistics:
+    """Statistics as they are, and those of anything that `Table.read` takes."""
+    return data if isinstance(data, Statistics) else TableStatistics(data)
 
 
 class TableStatistics(Statistics):
-    """Counts of the rows of a table, which must be complete in the columns asked about.
+    """Counts and moments of the rows of a table, which must be complete in the columns asked about.
 
     For each state there is a set of rows, one bit a row: small tables are counted by intersecting them, 64 rows at a
     time, large ones row by row. Counts are remembered, whatever the order of the variables that they were asked in.
@@ -53,190 +61,169 @@ class TableStatistics(Statistics):
     """
 
     __slots__ = (
-        "_all_rows",
-        "_bits",
         "_cache",
         "_cached",
-        "_firsts",
         "_has_missing",
         "_lock",
+        "_moments",
         "_names",
-        "_num_states",
         "_num_threads",
-        "_ones",
-        "_sets",
-        "_sizes",
-        "_unpacked",
-        "table",
+        "_rows",
+        "_table",
     )
 
     def __init__(self, table: TableLike, *, num_threads: int = 2) -> None:
-        self.table = Table.read(table)
-        self._names = {name: place for place, name in enumerate(self.table.discrete)}
-        self._num_states = [self.table.variables[name].num_states for name in self._names]
-        self._sizes = np.array(self._num_states, dtype=np.int64)
-        self._firsts = np.cumsum(self._sizes) - self._sizes
-        self._sets = [first + np.arange(size) for first, size in zip(self._firsts, self._num_states, strict=True)]
-        num_words = -(-self.table.num_rows // 64)
-        self._bits = np.zeros((int(self._sizes.sum()), num_words), dtype=np.uint64)
-        self._all_rows = np.full(num_words, np.iinfo(np.uint64).max)
-        self._unpacked = set(range(len(self._names)))
+        self._table = Table.read(table)
+        self._names = {name: place for place, name in enumerate(self._table.discrete)}
+        self._rows = RowCounts(self._table)
         self._cache: OrderedDict[tuple[str | None, tuple[int, ...]], Counts] = OrderedDict()
         self._cached = 0
-        self._ones = np.ones(self.table.num_rows, dtype=np.int8)
-        has_missing = self.table.codes.min(axis=1, initial=0) < 0
+        self._moments: dict[str | None, Moments] = {}
+        has_missing = self._table.codes.min(axis=1, initial=0) < 0
         self._has_missing = {name for name, place in self._names.items() if has_missing[place]}
         self._lock = Lock()
         self._num_threads = num_threads
 
+    # --- what there is ---
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self._table
+
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """Name -> discrete variable."""
-        return {name: self.table.variables[name] for name in self._names}
+        """Name -> variable, in the order of the columns."""
+        return self._table.variables
 
     @property
     def total(self) -> float:
         """How much all rows weigh."""
-        return self.table.total
+        return self._table.total
 
-    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
-        """How often each joint state occurs: an axis for each parent, in the order given, then one for the child."""
-        asked = self._complete_places((*parents, child))
-        places = tuple(sorted(asked))
-        key = (child if child in self.table.interventions else None, places)
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are, whatever they weigh."""
+        return self._table.num_rows
+
+    @property
+    def interventions(self) -> Mapping[str, int]:
+        """Name -> how many rows it was set from outside in."""
+        return {name: int(mask.sum()) for name, mask in self._table.interventions.items()}
+
+    @property
+    def missing(self) -> Mapping[str, int]:
+        """Name -> how many cells of it are missing."""
+        return self._table.missing
+
+    # --- what is asked ---
+
+    def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
+        """For each request the counts of its families, by shape; many requests are shared out among threads."""
+        if self._num_threads < 2 or len(requests) < 2 * self._num_threads or self._table.num_rows < _FEW_ROWS:
+            return [self._answer(request, self._num_threads) for request in requests]
+        answers: list[list[Stack]] = [[]] * len(requests)
+
+        def answer(start: int, end: int) -> None:
+            answers[start:end] = [self._answer(request, 1) for request in requests[start:end]]
+
+        in_threads(answer, len(requests), self._num_threads, 4 * self._num_threads)
+        return answers
+
+    def moments_of(self, requests: Sequence[Request]) -> list[FamilyMoments]:
+        """For the family of each request, by its joint states that occur: weight, means and scatter of its numbers."""
+        return [self._moments_of(request) for request in requests]
+
+    def cost(self, requests: Sequence[Request]) -> RequestCost:
+        """Each request reads its columns once; what is remembered is not read again."""
+        plain = super().cost(requests)
+        reads = 0
+        for child, parents, candidates in requests:
+            scope = (*parents, child)
+            if candidates is not None or self._remembered(self._key(child, self._places(scope))) is None:
+                reads += len(scope) + len(candidates or ())
+        return plain._replace(num_reads=self._table.num_rows * reads)
+
+    def rows(self, child: str, parents: Sequence[str] = ()) -> FamilyRows:
+        """The rows of a family; equal ones together where it has states alone, and few enough."""
+        scope = (*parents, child)
+        is_counted = self._names.keys() >= set(scope) and self._num_cells((child, tuple(parents))) <= _MAX_COUNTED
+        if is_counted:
+            return super().rows(child, parents)
+        table = self._table.select(scope)
+        for name, number in table.missing.items():
+            raise InvalidArgument(
+                f"{name!r} is missing in {number} of {table.num_rows} rows. learn.parameters and learn.em complete "
+                "missing cells; here they have to be filled in, or these rows left out."
+            )
+        columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
+        columns |= dict(zip(table.continuous, table.numbers, strict=True))
+        weights = table.row_weights
+        counting = weights > 0
+        if child in table.interventions:
+            counting = counting & ~table.interventions[child]
+        return FamilyRows({name: column[counting] for name, column in columns.items()}, weights[counting])
+
+    # --- moments ---
+
+    def _moments_of(self, request: Request) -> FamilyMoments:
+        scope = (*request.parents, request.child)
+        for name in scope:
+            if name not in self.variables:
+                raise UnknownVariable.named(name, self.variables, "this data")
+        with_states = [name for name in scope if name in self._names]
+        numbers = [place for place, name in enumerate(self._table.continuous) if name in scope]
+        self._refuse_missing_numbers(numbers)
+        if not with_states:
+            return self._own_moments(request.child).part(numbers)
+        codes = self._table.codes[list(self._complete_places(with_states))]
+        lines, weights, set_rows = self._table.numbers[numbers], self._table.row_weights, self._set_rows(request.child)
+        if set_rows is not None:
+            codes, lines, weights = codes[:, ~set_rows], lines[:, ~set_rows], weights[~set_rows]
+        groups = np.zeros(codes.shape[1], dtype=np.intp)
+        for name, column in zip(with_states, codes, strict=True):
+            joint = groups * self.variables[name].num_states + column
+            _, firsts, groups = np.unique(joint, return_index=True, return_inverse=True)
+        return grouped_moments(lines, groups, weights, codes[:, firsts].T.astype(np.int64))
+
+    def _own_moments(self, child: str) -> Moments:
+        """Those of all numbers in the rows that say something about a child."""
+        set_rows = self._set_rows(child)
+        key = None if set_rows is None else child
+        if key not in self._moments:
+            table = self._table if set_rows is None else self._table.take(~set_rows)
+            self._moments[key] = Moments.of_rows(table.numbers, table.weights)
+        return self._moments[key]
+
+    def _refuse_missing_numbers(self, places: Sequence[int]) -> None:
+        for place in places:
+            number = int(np.isnan(self._table.numbers[place]).sum())
+            if number:
+                raise InvalidArgument(
+                    f"{self._table.continuous[place]!r} is missing in {number} of {self._table.num_rows} rows; moments "
+                    "need complete columns. Leave these rows out."
+                )
+
+    def _set_rows(self, child: str) -> Flags | None:
+        return self._table.interventions.get(child)
+
+    # --- answers ---
+
+    def _key(self, child: str, places: Sequence[int]) -> tuple[str | None, tuple[int, ...]]:
+        return (child if child in self._table.interventions else None, tuple(sorted(places)))
+
+    def _answer(self, request: Request, num_threads: int) -> list[Stack]:
+        asked = self._complete_places((*request.parents, request.child))
+        if request.candidates is not None:
+            others = self._complete_places(request.candidates)
+            stacks = self._rows.extended(request.child, asked, others, num_threads)
+            return [Stack(places, counts) for places, counts in stacks]
+        key = self._key(request.child, asked)
         found = self._remembered(key)
         if found is None:
-            found = self._count(child, places)
+            found = self._rows.count(request.child, key[1])
             self._remember(key, found)
-        return found.transpose([places.index(place) for place in asked])
-
-    def extensions(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> list[Counts]:
-        """For each candidate the counts of the family with it as another parent, before all others.
-
-        The rows of each joint state of the family are found once for all candidates.
-        """
-        family, others = self._complete_places((*parents, child)), self._complete_places(candidates)
-        sizes, shape = [self._num_states[place] for place in others], [self._num_states[place] for place in family]
-        num_cells = math.prod(shape)
-        if self.table.weights is None and num_cells * max(sizes, default=1) <= _CELLS_PER_PASS:
-            counts = np.zeros((sum(sizes), num_cells), dtype=np.int64)
-            self._count_sets(child, family, others, counts)
-            ends = zip(sizes, accumulate(sizes), strict=True)
-            return [counts[end - size : end].reshape(size, *shape) for size, end in ends]
-        found: list[Counts] = [np.empty(0)] * len(candidates)
-        for places, part in self.extension_stacks(child, parents, candidates):
-            for place, table in zip(places.tolist(), part, strict=True):
-                found[place] = table
-        return found
-
-    def extension_stacks(
-        self, child: str, parents: Sequence[str], candidates: Sequence[str]
-    ) -> list[tuple[Places, Counts]]:
-        """The same counts, those of candidates with equally many states together, not copied.
-
-        Families of few cells are counted by sets, all others, and weighted rows, in one pass over the rows.
-        """
-        family, others = self._complete_places((*parents, child)), np.array(self._complete_places(candidates), np.int64)
-        shape = tuple(self._sizes[list(family)].tolist())
-        order = np.argsort(self._sizes[others], kind="stable")
-        sizes = self._sizes[others[order]]
-        self._refuse_large(child, math.prod(shape) * int(sizes.max(initial=1)))
-        is_weighted = self.table.weights is not None
-        counts = np.zeros((sizes.sum(), math.prod(shape)), dtype=np.float64 if is_weighted else np.int64)
-        num_small = 0 if is_weighted else int(np.searchsorted(sizes * math.prod(shape), _CELLS_PER_PASS, side="right"))
-        num_sets = int(sizes[:num_small].sum())
-        self._count_sets(child, family, others[order[:num_small]].tolist(), counts[:num_sets])
-        self._count_cells(child, family, others[order[num_small:]], counts[num_sets:].reshape(-1))
-        ends = np.cumsum(sizes)
-        starts = np.flatnonzero(np.diff(sizes, prepend=0)).tolist()
-        return [
-            (order[start:end], counts[ends[start] - sizes[start] : ends[end - 1]].reshape(-1, sizes[start], *shape))
-            for start, end in pairwise([*starts, sizes.size])
-        ]
-
-    # --- counting ---
-
-    def _count(self, child: str, places: tuple[int, ...]) -> Counts:
-
-        sizes = self._sizes[list(places)]
-        num_cells = math.prod(sizes.tolist())
-        self._refuse_large(child, num_cells)
-        columns, strides = np.array(places, dtype=np.int64), np.array(_strides(sizes.tolist()), dtype=np.int64)
-        set_rows = self.table.interventions.get(child)
-        if self.table.weights is not None:
-            weighed = np.zeros(num_cells)
-            weigh_rows(self.table.codes, columns, strides, self._row_weights(child), weighed)
-            return weighed.reshape(sizes)
-        counts = np.zeros(num_cells, dtype=np.int64)
-        if num_cells <= _CELLS_PER_PASS:
-            self._pack(places)
-            count_by_sets(self._bits, self._firsts[columns], sizes, self._counting_rows(child), counts)
-        else:
-            marks = np.empty(0, dtype=np.bool_) if set_rows is None else ~set_rows
-            count_rows(self.table.codes, columns, strides, marks, counts)
-        return counts.reshape(sizes)
-
-    def _count_sets(self, child: str, family: Sequence[int], others: Sequence[int], counts: Counts) -> None:
-        """Fill a line for each state of the other variables, by intersecting sets of rows."""
-
-        if not others:
-            return
-        self._pack((*family, *others))
-        places, rows = np.array(family, dtype=np.int64), self._counting_rows(child)
-        firsts, sizes, sets = self._firsts[places], self._sizes[places], np.concatenate([self._sets[o] for o in others])
-
-        def count(start: int, end: int) -> None:
-            count_extensions(self._bits, firsts, sizes, rows, sets[start:end], counts[start:end])
-
-        _in_threads(count, len(sets), self._num_threads if counts.size * rows.size > _SMALL else 1)
-
-    def _count_cells(self, child: str, family: Sequence[int], others: Places, counts: Counts) -> None:
-        """Fill the cells of the family with each of the other variables, row by row."""
-
-        if not others.size:
-            return
-        columns, shape = np.array(family, dtype=np.int64), self._sizes[list(family)].tolist()
-        strides = np.array([math.prod(shape), *_strides(shape)], dtype=np.int64)
-        sizes = self._sizes[others] * strides[0]
-        starts = np.cumsum(sizes) - sizes
-        weights = self._row_weights(child)
-
-        def weigh(start: int, end: int) -> None:
-            weigh_extensions(self.table.codes, columns, strides, weights, others[start:end], starts[start:end], counts)
-
-        work = others.size * self.table.num_rows
-        _in_threads(weigh, len(others), min(self._num_threads, len(others)) if work > _SMALL else 1)
-
-    def _row_weights(self, child: str) -> NDArray[Any]:
-        """How much each row says about a child."""
-        set_rows = self.table.interventions.get(child)
-        if self.table.weights is None:
-            return self._ones if set_rows is None else (~set_rows).astype(np.int8)
-        return self.table.weights if set_rows is None else np.where(set_rows, 0.0, self.table.weights)
-
-    def _refuse_large(self, child: str, num_cells: int) -> None:
-        if num_cells > MAX_ENTRIES:
-            raise TooLarge(
-                f"The counts of {child!r} and its parents would have {num_cells:.3g} cells. Give it fewer parents."
-            )
-
-    def _counting_rows(self, child: str) -> NDArray[np.uint64]:
-        """The set of the rows that say something about a child."""
-        if child not in self.table.interventions:
-            return self._all_rows
-        return _packed(~self.table.interventions[child], self._bits.shape[1])
-
-    def _pack(self, places: Sequence[int]) -> None:
-        """Make the sets of the states of some variables, if they are not there yet."""
-        if self._unpacked.isdisjoint(places):
-            return
-        with self._lock:
-            for place in places:
-                if place in self._unpacked:
-                    first, codes = self._firsts[place], self.table.codes[place]
-                    for state in range(self._sizes[place]):
-                        self._bits[first + state] = _packed(codes == state, self._bits.shape[1])
-                    self._unpacked.discard(place)
+        return [Stack(_FIRST, found.transpose([key[1].index(place) for place in asked])[None])]
 
     # --- names and memory ---
 
@@ -246,7 +233,7 @@ class TableStatistics(Statistics):
             for name in names:
                 if name in self._has_missing:
                     raise InvalidArgument(
-                        f"{name!r} is missing in {self.table.missing[name]} of {self.table.num_rows} rows; counts need "
+                        f"{name!r} is missing in {self._table.missing[name]} of {self.num_rows} rows; counts need "
                         "complete columns. Leave these rows out, or learn with expected counts: plausible.learn.em."
                     )
         return self._places(names)
@@ -257,7 +244,7 @@ class TableStatistics(Statistics):
         places = []
         for name in names:
             if name not in self._names:
-                if name in self.table.variables:
+                if name in self._table.variables:
                     raise NotSupported(f"{name!r} is continuous: it has no counts. Discretise it, or ask for moments.")
                 raise UnknownVariable.named(name, self._names, "this data")
             places.append(self._names[name])
@@ -277,25 +264,3 @@ class TableStatistics(Statistics):
                 self._cached += counts.size
             while self._cached > _MAX_CACHED:
                 self._cached -= self._cache.popitem(last=False)[1].size
-
-
-def _packed(mask: Flags, num_words: int) -> NDArray[np.uint64]:
-    """A bit for each row, in words of 64, the first row's lowest."""
-    octets = np.zeros(num_words * 8, dtype=np.uint8)
-    bits = np.packbits(mask, bitorder="little")
-    octets[: bits.size] = bits
-    return octets.view("<u8")
-
-
-def _strides(sizes: Sequence[int]) -> list[int]:
-    return [math.prod(sizes[place + 1 :]) for place in range(len(sizes))]
-
-
-def _in_threads(work: Callable[[int, int], None], length: int, num_threads: int) -> None:
-    """Do some work on 0, ..., length - 1 in as many stretches as there are threads."""
-    if num_threads <= 1:
-        work(0, length)
-        return
-    limits = np.linspace(0, length, num_threads + 1).astype(int).tolist()
-    with ThreadPoolExecutor(num_threads) as pool:
-        list(pool.map(work, limits[:-1], limits[1:]))

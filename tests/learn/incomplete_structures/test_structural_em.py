@@ -332,7 +332,7 @@ def test_tables_of_numbers_are_scored_by_available_cells_too(missing):
 def test_pairwise_correlations_that_contradict_each_other_are_made_positive_definite():
     up, down, gone = [1.5, -1.5, 2.5, -2.5], [-1.5, 1.5, -2.5, 2.5], [np.nan] * 4
     rows = {"x": [*up, *gone, *up], "y": [*up, *up, *gone], "z": [*gone, *up, *down]}
-    moments = pairwise_moments(Table.read(rows)).common
+    moments = pairwise_moments(Table.read(rows)).moments("x")
     assert np.linalg.eigvalsh(moments.scatter).min() > 0
     assert moments.weight == 4.0
 

@@ -10,7 +10,8 @@ from scipy import stats
 from scipy.special import multigammaln
 
 from graph_strategies import dags
-from plausible.data.moment_statistics import Moments, MomentStatistics
+from plausible.data.moments import Moments
+from plausible.data.statistics import Request
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
@@ -163,7 +164,7 @@ def test_wrong_kinds_of_data_are_refused():
     for score in (GaussianLikelihood(), BGe()):
         with pytest.raises(NotSupported, match="'K' is discrete"):
             score.on_data({"A": [0.5, 1.5], "K": ["x", "y"]})
-        with pytest.raises(NotSupported, match="moments"):
+        with pytest.raises(NotSupported, match="'K' is discrete"):
             score.on(TableStatistics({"K": ["x"]}) + TableStatistics({"K": ["x"]}))
     with pytest.raises(InvalidArgument, match="missing in 1 of 2"):
         GaussianLikelihood().on_data({"A": [0.5, math.nan]})
@@ -210,11 +211,11 @@ def test_a_context_with_too_few_rows_takes_the_variance_of_all():
 def test_moments_of_parts_add_up_and_can_be_taken_away():
     data = Table.read(_numbers(5, 20), interventions={"B": np.arange(20) % 4 == 0})
     first, rest = data.take(np.arange(20) < 7), data.take(np.arange(20) >= 7)
-    whole, parts = MomentStatistics.of(data), [MomentStatistics.of(first), MomentStatistics.of(rest)]
+    whole, parts = TableStatistics(data), [TableStatistics(first), TableStatistics(rest)]
     for found, expected in (
         (parts[0] + parts[1], whole),
         (whole - parts[1], parts[0]),
-        (2 * whole, MomentStatistics.of(data.weighted([2.0] * 20))),
+        (2 * whole, TableStatistics(data.weighted([2.0] * 20))),
     ):
         for name in "AB":
             one, two = found.moments(name), expected.moments(name)
@@ -226,7 +227,7 @@ def test_moments_of_parts_add_up_and_can_be_taken_away():
     with pytest.raises(UnknownVariable, match="'Z'"):
         whole.moments("Z")
     with pytest.raises(InvalidArgument, match="same variables"):
-        whole + MomentStatistics.of(data.select(["A"]))
+        whole + TableStatistics(data.select(["A"]))
 
 
 def test_large_means_cost_no_digits():
@@ -260,8 +261,8 @@ def test_families_of_unknown_variables_and_own_parents_are_refused(score):
 
 
 def test_moments_of_rows_that_are_not_there_cannot_be_taken_away():
-    few = MomentStatistics.of({"a": [1.0, 1.25, 1.5], "b": [0.5, 0.0, 1.0]})
-    apart = MomentStatistics.of({"a": [9.5, -9.5], "b": [7.5, 2.0]})
+    few = TableStatistics({"a": [1.0, 1.25, 1.5], "b": [0.5, 0.0, 1.0]})
+    apart = TableStatistics({"a": [9.5, -9.5], "b": [7.5, 2.0]})
     for other in (apart, apart + apart):
         with pytest.raises(InvalidArgument, match="lack rows"):
             GaussianLikelihood().on(few - other).family("a", ["b"])
@@ -273,7 +274,8 @@ def test_families_scored_at_once_score_as_each_alone(score):
     data = {f"x{k}": column for k, column in enumerate(np.random.default_rng(0).normal(size=(5, 30)))}
     scores = score.on_data(data | {"copy": 2 * data["x1"], "constant": np.ones(30)})
     bases, candidates = [["x1", "copy"], ["x2", "x3"], ["constant", "x4"]], [["x2", "x3"], ["copy"], []]
-    found = scores.extended_each("x0", bases, candidates)
+    asked = [Request("x0", tuple(base), tuple(some)) for base, some in zip(bases, candidates, strict=True)]
+    found = scores.extended_each(asked)
     for base, some, values in zip(bases, candidates, found, strict=True):
         alone = [
             score.on_data(data | {"copy": 2 * data["x1"], "constant": np.ones(30)}).family("x0", [*base, name])

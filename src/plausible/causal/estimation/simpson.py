@@ -16,13 +16,11 @@ from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.arguments import CausalLike, refuse_overlap
 from plausible.causal.queries.association import effect_table
 from plausible.data.statistics import Statistics
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.table_statistics import DataLike, TableStatistics, read_statistics
 from plausible.errors import InvalidArgument, NotIdentifiable, PositivityViolation, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
-from plausible.learn.estimation.families import DataLike
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
@@ -89,7 +87,7 @@ def simpson(
     refuse_overlap({"outcome": [outcome], "treatment": [treatment], "strata": names})
     asked = _Asked(treatment, tuple(names), outcome)
     causes, rows = None if graph is None else read_causes(graph), ""
-    known = source if isinstance(source, BayesianNetwork) else _Observed(_statistics(source))
+    known = source if isinstance(source, BayesianNetwork) else _Observed(read_statistics(source))
     if causes is not None and isinstance(known, _Observed):
         known, causes, rows = _of_experiments(known, causes, outcome, treatment)
     joint = known.query(asked.names)
@@ -125,16 +123,12 @@ class _Asked:
         return [self.treatment, *self.strata, self.outcome]
 
 
-def _statistics(source: DataLike) -> Statistics:
-    return source if isinstance(source, Statistics) else TableStatistics(Table.read(source))
-
-
 def _of_experiments(
     observed: _Observed, causes: DAG | CausalGraph, outcome: str, treatment: str
 ) -> tuple[_Observed, DAG | CausalGraph, str]:
     """The rows that tell the effect, what causes what in them, and which they are."""
     statistics = observed.statistics
-    if not isinstance(statistics, TableStatistics) or not statistics.table.interventions:
+    if not statistics.interventions:
         return observed, causes, ""
     found = experiment_rows(statistics.table, causes, outcome, treatment)
     return _Observed(TableStatistics(found.table)), read_causes(found.graph), found.told

@@ -13,11 +13,9 @@ from plausible.base.arrays import Floats
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.queries.observed import ObservedModel
 from plausible.data.statistics import Statistics
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
-from plausible.learn.estimation.families import DataLike
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -72,17 +70,15 @@ def read_source(source: SourceLike) -> Observed:
     if isinstance(source, (BayesianNetwork, FunctionalModel)):
         network = source.network if isinstance(source, FunctionalModel) else source
         return Observed(source.variables, partial(_asked, source), None, partial(_asked_together, source, network))
-    statistics = source if isinstance(source, Statistics) else TableStatistics(Table.read(source))
-    if isinstance(statistics, TableStatistics) and statistics.table.interventions:
+    statistics = read_statistics(source)
+    if statistics.interventions:
         raise NotSupported(
             "The data have rows in which variables were set from outside; bounds need what is observed only. "
             "Take the other rows: table.take(...)."
         )
     if not statistics.total > 0:
         raise InvalidArgument("There are no rows, and so nothing is observed.")
-    # The continuous variables of a table are not in its statistics, but errors should know of them.
-    known = statistics.table.variables if isinstance(statistics, TableStatistics) else statistics.variables
-    return Observed(known, partial(_counted, statistics), float(statistics.total))
+    return Observed(statistics.variables, partial(_counted, statistics), float(statistics.total))
 
 
 def _of_factor(factor: Factor) -> Observed:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
+from plausible.data.statistics import Request
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge
@@ -81,20 +82,21 @@ def _scored(scores: FamilyScores, names: Sequence[str], child: int, known: Const
     most = min(known.max_parents - len(required), len(free))
     _check_size(names[child], len(free), most)
     sets: list[tuple[int, ...]] = [required]
-    values = [np.array([scores.family(names[child], [names[place] for place in required])])]
+    asked: list[Request] = []
     for size in range(most):
         for chosen in combinations(range(len(free)), size):
             more = range(chosen[-1] + 1 if chosen else 0, len(free))
             if len(more):
                 base = (*required, *(free[place] for place in chosen))
-                named = [names[place] for place in base]
-                values.append(scores.extended(names[child], named, [names[free[place]] for place in more]))
+                named = tuple(names[place] for place in base)
+                asked.append(Request(names[child], named, tuple(names[free[place]] for place in more)))
                 sets.extend((*base, free[place]) for place in more)
     masks = np.array([sum(1 << place for place in parents) for parents in sets], dtype=np.int64)
     members = np.full((len(sets), max(most, 0) + len(required)), len(names), dtype=np.int64)
     for row, parents in enumerate(sets):
         members[row, : len(parents)] = parents
-    found = np.concatenate(values)
+    own = scores.families([(names[child], [names[place] for place in required])])
+    found = np.concatenate([own, *scores.extended_each(asked)])
     if np.isnan(found).any() or (found == np.inf).any():
         raise InvalidArgument(f"A score of a family of {names[child]!r} is no number: it has no probability.")
     return masks, members, found

@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats
 from plausible.base.seeds import Seed, generator_of
+from plausible.data.statistics import Request
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.parent_sets import posterior_scores
@@ -100,17 +101,15 @@ class GraphMoves:
 
     def _new_line(self, child: int, parents: tuple[int, ...]) -> Floats:
         names, known = self.search.names, self._known
-        named = [names[parent] for parent in parents]
-        score = self._scores.family(names[child], named)
+        is_free = known.allowed[:, child] & (len(parents) < known.max_parents)
+        is_free[list(parents)] = False
+        free = np.flatnonzero(is_free)
+        named = (tuple(names[place] for place in places) for places in (parents, free.tolist()))
+        ((score, added, removed),) = self._scores.around([Request(names[child], *named)])
         line = np.full(len(names), -np.inf)
-        if parents:
-            line[list(parents)] = self._scores.reduced(names[child], named) - score
-            line[known.required[:, child]] = -np.inf
-        if len(parents) < known.max_parents:
-            is_free = known.allowed[:, child].copy()
-            is_free[list(parents)] = False
-            free = np.flatnonzero(is_free)
-            line[free] = self._scores.extended(names[child], named, [names[place] for place in free]) - score
+        line[list(parents)] = removed - score
+        line[known.required[:, child]] = -np.inf
+        line[free] = added - score
         return line
 
 

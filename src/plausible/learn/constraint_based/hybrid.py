@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from plausible.base.options import check_count
-from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
 from plausible.learn.constraint_based.parents_and_children import all_neighbors
 from plausible.learn.independence.choice import TestName, read_test
-from plausible.learn.independence.count_tests import ChiSquareTest, GTest
 from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import LOCAL_METHODS
 from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["learn_max_min"]
-
-#: The tests that counts are enough for.
-_COUNT_TESTS: Mapping[str, Callable[[Statistics], IndependenceTest]] = MappingProxyType(
-    {"auto": GTest, "g": GTest, "chi-square": ChiSquareTest}
-)
 
 
 def learn_max_min(
@@ -65,16 +55,9 @@ def learn_max_min(
 def _read(task: StructureTask, test: TestName | IndependenceTest) -> IndependenceTest:
     if isinstance(test, IndependenceTest):
         return test
-    if isinstance(task.statistics, Statistics) and not isinstance(task.statistics, TableStatistics):
-        if test not in _COUNT_TESTS:
-            raise NotSupported(
-                f"The test {test!r} needs rows of data, not statistics. Take 'g', or give a test itself."
-            )
-        return _COUNT_TESTS[test](task.statistics)
-    if not isinstance(task.statistics, TableStatistics):
-        raise NotSupported("Tests need rows of data: give a table, or a test=.")
-    table = task.statistics.table
-    return read_test(table.select(sorted(table.variables)), test)  # so that ties are broken by names
+    if task.statistics is None:
+        raise NotSupported("Tests need data: give a table, statistics, or a test=.")
+    return read_test(task.statistics, test)
 
 
 def _restricted(knowledge: Knowledge, candidates: dict[str, set[str]]) -> Knowledge:

@@ -11,7 +11,6 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import (
     InvalidArgument,
     NotSupported,
@@ -237,9 +236,7 @@ def _completed(
 
     Families with numbers have none; they are known by what EM has learned.
     """
-    if not isinstance(families.statistics, TableStatistics):
-        return families, knowledge
-    if not any(name in families.variables for name in families.statistics.table.missing):
+    if not any(name in families.variables for name in families.statistics.missing):
         return families, knowledge
     from plausible.learn.incomplete.em import learn_em  # which is built on this module's neighbours
     from plausible.learn.incomplete.expectations import FamilyCounts

@@ -87,11 +87,14 @@ def data_fragmentation(graph: object, data: DataLike, fewest: float = 5.0) -> Fr
     if not fewest >= 0:
         raise InvalidArgument(f"fewest= is a number of cases, not {fewest!r}.")
     families = read_families(graph, data)
+    tables = [
+        name
+        for name, variable in families.variables.items()
+        if not any(member.is_continuous for member in (variable, *families.parents_of(name)))
+    ]
     found = {}
-    for name, variable in families.variables.items():
-        if variable.is_continuous or any(parent.is_continuous for parent in families.parents_of(name)):
-            continue
-        cases = np.asarray(families.counts(name).sum(axis=-1))
+    for name, counts in families.counts_of(tables).items():
+        variable, cases = families.variables[name], np.asarray(counts.sum(axis=-1))
         thin, unseen = int((cases < fewest).sum()), int((cases <= 0).sum())
         parameters = cases.size * (variable.num_states - 1)
         found[name] = FamilyFragmentation(cases, parameters, unseen, thin, float(np.median(cases)))

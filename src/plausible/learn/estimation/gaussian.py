@@ -11,8 +11,8 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats, Positions
 from plausible.base.tolerances import DETERMINED
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
+from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument
-from plausible.learn.estimation.families import FamilyRows
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 

@@ -44,7 +44,7 @@ def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:
     >>> round(log_likelihood(coin, {"coin": [1, 1, 0]}), 6)
     -1.961659
     """
-    table = read_families(network, data).table
+    table = read_families(network, data).statistics.table
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
     weights = table.row_weights
@@ -71,7 +71,7 @@ def graph_log_likelihood(graph: object, data: DataLike) -> float:
     families = read_families(graph, data)
     terms = [
         _entropy_terms(counts.sum(axis=-1)) - _entropy_terms(counts)
-        for counts in map(families.counts, families.parents)
+        for counts in families.counts_of(families.parents).values()
     ]
     return math.fsum(terms)
 
@@ -89,7 +89,7 @@ def empirical_divergence(network: BayesianNetwork, data: TableLike) -> float:
 
     Its minimum over parameters is at those of greatest likelihood.
     """
-    table = read_families(network, data).table.select(network.variables)
+    table = read_families(network, data).statistics.table.select(network.variables)
     codes, weights = _distinct(table)
     shares = weights / weights.sum() if weights.sum() else weights
     columns = dict(zip(table.discrete, codes.astype(np.intp), strict=True))

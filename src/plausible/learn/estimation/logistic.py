@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Positions
 from plausible.cpds import LogisticCPD
+from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument
-from plausible.learn.estimation.families import FamilyRows
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 

@@ -275,9 +275,10 @@ def posterior_of(
 
 def _tied_counts(families: Families, posterior: ParameterPosterior) -> dict[str, Floats]:
     """Name -> the counts of its family, and of those that share its table."""
-    counts = {name: families.counts(name) for name in posterior.families}
+    own = families.counts_of([*posterior.families, *posterior.owners])
+    counts = {name: own[name] for name in posterior.families}
     for name, owner in posterior.owners.items():
-        more = families.counts(name)
+        more = own[name]
         if more.shape != counts[owner].shape:
             raise InvalidArgument(
                 f"{name!r} is tied to {owner!r}, but its table has the shape {more.shape}, not {counts[owner].shape}."

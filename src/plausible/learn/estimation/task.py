@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD
-from plausible.learn.estimation.families import Families, FamilyRows, family_rows
+from plausible.data.statistics import FamilyRows
+from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts
 from plausible.variables import Variable
@@ -54,7 +55,11 @@ class FamilyTask:
 
     def rows(self) -> FamilyRows:
         """The cases that say something about it."""
-        return family_rows(self.families, self.name)
+        return self.families.rows(self.name)
+
+    def counts(self) -> Floats:
+        """How often each joint state of its parents (axes first) and of it occurs."""
+        return self.families.counts_of([self.name])[self.name]
 
     def pseudo_counts(self) -> Floats:
         """What the prior is worth in each cell of its table."""

@@ -64,7 +64,7 @@ class TreeLearner:
 
     def fit(self, task: FamilyTask) -> FamilyFit:
         """The tree of a discrete variable given discrete parents."""
-        counts, prior = task.families.counts(task.name), task.pseudo_counts()
+        counts, prior = task.counts(), task.pseudo_counts()
         charge = 0.5 * np.log(max(counts.sum(), 1.0)) * (task.child.num_states - 1)
         unidentified = np.zeros(counts.shape[:-1], dtype=np.bool_)
         whole = _Context(task.parents, counts, prior, unidentified[...])

@@ -118,7 +118,7 @@ def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = N
     >>> row_losses(net, {"x": [0, 1], "y": [0, 1]}).round(4), row_losses(net, {"x": [0, 1], "y": [0, 1]}, "x").round(4)
     (array([0.7985, 0.9163]), array([0.2007, 0.1178]))
     """
-    table = read_families(network, data).table
+    table = read_families(network, data).statistics.table
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
     for name, number in table.missing.items():
@@ -141,7 +141,7 @@ def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = N
 
 def mean_loss(network: BayesianNetwork, data: TableLike, target: str | None = None) -> float:
     """The mean of `row_losses`, weighted as the rows are; infinite if a row is impossible, NaN without rows."""
-    table = read_families(network, data).table
+    table = read_families(network, data).statistics.table
     losses = row_losses(network, table, target)
     return weighted_mean(losses, table.row_weights)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Positions
 from plausible.cpds import TableCPD
-from plausible.data.statistics import Counts, Statistics
+from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.engine.batch import PreparedRows
 from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, counted
 from plausible.inference.compiled import CompiledFactors, compile_factors
@@ -106,8 +106,11 @@ class FamilyCounts(Statistics):
         """How much all cases weigh."""
         return self._total
 
-    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
-        """How often each joint state of a family is expected."""
+    def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
+        """How often the joint states of the graph's families are expected to occur."""
+        return counted_each(self._family, requests)
+
+    def _family(self, child: str, parents: Sequence[str]) -> Counts:
         if child not in self._counts:
             raise UnknownVariable.named(child, self._counts, "these statistics")
         known = self._parents[child]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.data.statistics import Counts, Statistics
+from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
@@ -175,8 +175,19 @@ class ExpectedStatistics(Statistics):
         drawn._parts, drawn._kept = self._parts.drawn(num_draws, generator), {}
         return drawn
 
-    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
-        """How often each joint state is expected: an axis for each parent, in the order given, then the child's."""
+    @property
+    def interventions(self) -> Mapping[str, float]:
+        """Name -> how many cases it was set from outside in."""
+        names = {name for setting in self._cases.setting_names for name in setting}
+        numbers = np.bincount(self._cases.settings, minlength=len(self._cases.setting_names)).tolist()
+        settings = list(zip(self._cases.setting_names, numbers, strict=True))
+        return {name: sum(number for setting, number in settings if name in setting) for name in sorted(names)}
+
+    def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
+        """How often the joint states of families are expected to occur."""
+        return counted_each(self._counts, requests)
+
+    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
         family = (*parents, child)
         if len(set(family)) < len(family):
             raise InvalidArgument(f"Each variable counts once, but {', '.join(map(repr, family))} has one twice.")

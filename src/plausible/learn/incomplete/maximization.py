@@ -208,7 +208,7 @@ class LeafLearner:
 
     def fit(self, task: FamilyTask) -> FamilyFit:
         """The same tree with other leaves."""
-        counts = task.families.counts(task.name)
+        counts = task.counts()
         before = task.start if isinstance(task.start, TreeCPD) else self.tree
         exponents = _exponents(task.name, _leaf_sums(before, task.pseudo_counts()), task.estimate)
         tree = _with_leaves(before, _leaf_sums(before, counts) + exponents)

@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.data.moment_statistics import Moments, MomentStatistics
-from plausible.data.statistics import Counts, Statistics
+from plausible.data.moments import Moments
+from plausible.data.statistics import Counts, MomentStatistics, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
@@ -92,8 +92,11 @@ class AvailableStatistics(Statistics):
         """How much the rows weigh in which a family is complete and the child was not set."""
         return float(self._observed(child, parents).sum())
 
-    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
-        """How often each joint state occurs, made up to all rows."""
+    def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
+        """How often joint states occur, made up to all rows."""
+        return counted_each(self._counts, requests)
+
+    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
         counts = self._observed(child, parents)
         wanted = self._free.get(child, self.total)
         return counts * (wanted / counts.sum()) if counts.sum() > 0 else np.full(counts.shape, wanted / counts.size)
@@ -121,10 +124,10 @@ class PairwiseStatistics(AvailableStatistics):
 
     __slots__ = ()
 
-    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
+    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
         """How often each joint state would occur if pairs were all there is."""
         if len(parents) < 2:
-            return super().counts(child, parents)
+            return super()._counts(child, parents)
         ordered = sorted(parents)  # one order for pairs that do not agree: else a search climbs in circles
         names = (*ordered, child)
         pairs = [(a, b, self._pair(child, names[a], names[b])) for a, b in combinations(range(len(names)), 2)]
@@ -140,7 +143,7 @@ class PairwiseStatistics(AvailableStatistics):
 
     def _pair(self, child: str, first: str, second: str) -> Floats:
         """The counts of a pair, those of two parents scaled to the rows that the child has."""
-        counts = super().counts(second, [first])
+        counts = super()._counts(second, [first])
         wanted = self._free.get(child, self.total)
         return np.asarray(counts * (wanted / counts.sum()) if counts.sum() > 0 else counts)
 

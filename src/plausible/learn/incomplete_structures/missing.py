@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from plausible.data.moment_statistics import Moments, MomentStatistics
-from plausible.data.statistics import Statistics
+from plausible.data.moments import Moments
+from plausible.data.statistics import MomentStatistics, Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion

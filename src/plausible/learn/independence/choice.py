@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from plausible.data.table import Table, TableLike
+from plausible.data.statistics import Statistics
+from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
@@ -17,7 +18,7 @@ __all__ = ["TestName", "read_test"]
 
 TestName: TypeAlias = Literal["auto", "g", "chi-square", "permutation", "fisher-z", "conditional-gaussian"]
 
-_TESTS: dict[str, Callable[[Table], IndependenceTest]] = {
+_TESTS: dict[str, Callable[[Statistics], IndependenceTest]] = {
     "g": GTest,
     "chi-square": ChiSquareTest,
     "permutation": PermutationTest,
@@ -26,13 +27,13 @@ _TESTS: dict[str, Callable[[Table], IndependenceTest]] = {
 }
 
 
-def read_test(source: TableLike | IndependenceTest, name: TestName = "auto") -> IndependenceTest:
+def read_test(source: DataLike | IndependenceTest, name: TestName = "auto") -> IndependenceTest:
     """A test of data.
 
     Parameters
     ----------
     source
-        A test, which is returned, or what `Table.read` takes.
+        A test, which is returned, statistics, or what `Table.read` takes.
     name
         Which test; "auto" is G for discrete variables, Fisher's z for continuous ones, and the conditional Gaussian
         test for both.
@@ -44,20 +45,19 @@ def read_test(source: TableLike | IndependenceTest, name: TestName = "auto") -> 
     """
     if isinstance(source, IndependenceTest):
         return source
-    table = Table.read(source)
+    statistics = read_statistics(source)
     if name == "auto":
-        kinds = {variable.is_continuous for variable in table.variables.values()}
-        name = "conditional-gaussian" if len(kinds) > 1 else "fisher-z" if kinds == {True} else "g"
+        name = "g" if not statistics.continuous else "conditional-gaussian" if statistics.discrete else "fisher-z"
     if name not in _TESTS:
         raise InvalidArgument(f"There is no test {name!r}.{suggestion(name, ['auto', *_TESTS])}")
-    for column, num_missing in table.missing.items():
+    for column, num_missing in statistics.missing.items():
         raise InvalidArgument(
-            f"{column!r} is missing in {num_missing} of {table.num_rows} rows; tests need complete columns. Leave "
-            "these rows out, as frame.dropna() does, fill them in by pb.learn.impute, or search by a score with EM, "
-            "without hidden causes: pb.learn.structural_em."
+            f"{column!r} is missing in {num_missing} of {statistics.num_rows:g} rows; tests need complete columns. "
+            "Leave these rows out, as frame.dropna() does, fill them in by pb.learn.impute, or search by a score with "
+            "EM, without hidden causes: pb.learn.structural_em."
         )
-    test = _TESTS[name](table)
-    left = [variable for variable in table.variables if variable not in test.names]
+    test = _TESTS[name](statistics)
+    left = [variable for variable in statistics.variables if variable not in test.names]
     if left:
         raise InvalidArgument(
             f"The test {name!r} can't be used for {left[0]!r}, which is of the other kind. Use "

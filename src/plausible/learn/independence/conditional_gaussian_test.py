@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.data.table import TableLike
-from plausible.learn.independence.count_tests import observed_table
+from plausible.data.moments import FamilyMoments
+from plausible.data.statistics import Request
+from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.learn.independence.count_tests import only_observed
 from plausible.learn.independence.fisher_z import refuse_missing
-from plausible.learn.independence.independence_test import Answers, IndependenceResult, IndependenceTest, Question
+from plausible.learn.independence.independence_test import (
+    Answers,
+    IndependenceResult,
+    IndependenceTest,
+    Question,
+    single_tests,
+)
 
 __all__ = ["ConditionalGaussianTest"]
 
@@ -40,7 +49,7 @@ class ConditionalGaussianTest(IndependenceTest):
     Parameters
     ----------
     data
-        What `Table.read` takes.
+        What `Table.read` takes, or statistics.
 
     References
     ----------
@@ -54,104 +63,124 @@ class ConditionalGaussianTest(IndependenceTest):
     False
     """
 
-    __slots__ = ("_codes", "_names", "_numbers", "_weights")
+    __slots__ = ("_spreads", "_statistics")
 
-    def __init__(self, data: TableLike) -> None:
-        table = observed_table(data)
-        refuse_missing(table, table.variables)
-        self._names = tuple(table.variables)
-        self._codes = dict(zip(table.discrete, table.codes.astype(np.int64), strict=True))
-        spreads = table.numbers.std(axis=1) if table.num_rows else np.ones(len(table.numbers))
-        centres = table.numbers.mean(axis=1) if table.num_rows else np.zeros(len(table.numbers))
-        standard = (table.numbers - centres[:, None]) / np.where(spreads > 0, spreads, 1.0)[:, None]
-        self._numbers = dict(zip(table.continuous, standard, strict=True))
-        self._weights = table.row_weights
+    def __init__(self, data: DataLike) -> None:
+        self._statistics = only_observed(read_statistics(data))
+        refuse_missing(self._statistics, self._statistics.variables)
+        numbers = self._statistics.continuous
+        scatter = np.diag(self._statistics.moments(numbers[0]).scatter) if numbers else np.empty(0)
+        spreads = np.sqrt(scatter / max(self._statistics.total, 1.0))
+        self._spreads = dict(zip(numbers, np.where(spreads > 0, spreads, 1.0).tolist(), strict=True))
 
     @property
     def names(self) -> Sequence[str]:
         """The variables of the data."""
-        return self._names
+        return tuple(self._statistics.variables)
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The outcomes for each question and each of its others, in order."""
-        return Answers.of(self._one(x, other, given) for x, given, others in questions for other in others)
+        pairs = single_tests(questions)
+        found = self._statistics.moments_of([Request(x, (*given, y)) for x, y, given in pairs])
+        return Answers.of(self._one(*pair, moments) for pair, moments in zip(pairs, found, strict=True))
 
-    def _one(self, x: str, y: str, given: tuple[str, ...]) -> IndependenceResult:
+    def _one(self, x: str, y: str, given: tuple[str, ...], moments: FamilyMoments) -> IndependenceResult:
         from scipy.special import gammaincc
 
-        x, y, given = *sorted((x, y)), tuple(sorted(given))
-        num_numbers = sum(name in self._numbers for name in (x, y, *given))
-        cells = self._cells((x, y, *given), np.arange(self._weights.size))
-        sizes = np.bincount(cells, weights=self._weights)
-        rows = np.flatnonzero(sizes[cells] > num_numbers + 1) if num_numbers else np.arange(cells.size)
-        if not rows.size:
+        rows = _Rows.of(moments, (*given, y, x), self._spreads)
+        if not rows.weight.size:
             return IndependenceResult.not_made()
         parts = ((x, y, *given), (x, *given), (y, *given), given)
-        both, left, right, base = (self._fit(names, rows) for names in parts)
-        if self._adds_nothing(x, left, base) or self._adds_nothing(y, right, base):
+        both, left, right, base = (rows.fit(names) for names in parts)
+        if rows.adds_nothing(x, left, base) or rows.adds_nothing(y, right, base):
             return IndependenceResult.nothing_left()
         statistic = 2.0 * (both.log_likelihood - left.log_likelihood - right.log_likelihood + base.log_likelihood)
         degrees = both.num_parameters - left.num_parameters - right.num_parameters + base.num_parameters
-        if x in self._codes and y in self._codes:
-            degrees += self._unseen(x, y, given, rows)
+        if x in rows.states and y in rows.states:
+            degrees += rows.unseen(x, y, given)
         if degrees <= 0:
             return IndependenceResult(max(statistic, 0.0), 1.0, 0.0)
         statistic = max(statistic, 0.0)
         return IndependenceResult(statistic, float(gammaincc(degrees / 2, statistic / 2)), float(degrees))
 
-    def _cells(self, names: Sequence[str], rows: Ints) -> Ints:
-        """The joint state of the discrete ones in each row, those that occur numbered."""
-        cells = np.zeros(rows.size, dtype=np.int64)
-        for name in names:
-            if name in self._codes:
-                codes = self._codes[name][rows]
-                cells = cells * (int(codes.max(initial=0)) + 1) + codes
-                cells = np.unique(cells, return_inverse=True)[1].astype(np.int64)
-        return cells
 
-    def _adds_nothing(self, name: str, fit: _Fit, base: _Fit) -> bool:
-        """Whether a variable never varies in a joint state of the others, their numbers being known."""
-        if name in self._codes:
-            return fit.log_determinants.size == base.log_determinants.size
-        return bool((fit.log_determinants - base.log_determinants < np.log(_NOTHING_LEFT)).all())
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The joint states of a family with rows enough, and the moments of its numbers in units of their spreads."""
 
-    def _fit(self, names: Sequence[str], rows: Ints) -> _Fit:
-        cells, weights = self._cells(names, rows), self._weights[rows]
-        numbers = [self._numbers[name][rows] for name in names if name in self._numbers]
-        sizes = np.bincount(cells, weights=weights)
-        sizes, num = np.maximum(sizes, np.finfo(float).tiny), len(numbers)
+    states: dict[str, Ints]  # name -> its state in each joint state
+    numbers: dict[str, int]  # name -> its place in the moments
+    weight: Floats
+    mean: Floats
+    scatter: Floats
+
+    @classmethod
+    def of(cls, moments: FamilyMoments, scope: Sequence[str], spreads: Mapping[str, float]) -> _Rows:
+        """Joint states that have too few rows to fit a normal distribution are left out."""
+        numbers = [name for name in spreads if name in scope]
+        discrete = [name for name in scope if name not in spreads]
+        enough = moments.weight > len(numbers) + 1 if numbers else moments.weight > 0
+        units = np.array([spreads[name] for name in numbers])
+        return cls(
+            {name: moments.states[enough, place] for place, name in enumerate(discrete)},
+            {name: place for place, name in enumerate(numbers)},
+            moments.weight[enough],
+            (moments.mean / units)[enough],
+            (moments.scatter / units / units[:, None])[enough],
+        )
+
+    def fit(self, names: Sequence[str]) -> _Fit:
+        """The best normal distributions of some of the variables, one for each joint state of those with states."""
+        cells = self._cells(names)
+        places = [self.numbers[name] for name in names if name in self.numbers]
+        sizes, num = np.bincount(cells, self.weight), len(places)
         log_determinants = np.zeros(sizes.size)
         if num:
-            means = np.array([np.bincount(cells, weights=weights * column) / sizes for column in numbers])
-            centred = [column - mean[cells] for column, mean in zip(numbers, means, strict=True)]
-            covariances = np.empty((sizes.size, num, num))
-            for a in range(num):
-                for b in range(a, num):
-                    product = np.bincount(cells, weights=weights * centred[a] * centred[b]) / sizes
-                    covariances[:, a, b] = covariances[:, b, a] = product
-            covariances += _RIDGE * np.eye(num)
+            sums = np.zeros((sizes.size, num))
+            np.add.at(sums, cells, self.weight[:, None] * self.mean[:, places])
+            apart = self.mean[:, places] - (sums / sizes[:, None])[cells]
+            scatter = self.scatter[:, places][:, :, places] + self.weight[:, None, None] * _outer(apart)
+            covariances = np.zeros((sizes.size, num, num))
+            np.add.at(covariances, cells, scatter)
+            covariances = covariances / sizes[:, None, None] + _RIDGE * np.eye(num)
             log_determinants = np.linalg.slogdet(covariances)[1]
         likelihood = float(sizes @ (np.log(sizes) - 0.5 * log_determinants))
         return _Fit(likelihood, int(sizes.size) * (1 + num + num * (num + 1) // 2), log_determinants)
 
-    def _unseen(self, x: str, y: str, given: Sequence[str], rows: Ints) -> int:
+    def adds_nothing(self, name: str, fit: _Fit, base: _Fit) -> bool:
+        """Whether a variable never varies in a joint state of the others, their numbers being known."""
+        if name in self.states:
+            return fit.log_determinants.size == base.log_determinants.size
+        return bool((fit.log_determinants - base.log_determinants < np.log(_NOTHING_LEFT)).all())
+
+    def unseen(self, x: str, y: str, given: Sequence[str]) -> int:
         """How many joint states of x and y did not occur though each did in the same stratum: probabilities to fit."""
-        strata = self._cells(given, rows)
+        strata = self._cells(given)
 
         def seen(*names: str) -> Ints:
-            cells = self._cells(names, rows)
+            cells = self._cells(names)
             width = int(cells.max(initial=0)) + 1
             return np.bincount(np.unique(strata * width + cells) // width)
 
         return int((seen(x) * seen(y) - seen(x, y)).sum())
 
+    def _cells(self, names: Sequence[str]) -> Ints:
+        """The joint states of some of the variables, those that occur numbered."""
+        cells = np.zeros(self.weight.size, dtype=np.int64)
+        for name in names:
+            if name in self.states:
+                codes = self.states[name]
+                cells = np.unique(cells * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+        return cells.astype(np.int64)
+
+
+def _outer(vectors: Floats) -> Floats:
+    return np.asarray(vectors[:, :, None] * vectors[:, None, :])
+
 
 class _Fit(NamedTuple):
-    """The largest log-likelihood of some variables, up to a term that depends on the number of rows alone.
-
-    Besides: how many parameters it takes, and the logarithm of the determinant of each joint state's covariances.
-    """
+    """The largest log-likelihood of some variables, up to a term that depends on the number of rows alone."""
 
     log_likelihood: float
     num_parameters: int
-    log_determinants: Floats
+    log_determinants: Floats  # of the covariances in each joint state

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.data.statistics import Counts, Statistics
-from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.statistics import Request, Statistics, in_order
+from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.kernels.contingency import measure_dependence
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
-__all__ = ["ChiSquareTest", "CountTest", "GTest", "observed_table"]
+__all__ = ["ChiSquareTest", "CountTest", "GTest", "only_observed"]
 
 #: Tables of about so many cells are measured together.
 _CELLS_AT_ONCE = 2**20
-#: Fewer rows than this are counted in one thread: threads would mostly wait for each other's turn at the interpreter.
-_FEW_ROWS = 2**15
 
 
 class CountTest(IndependenceTest):
@@ -52,13 +47,13 @@ class CountTest(IndependenceTest):
     Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search, section 5.5.
     """
 
-    __slots__ = ("_adjust", "_min_rows", "_names", "_num_threads", "_sizes", "_statistics")
+    __slots__ = ("_adjust", "_min_rows", "_names", "_sizes", "_statistics")
 
     _is_pearson: ClassVar[bool]
 
     def __init__(
         self,
-        data: TableLike | Statistics,
+        data: DataLike,
         *,
         min_rows_per_degree: float = 5.0,
         adjust: bool = True,
@@ -66,13 +61,11 @@ class CountTest(IndependenceTest):
     ) -> None:
         if min_rows_per_degree < 0:
             raise InvalidArgument(f"min_rows_per_degree={min_rows_per_degree} can't be negative.")
-        if isinstance(data, Statistics):
-            self._statistics = data
-        else:
-            self._statistics = TableStatistics(observed_table(data), num_threads=1)
-        self._sizes = {name: variable.num_states for name, variable in self._statistics.variables.items()}
+        statistics = data if isinstance(data, Statistics) else TableStatistics(data, num_threads=num_threads)
+        self._statistics = only_observed(statistics)
+        self._sizes = {name: statistics.variables[name].num_states for name in statistics.discrete}
         self._names = tuple(self._sizes)
-        self._min_rows, self._adjust, self._num_threads = min_rows_per_degree, adjust, num_threads
+        self._min_rows, self._adjust = min_rows_per_degree, adjust
 
     @property
     def names(self) -> Sequence[str]:
@@ -107,13 +100,13 @@ class CountTest(IndependenceTest):
     def _batches(self, questions: Sequence[Question], shapes: Ints, reliable: Flags) -> Iterator[_Batch]:
         """The reliable tests in batches, their tables small enough to be held together."""
         sizes, is_made = shapes.prod(axis=1).tolist(), reliable.tolist()
-        asked: list[Question] = []
+        asked: list[Request] = []
         places: list[int] = []
         first = num_cells = 0
         for x, given, others in questions:
             made = [first + place for place in range(len(others)) if is_made[first + place]]
             if made:
-                asked.append(Question(x, given, tuple(others[place - first] for place in made)))
+                asked.append(Request(x, given, tuple(others[place - first] for place in made)))
                 places += made
                 num_cells += sum(sizes[place] for place in made)
             first += len(others)
@@ -124,34 +117,20 @@ class CountTest(IndependenceTest):
             yield _Batch(asked, places)
 
     def _measure(self, batch: _Batch, shapes: Ints) -> tuple[Floats, Ints]:
-
-        counts = np.concatenate([table.ravel() for table in self._count(batch)], dtype=np.float64)
+        """The tables of a batch, axes (other, given..., x), counted together and compared with independence."""
+        tables = [
+            table.reshape(-1) for stacks in self._statistics.counts_of(batch.requests) for table in in_order(stacks)
+        ]
+        counts = np.concatenate(tables, dtype=np.float64)
         measured, used = np.zeros(len(shapes)), np.zeros(len(shapes), dtype=np.int64)
         measure_dependence(counts, shapes, self._is_pearson, measured, used)
         return measured, used
 
-    def _count(self, batch: _Batch) -> list[Counts]:
-        """The tables of a batch; axes: other, given..., x."""
-
-        def count(questions: Sequence[Question]) -> list[Counts]:
-            tables: list[Counts] = []
-            for x, given, others in questions:
-                tables += self._statistics.extensions(x, given, others)
-            return tables
-
-        questions = batch.questions
-        if self._num_threads < 2 or len(questions) < 2 or self._statistics.total < _FEW_ROWS:
-            return count(questions)
-        limits = np.linspace(0, len(questions), 4 * self._num_threads + 1).astype(int).tolist()
-        stretches = [questions[start:end] for start, end in pairwise(limits)]
-        with ThreadPoolExecutor(self._num_threads) as pool:
-            return [table for tables in pool.map(count, stretches) for table in tables]
-
 
 class _Batch(NamedTuple):
-    """Questions whose tests are all made, and the places of these tests among all."""
+    """Requests of counts for tests that are all made, and the places of these tests among all."""
 
-    questions: Sequence[Question]
+    requests: Sequence[Request]
     places: Sequence[int]
 
 
@@ -188,16 +167,15 @@ class ChiSquareTest(CountTest):
     _is_pearson = True
 
 
-def observed_table(data: TableLike) -> Table:
-    """The table, if nothing in it was set from outside: a test would take that for independence."""
-    table = Table.read(data)
-    if table.interventions:
-        names = ", ".join(map(repr, sorted(table.interventions)))
+def only_observed(statistics: Statistics) -> Statistics:
+    """The statistics, if nothing in them was set from outside: a test would take that for independence."""
+    if statistics.interventions:
+        names = ", ".join(map(repr, sorted(statistics.interventions)))
         raise NotSupported(
             f"Tests of independence need rows that were only observed, but {names} was set from outside in some. Leave "
             "these rows out with table.take, or learn by a score."
         )
-    return table
+    return statistics
 
 
 def _chi_square_tail(statistics: Floats, degrees: Floats) -> Floats:

@@ -9,9 +9,10 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import DETERMINED
-from plausible.data.table import Table, TableLike
+from plausible.data.statistics import Statistics
+from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument
-from plausible.learn.independence.count_tests import observed_table
+from plausible.learn.independence.count_tests import only_observed
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
 __all__ = ["FisherZ", "refuse_missing"]
@@ -28,7 +29,7 @@ class FisherZ(IndependenceTest):
     Parameters
     ----------
     data
-        What `Table.read` takes; its continuous variables are tested.
+        What `Table.read` takes, or statistics; its continuous variables are tested.
 
     References
     ----------
@@ -45,12 +46,13 @@ class FisherZ(IndependenceTest):
 
     __slots__ = ("_correlations", "_names", "_places", "_total")
 
-    def __init__(self, data: TableLike) -> None:
-        table = observed_table(data)
-        self._names = tuple(table.continuous)
-        refuse_missing(table, self._names)
+    def __init__(self, data: DataLike) -> None:
+        statistics = only_observed(read_statistics(data))
+        self._names = tuple(statistics.continuous)
+        refuse_missing(statistics, self._names)
         self._places = {name: place for place, name in enumerate(self._names)}
-        self._total, self._correlations = table.total, _correlations(table)
+        self._total = statistics.total
+        self._correlations = _correlations(statistics.moments(self._names[0]).scatter) if self._names else np.eye(0)
 
     @property
     def names(self) -> Sequence[str]:
@@ -96,27 +98,20 @@ class FisherZ(IndependenceTest):
         return partial, np.asarray(is_left)
 
 
-def _correlations(table: Table) -> Floats:
+def _correlations(scatter: Floats) -> Floats:
     """Those of the continuous variables; a constant one has variance zero and is correlated with nothing."""
-    weights = table.row_weights
-    if not weights.sum():
-        return np.zeros((len(table.numbers), len(table.numbers)))
-    centred = table.numbers - (table.numbers @ weights / weights.sum())[:, None]
-    scales = np.abs(centred).max(axis=1, initial=0.0)
-    centred /= np.where(scales > 0, scales, 1.0)[:, None]
-    covariances = (centred * weights) @ centred.T / weights.sum()
-    deviations = np.sqrt(np.diag(covariances))
+    deviations = np.sqrt(np.diag(scatter))
     deviations = np.where(deviations > 0, deviations, 1.0)
-    correlations: Floats = covariances / np.outer(deviations, deviations)
+    correlations: Floats = scatter / deviations / deviations[:, None]
     return correlations
 
 
-def refuse_missing(table: Table, names: Iterable[str]) -> None:
+def refuse_missing(statistics: Statistics, names: Iterable[str]) -> None:
     """Tests on numbers need them all."""
-    missing = table.missing
+    missing = statistics.missing
     for name in names:
         if name in missing:
             raise InvalidArgument(
-                f"{name!r} is missing in {missing[name]} of {table.num_rows} rows; tests need complete columns. Leave "
-                "these rows out."
+                f"{name!r} is missing in {missing[name]} of {statistics.num_rows:g} rows; tests need complete columns. "
+                "Leave these rows out."
             )

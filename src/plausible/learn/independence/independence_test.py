@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 
-__all__ = ["Answers", "FunctionTest", "IndependenceResult", "IndependenceTest", "Question"]
+__all__ = ["Answers", "FunctionTest", "IndependenceResult", "IndependenceTest", "Question", "single_tests"]
 
 Mask = NDArray[np.bool_]
 
@@ -67,6 +67,11 @@ class Question(NamedTuple):
     x: str
     given: tuple[str, ...]
     others: tuple[str, ...]
+
+
+def single_tests(questions: Iterable[Question]) -> list[tuple[str, str, tuple[str, ...]]]:
+    """(x, y, given) of each test, in the order of names: an answer depends on no other order."""
+    return [(min(x, other), max(x, other), tuple(sorted(given))) for x, given, others in questions for other in others]
 
 
 class Answers(NamedTuple):
@@ -173,10 +178,10 @@ class FunctionTest(IndependenceTest):
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The outcomes for each question and each of its others, in order."""
-        return Answers.of(self._one(x, other, given) for x, given, others in questions for other in others)
+        return Answers.of(self._one(*asked) for asked in single_tests(questions))
 
     def _one(self, x: str, y: str, given: tuple[str, ...]) -> IndependenceResult:
-        found = self._function(min(x, y), max(x, y), tuple(sorted(given)))
+        found = self._function(x, y, given)
         if isinstance(found, IndependenceResult):
             return found
         if not 0 <= found <= 1:

@@ -10,12 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.data.statistics import Statistics
-from plausible.data.table import TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.statistics import Request
+from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.independence.count_tests import observed_table
-from plausible.learn.independence.independence_test import Answers, IndependenceResult, IndependenceTest, Question
+from plausible.learn.independence.count_tests import only_observed
+from plausible.learn.independence.independence_test import (
+    Answers,
+    IndependenceResult,
+    IndependenceTest,
+    Question,
+    single_tests,
+)
 
 __all__ = ["PermutationTest"]
 
@@ -52,7 +57,7 @@ class PermutationTest(IndependenceTest):
 
     def __init__(
         self,
-        data: TableLike | Statistics,
+        data: DataLike,
         *,
         num_permutations: int = 999,
         semiparametric: bool = False,
@@ -60,21 +65,21 @@ class PermutationTest(IndependenceTest):
     ) -> None:
         if num_permutations < 1:
             raise InvalidArgument(f"num_permutations={num_permutations} must be at least 1.")
-        self._statistics = data if isinstance(data, Statistics) else TableStatistics(observed_table(data))
+        self._statistics = only_observed(read_statistics(data))
         self._num_permutations, self._semiparametric, self._seed = num_permutations, semiparametric, seed
 
     @property
     def names(self) -> Sequence[str]:
         """The discrete variables of the data."""
-        return tuple(self._statistics.variables)
+        return tuple(self._statistics.discrete)
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The outcomes for each question and each of its others, in order."""
-        return Answers.of(self._one(x, other, given) for x, given, others in questions for other in others)
+        pairs = single_tests(questions)
+        answers = self._statistics.counts_of([Request(y, (*given, x)) for x, y, given in pairs])
+        return Answers.of(self._one(*pair, answer[0].counts[0]) for pair, answer in zip(pairs, answers, strict=True))
 
-    def _one(self, x: str, y: str, given: tuple[str, ...]) -> IndependenceResult:
-        x, y, given = *sorted((x, y)), tuple(sorted(given))
-        counts = self._statistics.counts(y, (*given, x))
+    def _one(self, x: str, y: str, given: tuple[str, ...], counts: NDArray[Any]) -> IndependenceResult:
         strata = counts.reshape(-1, *counts.shape[-2:])
         if not np.array_equal(strata, np.rint(strata)):
             raise NotSupported("Rows with fractional weights can't be permuted. Use GTest.")

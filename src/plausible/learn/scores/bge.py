@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.data.moment_statistics import Moments
+from plausible.data.moments import Moments
 from plausible.errors import InvalidArgument
 from plausible.learn.scores.gaussian import GaussianFit, GaussianScore
 

@@ -9,17 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats
 from plausible.base.tolerances import DETERMINED
-from plausible.data.moment_statistics import MomentStatistics
-from plausible.data.statistics import Statistics
-from plausible.data.table import Table
-from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.scores.gaussian import GaussianLikelihood
+from plausible.data.moments import FamilyMoments
+from plausible.data.statistics import Request, Statistics
+from plausible.errors import InvalidArgument
+from plausible.learn.scores.gaussian import GaussianLikelihood, GaussianScores
 from plausible.learn.scores.penalized import PenalizedLikelihood, half_log
 from plausible.learn.scores.regression import unexplained_shares
-from plausible.learn.scores.score import FamilyScores, Score, check_family
+from plausible.learn.scores.score import CountedScores, FamilyScores, Score, check_family
 
 __all__ = ["ConditionalGaussian"]
 
@@ -63,43 +61,44 @@ class ConditionalGaussian(Score):
             raise InvalidArgument(f"The price of a parameter is not negative, but penalty is {self.penalty}.")
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of the families of a table."""
-        if not isinstance(statistics, TableStatistics):
-            raise NotSupported("ConditionalGaussian needs the rows of a table: give it a TableStatistics.")
-        return _MixedScores(self.penalty, statistics.table)
+        """The scores of the families of some data, of either kind."""
+        return _MixedScores(self.penalty, statistics)
 
 
 class _MixedScores(FamilyScores):
-    __slots__ = ("_cache", "_counted", "_fitted", "_penalty", "_table")
+    __slots__ = ("_cache", "_counted", "_fitted", "_penalty", "_statistics")
 
-    def __init__(self, penalty: float | Penalty, table: Table) -> None:
-        self._table, self._penalty = table, penalty
-        self._counted = PenalizedLikelihood(penalty).on_data(table.select(table.discrete))
-        self._fitted = GaussianLikelihood(penalty).on(MomentStatistics.of(table))
+    def __init__(self, penalty: float | Penalty, statistics: Statistics) -> None:
+        self._statistics, self._penalty = statistics, penalty
+        self._counted = CountedScores(PenalizedLikelihood(penalty).bound(), statistics)
+        self._fitted = GaussianScores(GaussianLikelihood(penalty), statistics)
         self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
     @property
     def names(self) -> Sequence[str]:
-        return list(self._table.variables)
+        return list(self._statistics.variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
         ordered = sorted(set(parents))
-        check_family(child, ordered, self._table.variables)
-        contexts = [name for name in ordered if not self._is_continuous(name)]
+        check_family(child, ordered, self._statistics.variables)
+        num_contexts = sum(not self._is_continuous(name) for name in ordered)
         if not self._is_continuous(child):
-            return self._counted.family(child, ordered) if len(contexts) == len(ordered) else -math.inf
-        if not contexts:
+            return self._counted.family(child, ordered) if num_contexts == len(ordered) else -math.inf
+        if not num_contexts:
             return self._fitted.family(child, ordered)
         key = (child, frozenset(ordered))
         if key not in self._cache:
-            self._cache[key] = self._in_contexts(child, contexts, [name for name in ordered if name not in contexts])
+            self._cache[key] = self._in_contexts(child, ordered)
         return self._cache[key]
 
-    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
         """Candidates of one kind at once where the family has no contexts."""
+        return [self._extended(*request) for request in requests]
+
+    def _extended(self, child: str, parents: Sequence[str], candidates: Sequence[str] | None) -> Floats:
         if not candidates:
             return np.empty(0)
-        check_family(child, (*parents, *candidates), self._table.variables)
+        check_family(child, (*parents, *candidates), self._statistics.variables)
         is_number = np.array([self._is_continuous(name) for name in candidates])
         kinds = {self._is_continuous(name) for name in parents}
         is_continuous = self._is_continuous(child)
@@ -113,47 +112,32 @@ class _MixedScores(FamilyScores):
         return scores
 
     def _is_continuous(self, name: str) -> bool:
-        return self._table.variables[name].is_continuous
+        return self._statistics.variables[name].is_continuous
 
-    def _in_contexts(self, child: str, contexts: Sequence[str], parents: Sequence[str]) -> float:
-        """A regression in each joint state of the contexts that has rows."""
-        table = self._table.select([*contexts, *parents, child])
-        set_rows = table.interventions.get(child)
-        table = table if set_rows is None else table.take(~set_rows)
-        sizes = [table.variables[name].num_states for name in contexts]
-        weights = table.row_weights
-        total, num_parameters = float(weights.sum()), math.prod(sizes) * (len(parents) + 2)
+    def _in_contexts(self, child: str, parents: Sequence[str]) -> float:
+        """A regression in each joint state of the discrete parents that has rows."""
+        variables = self._statistics.variables
+        sizes = [variables[name].num_states for name in parents if not variables[name].is_continuous]
+        (found,) = self._statistics.moments_of([Request(child, tuple(parents))])
+        total, num_parameters = float(found.weight.sum()), math.prod(sizes) * (len(parents) - len(sizes) + 2)
         price = (self._penalty(total) if callable(self._penalty) else self._penalty) * num_parameters
-        if (table.codes < 0).any():
-            TableStatistics(table).counts(contexts[0], contexts[1:])  # raises the error that names the column
-        if 0 < max(total, float(np.count_nonzero(weights))) < len(parents) + 2:
+        if 0 < max(total, float(found.num_rows.sum())) < len(parents) - len(sizes) + 2:
             return -math.inf
-        cells = np.ravel_multi_index(tuple(table.codes.astype(np.int64)), sizes)
-        return _log_density(table.numbers, np.unique(cells, return_inverse=True)[1], weights) - price
+        family = [name for name in self._statistics.continuous if name in (child, *parents)]
+        return _log_density(found, family.index(child)) - price
 
 
-def _log_density(numbers: Floats, groups: Ints, weights: Floats) -> float:
-    """The density of the last line of numbers, each group's rows by their own regression on the lines before."""
-    weight = np.bincount(groups, weights)
-    overall = float(np.average((numbers[-1] - numbers[-1, 0]) ** 2, weights=weights)) if weights.any() else 0.0
+def _log_density(found: FamilyMoments, child: int) -> float:
+    """The density of a number, in each joint state by a regression of its own on all others."""
+    whole = found.pooled
+    overall = float(whole.scatter[child, child]) / whole.weight if whole.weight else 0.0
     if overall <= 0:
         return 0.0
-    overall -= float(np.average(numbers[-1] - numbers[-1, 0], weights=weights)) ** 2
-    seen = weight > 0
-    scatters = _scatters(numbers, groups, weights)[seen]
-    weight = weight[seen]
-    cases = np.maximum(weight, np.bincount(groups, weights > 0)[seen])
+    order = [*(place for place in range(len(whole.mean)) if place != child), child]
+    scatters = found.scatter[:, order][:, :, order]
+    cases = np.maximum(found.weight, found.num_rows)
     residuals = unexplained_shares(scatters) * scatters[:, -1, -1]
-    variances = np.maximum(residuals / weight, DETERMINED * overall)
-    is_told = cases >= len(numbers) + 1
+    variances = np.maximum(residuals / found.weight, DETERMINED * overall)
+    is_told = cases >= len(order) + 1
     variances = np.where(is_told, variances, overall)
-    return float((-weight / 2 * (np.log(2 * math.pi * variances) + is_told)).sum())
-
-
-def _scatters(numbers: Floats, groups: Ints, weights: Floats) -> Floats:
-    """The scatter matrix of each group of rows."""
-    weight = np.bincount(groups, weights)
-    means = np.array([np.bincount(groups, weights * line) for line in numbers]) / np.where(weight > 0, weight, 1.0)
-    centred = numbers - means[:, groups]
-    products = [[np.bincount(groups, weights * one * other) for other in centred] for one in centred]
-    return np.moveaxis(np.array(products), 2, 0)
+    return float((-found.weight / 2 * (np.log(2 * math.pi * variances) + is_told)).sum())

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import TableStatistics
 from plausible.learn.scores.score import CountScore, FamilyScores, Score
 
 __all__ = ["CountFunction", "FamilyFunction"]
@@ -38,8 +37,7 @@ class FamilyFunction(Score):
 
     def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of families of all variables of the data, whatever their kind."""
-        table = statistics.table if isinstance(statistics, TableStatistics) else None
-        return _FunctionScores(self.function, list(statistics.variables if table is None else table.variables))
+        return _FunctionScores(self.function, list(statistics.variables))
 
 
 class _FunctionScores(FamilyScores):

@@ -12,15 +12,14 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import DETERMINED
-from plausible.data.moment_statistics import Moments, MomentStatistics
-from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.moments import Moments
+from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.penalized import half_log
 from plausible.learn.scores.regression import Residuals
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 
-__all__ = ["GaussianFit", "GaussianLikelihood", "GaussianScore"]
+__all__ = ["GaussianFit", "GaussianLikelihood", "GaussianScore", "GaussianScores"]
 
 
 class GaussianFit(NamedTuple):
@@ -60,27 +59,28 @@ class GaussianScore(Score):
         """The matrix in which children are regressed on parents."""
         return moments.scatter
 
-    def on(self, statistics: Statistics | MomentStatistics) -> FamilyScores:
+    def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of the families of some data, whose variables are all continuous."""
-        if isinstance(statistics, MomentStatistics):
-            return _GaussianScores(self, statistics)
-        if not isinstance(statistics, TableStatistics):
-            raise NotSupported(f"{type(self).__name__} needs moments, not counts: give it a MomentStatistics.")
-        if statistics.table.discrete:
+        if statistics.discrete:
             raise NotSupported(
-                f"{statistics.table.discrete[0]!r} is discrete, but {type(self).__name__} is a score of numbers. Read "
+                f"{statistics.discrete[0]!r} is discrete, but {type(self).__name__} is a score of numbers. Read "
                 "it as a continuous variable, leave it out, or take 'conditional-gaussian-bic'."
             )
-        return _GaussianScores(self, MomentStatistics.of(statistics.table))
+        return GaussianScores(self, statistics)
 
 
-class _GaussianScores(FamilyScores):
-    __slots__ = ("_cache", "_matrices", "_places", "_score", "_statistics")
+class GaussianScores(FamilyScores):
+    """Of the variables with numbers, from one matrix of moments, and one more for each that was set from outside."""
 
-    def __init__(self, score: GaussianScore, statistics: MomentStatistics) -> None:
+    __slots__ = ("_cache", "_matrices", "_places", "_score", "_set", "_statistics")
+
+    def __init__(self, score: GaussianScore, statistics: Statistics) -> None:
         self._score, self._statistics = score, statistics
-        self._places = {name: place for place, name in enumerate(statistics.variables)}
-        self._matrices: dict[int, Floats] = {}
+        self._places = {name: place for place, name in enumerate(statistics.continuous)}
+        self._set = frozenset(statistics.interventions)
+        self._matrices: dict[str, tuple[Moments, Floats]] = {}
+        for name in statistics.continuous[:1]:
+            self._matrix(name)  # refuses missing cells at once
         self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
     @property
@@ -96,32 +96,38 @@ class _GaussianScores(FamilyScores):
             )
         return self._cache[key]
 
-    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
-        """All candidates by one regression of everything on the parents."""
-        return self.extended_each(child, [parents], [candidates])[0]
-
-    def extended_each(
-        self, child: str, bases: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
-    ) -> list[Floats]:
-        """All bases at once."""
-        for one in candidates:
-            check_family(child, one, self._places)
-        if not any(map(len, candidates)):
-            return [np.empty(0) for _ in bases]
-        moments, fitted = self._fitted(child, [sorted(base) for base in bases])
-        rows = [row for row, names in enumerate(candidates) for _ in names]
-        places = [self._places[name] for names in candidates for name in names]
-        found = self._score.of_fit(GaussianFit(moments, len(bases[0]) + 1, fitted.own, *fitted.with_each(rows, places)))
-        return np.split(found, np.cumsum([len(names) for names in candidates])[:-1])
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
+        """Requests of one child with as many parents by one regression of everything on each set of parents."""
+        found: list[Floats] = [np.empty(0)] * len(requests)
+        alike: dict[tuple[str, int], list[int]] = {}
+        for place, request in enumerate(requests):
+            check_family(request.child, request.candidates or (), self._places)
+            if request.candidates:
+                alike.setdefault((request.child, len(request.parents)), []).append(place)
+        for (child, num_parents), places in alike.items():
+            moments, fitted = self._fitted(child, [sorted(requests[place].parents) for place in places])
+            candidates = [requests[place].candidates or () for place in places]
+            rows = [row for row, names in enumerate(candidates) for _ in names]
+            chosen = [self._places[name] for names in candidates for name in names]
+            fit = GaussianFit(moments, num_parents + 1, fitted.own, *fitted.with_each(rows, chosen))
+            parts = np.split(self._score.of_fit(fit), np.cumsum([len(names) for names in candidates])[:-1])
+            for place, scores in zip(places, parts, strict=True):
+                found[place] = scores
+        return found
 
     def _fitted(self, child: str, sets: Sequence[Sequence[str]]) -> tuple[Moments, Residuals]:
         for parents in sets:
             check_family(child, parents, self._places)
-        moments = self._statistics.moments(child)
-        if id(moments) not in self._matrices:  # the statistics keep their moments alive, so that ids stay theirs
-            self._matrices[id(moments)] = self._score.matrix(moments)
+        moments, matrix = self._matrix(child)
         places = [[self._places[name] for name in parents] for parents in sets]
-        return moments, Residuals.of(self._matrices[id(moments)], self._places[child], places)
+        return moments, Residuals.of(matrix, self._places[child], places)
+
+    def _matrix(self, child: str) -> tuple[Moments, Floats]:
+        key = child if child in self._set else ""
+        if key not in self._matrices:
+            moments = self._statistics.moments(child)
+            self._matrices[key] = (moments, self._score.matrix(moments))
+        return self._matrices[key]
 
 
 @dataclass(frozen=True, slots=True)

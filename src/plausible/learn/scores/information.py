@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plausible.data.statistics import Statistics
-from plausible.data.table import TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.learn.scores.penalized import LogLikelihood
 
 __all__ = ["conditional_entropy", "mutual_information"]
 
 
-def conditional_entropy(data: Statistics | TableLike, variable: str, given: Sequence[str] = ()) -> float:
+def conditional_entropy(data: DataLike, variable: str, given: Sequence[str] = ()) -> float:
     """H(X | U) = -Σ P(x, u) ln P(x | u) of the empirical distribution; 0 without rows.
 
     Parameters
@@ -30,7 +29,7 @@ def conditional_entropy(data: Statistics | TableLike, variable: str, given: Sequ
     >>> round(conditional_entropy(data, "grass", ["rain"]), 4)
     0.4621
     """
-    statistics = data if isinstance(data, Statistics) else TableStatistics(data)
+    statistics = read_statistics(data)
     counts = statistics.counts(variable, given)
     total = float(counts.sum())
     if total <= 0:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats
 from plausible.base.options import check_number
-from plausible.data.statistics import Counts, Statistics
+from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.errors import InvalidArgument
 from plausible.learn.log_gamma import log_rising
 from plausible.learn.scores.score import FamilyScores, Score, refuse_continuous
@@ -47,8 +48,11 @@ class ExpectedStatistics(Statistics):
         """Those of the network."""
         return self.network.variables
 
-    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
-        """N P(parents, child); one query of the network."""
+    def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
+        """N P(parents, child); a query of the network for each family."""
+        return counted_each(self._counts, requests)
+
+    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
         joint = self.network.query([*parents, child])
         axes = [joint.names.index(name) for name in (*parents, child)]
         return np.asarray(self.total * joint.values.transpose(axes))
@@ -106,12 +110,17 @@ class _PriorNetworkScores(FamilyScores):
         return list(self._statistics.variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
-        key = (child, frozenset(parents))
-        if key not in self._cache:
-            ordered = sorted(key[1])
-            pseudo_counts = self._prior.counts(child, ordered)
-            self._cache[key] = log_marginal_likelihood(self._statistics.counts(child, ordered), pseudo_counts)
-        return self._cache[key]
+        return float(self.families([(child, parents)])[0])
+
+    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
+        """Those that are not known yet are counted together."""
+        keys = [(child, frozenset(parents)) for child, parents in families]
+        new = list(dict.fromkeys(key for key in keys if key not in self._cache))
+        asked = [Request(child, tuple(sorted(parents))) for child, parents in new]
+        counts, expected = self._statistics.counts_of(asked), self._prior.counts_of(asked)
+        for key, (seen,), (prior,) in zip(new, counts, expected, strict=True):
+            self._cache[key] = log_marginal_likelihood(seen.counts[0], prior.counts[0])
+        return np.array([self._cache[key] for key in keys], dtype=np.float64)
 
 
 def log_marginal_likelihood(counts: NDArray[Any], pseudo_counts: NDArray[Any]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, close_match
 from plausible.graphs import DAG
@@ -87,15 +88,15 @@ def read_score(score: str | Score) -> Score:
     return _NUMBERED[name](number)
 
 
-def fitting_score(table: Table, kind: str) -> str:
+def fitting_score(data: Table | Statistics, kind: str) -> str:
     """The name of a score of this kind, such as "bic", for the columns that there are.
 
     >>> fitting_score(Table.read({"x": [0.5, 1.5], "y": ["a", "b"]}), "aic")
     'conditional-gaussian-aic'
     """
-    if not table.continuous:
+    if not data.continuous:
         return kind
-    return f"conditional-gaussian-{kind}" if table.discrete else f"gaussian-{kind}"
+    return f"conditional-gaussian-{kind}" if data.discrete else f"gaussian-{kind}"
 
 
 #: The scores that have a way with missing cells of their own.

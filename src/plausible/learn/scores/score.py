@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.data.statistics import Statistics
+from plausible.data.statistics import Request, Stack, Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
-__all__ = ["CountScore", "FamilyScores", "Score", "check_family", "refuse_continuous"]
+__all__ = ["Around", "CountScore", "CountedScores", "FamilyScores", "Score", "check_family", "refuse_continuous"]
 
 
 class FamilyScores(ABC):
@@ -40,24 +40,41 @@ class FamilyScores(ABC):
     def family(self, child: str, parents: Iterable[str]) -> float:
         """The score of a variable with these parents."""
 
+    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
+        """The scores of several families, (child, parents) each."""
+        return np.array([self.family(child, parents) for child, parents in families], dtype=np.float64)
+
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
+        """For each request the scores of its family with each of its candidates as another parent."""
+        return [self.families(request.families) for request in requests]
+
     def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
         """The score of the family with each candidate as another parent."""
-        return np.array([self.family(child, (*parents, candidate)) for candidate in candidates], dtype=np.float64)
-
-    def extended_each(
-        self, child: str, bases: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
-    ) -> list[Floats]:
-        """`extended` for each of several sets of equally many parents, with candidates of its own."""
-        return [self.extended(child, base, some) for base, some in zip(bases, candidates, strict=True)]
+        return self.extended_each([Request(child, tuple(parents), tuple(candidates))])[0]
 
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         """The score of the family without each of its parents."""
-        without = [[other for other in parents if other != gone] for gone in parents]
-        return np.array([self.family(child, others) for others in without], dtype=np.float64)
+        return self.families((child, [other for other in parents if other != gone]) for gone in parents)
+
+    def around(self, requests: Sequence[Request]) -> list[Around]:
+        """For each request the scores of its family, and of those with a candidate more and with a parent less."""
+        more = self.extended_each(requests)
+        return [
+            Around(self.family(request.child, request.parents), added, self.reduced(request.child, request.parents))
+            for request, added in zip(requests, more, strict=True)
+        ]
 
     def graph(self, graph: DAG) -> float:
         """The sum over all families of a graph."""
-        return math.fsum(self.family(name, map(str, graph.parents(name))) for name in self.names)
+        return math.fsum(self.families((name, map(str, graph.parents(name))) for name in self.names))
+
+
+class Around(NamedTuple):
+    """The score of a family, and those of its neighbours: with each candidate, and without each parent."""
+
+    score: float
+    added: Floats
+    removed: Floats
 
 
 class Score(ABC):
@@ -99,7 +116,7 @@ class CountScore(Score):
     def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of the families of some data, whose variables are all discrete."""
         refuse_continuous(self, statistics)
-        return _CountedScores(self.bound(), statistics)
+        return CountedScores(self.bound(), statistics)
 
     def bound(self) -> Callable[[NDArray[Any], float], Floats]:
         """What does the work of `of_counts` many times over, on one data set."""
@@ -108,9 +125,9 @@ class CountScore(Score):
 
 def refuse_continuous(score: Score, statistics: Statistics) -> None:
     """Refuse rows with numbers, which a score of counts would leave out."""
-    if isinstance(statistics, TableStatistics) and statistics.table.continuous:
+    if statistics.continuous:
         raise NotSupported(
-            f"{statistics.table.continuous[0]!r} is continuous, but {type(score).__name__} is a score of counts. "
+            f"{statistics.continuous[0]!r} is continuous, but {type(score).__name__} is a score of counts. "
             "Discretise it, leave it out, or take a score of numbers, such as 'gaussian-bic', or of mixed data: "
             "'conditional-gaussian-bic'."
         )
@@ -125,12 +142,14 @@ def check_family(child: str, parents: Iterable[str], names: Collection[str]) -> 
         raise InvalidArgument(f"{child!r} can't be its own parent; leave it out of the parents.")
 
 
-class _CountedScores(FamilyScores):
+class CountedScores(FamilyScores):
+    """Of the variables with states, by their counts."""
+
     __slots__ = ("_cache", "_of_counts", "_statistics", "_variables")
 
     def __init__(self, of_counts: Callable[[NDArray[Any], float], Floats], statistics: Statistics) -> None:
         self._of_counts, self._statistics = of_counts, statistics
-        self._variables: Mapping[str, object] = statistics.variables
+        self._variables = dict.fromkeys(statistics.discrete)
         self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
     @property
@@ -139,23 +158,54 @@ class _CountedScores(FamilyScores):
 
     def family(self, child: str, parents: Iterable[str]) -> float:
         key = (child, frozenset(parents))
-        if key not in self._cache:
-            counts = self._statistics.counts(child, sorted(key[1]))
-            self._cache[key] = float(self._of(counts[None])[0])
-        return self._cache[key]
+        return self._cache[key] if key in self._cache else float(self.families([key])[0])
 
-    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
-        """All candidates with as many states are scored at once."""
-        check_family(child, (*parents, *candidates), self._variables)
-        scores = np.empty(len(candidates))
-        for places, counts in self._statistics.extension_stacks(child, sorted(parents), candidates):
-            scores[places] = self._of(counts)
-        return scores
+    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
+        """Those that are not known yet are counted together."""
+        keys = [(child, frozenset(parents)) for child, parents in families]
+        new = list(dict.fromkeys(key for key in keys if key not in self._cache))
+        if new:
+            answers = self._statistics.counts_of([Request(child, tuple(sorted(parents))) for child, parents in new])
+            for key, (stack,) in zip(new, answers, strict=True):
+                self._cache[key] = float(self._of(stack.counts)[0])
+        return np.array([self._cache[key] for key in keys], dtype=np.float64)
+
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
+        """Candidates with as many states are scored at once."""
+        for request in requests:
+            check_family(request.child, (*request.parents, *(request.candidates or ())), self._variables)
+        asked = [request._replace(parents=tuple(sorted(request.parents))) for request in requests]
+        return [
+            self._stacked(request, answer)
+            for request, answer in zip(asked, self._statistics.counts_of(asked), strict=True)
+        ]
 
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         """From the counts of the whole family, one parent summed out at a time."""
+        return self._summed_out(self._statistics.counts(child, sorted(parents)), parents)
+
+    def around(self, requests: Sequence[Request]) -> list[Around]:
+        """All are counted together."""
+        asked: list[Request] = []
+        for child, parents, candidates in requests:
+            family = tuple(sorted(parents))
+            asked += [Request(child, family), Request(child, family, candidates or ())]
+        answers = self._statistics.counts_of(asked)
+        found = []
+        for request, (own,), more in zip(requests, answers[::2], answers[1::2], strict=True):
+            score = float(self._of(own.counts)[0])
+            self._cache[request.child, frozenset(request.parents)] = score
+            found.append(Around(score, self._stacked(request, more), self._summed_out(own.counts[0], request.parents)))
+        return found
+
+    def _stacked(self, request: Request, stacks: Sequence[Stack]) -> Floats:
+        scores = np.empty(len(request.candidates or ()))
+        for places, counts in stacks:
+            scores[places] = self._of(counts)
+        return scores
+
+    def _summed_out(self, counts: NDArray[Any], parents: Sequence[str]) -> Floats:
         ordered = sorted(parents)
-        counts = self._statistics.counts(child, ordered)
         summed = [counts.sum(axis=ordered.index(gone)) for gone in parents]
         return np.array([float(self._of(less[None])[0]) for less in summed], dtype=np.float64)
 

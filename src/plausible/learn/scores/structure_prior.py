@@ -11,9 +11,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.data.statistics import Statistics
+from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.scores.score import Around, FamilyScores, Score
 
 __all__ = ["EdgeLogOdds", "EdgePenalty", "EdgeWeights", "ExpectedParents", "StructurePrior", "WithPrior"]
 
@@ -176,11 +176,26 @@ class _WeightedScores(FamilyScores):
 
     def family(self, child: str, parents: Iterable[str]) -> float:
         known = list(dict.fromkeys(parents))
-        return self._scores.family(child, known) + float(self._prior(child, known))
+        return self._scores.family(child, known) + self._prior(child, known)
 
-    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
-        more = self._edges(child, candidates)
-        return self._scores.extended(child, parents, candidates) + self._prior(child, parents) + more
+    def families(self, families: Iterable[tuple[str, Iterable[str]]]) -> Floats:
+        listed = [(child, list(dict.fromkeys(parents))) for child, parents in families]
+        return self._scores.families(listed) + [self._prior(child, parents) for child, parents in listed]
+
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
+        return [self._added(*pair) for pair in zip(requests, self._scores.extended_each(requests), strict=True)]
+
+    def around(self, requests: Sequence[Request]) -> list[Around]:
+        found = []
+        for request, (score, added, removed) in zip(requests, self._scores.around(requests), strict=True):
+            prior = self._prior(request.child, request.parents)
+            removed = removed + prior - self._edges(request.child, request.parents)
+            found.append(Around(score + prior, self._added(request, added), removed))
+        return found
+
+    def _added(self, request: Request, scores: Floats) -> Floats:
+        more = self._edges(request.child, request.candidates or ())
+        return scores + self._prior(request.child, request.parents) + more
 
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         return self._scores.reduced(child, parents) + self._prior(child, parents) - self._edges(child, parents)

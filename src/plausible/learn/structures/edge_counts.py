@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
-from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
-from plausible.learn.scores.gaussian import GaussianLikelihood
-from plausible.learn.scores.penalized import LogLikelihood
+from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.task import Found, StructureTask
@@ -52,7 +49,4 @@ def _likelihood(task: StructureTask) -> FamilyScores:
     """Of the data that the task scores."""
     if task.statistics is None:
         raise NotSupported("A search by numbers of edges needs data, for the likelihood.")
-    table = task.statistics.table if isinstance(task.statistics, TableStatistics) else None
-    if table is None or not table.continuous:
-        return LogLikelihood().on(task.statistics)
-    return (ConditionalGaussian(0.0) if table.discrete else GaussianLikelihood(0.0)).on(task.statistics)
+    return read_score(fitting_score(task.statistics, "log-likelihood")).on(task.statistics)

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import SCORE_NOISE
+from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.kernels.graph_moves import best_additions, edge_gains
@@ -122,7 +123,8 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def score(self, state: Families) -> float:
         """The sum of the scores of all families."""
-        return float(sum(self._family(child, parents) for child, parents in enumerate(state)))
+        named = [(self.names[child], [self.names[p] for p in parents]) for child, parents in enumerate(state)]
+        return float(sum(self._scores.families(named).tolist()))
 
     def operators(self, state: Families) -> list[Move]:
         """All legal moves: additions, deletions, reversals, each by child and parent."""
@@ -258,31 +260,35 @@ class GraphSearch(SearchProblem[Families, Move]):
             wider = np.full((len(self.names), width), -np.inf)
             wider[:, : self._deletions.shape[1]] = self._deletions
             self._deletions = wider
+        new = [child for child in self._stale if (child, state[child]) not in self._kept]
+        if (len(self._kept) + len(new)) * len(self.names) > _MAX_KEPT:
+            self._kept.clear()
+            new = list(self._stale)
+        self._score_lines(state, new)
         for child in self._stale:
-            key = (child, state[child])
-            if key not in self._kept:
-                if len(self._kept) * len(self.names) > _MAX_KEPT:
-                    self._kept.clear()
-                self._kept[key] = self._lines(child, state[child])
-            self._additions[child], deletions = self._kept[key]
+            self._additions[child], deletions = self._kept[child, state[child]]
             self._deletions[child, : deletions.size] = deletions
         self._stale.clear()
 
-    def _lines(self, child: int, parents: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """The gains of adding each other variable to a family, and of deleting each parent from it; -inf if illegal."""
-        allowed = self._knowledge.allowed[:, child].copy()
-        allowed[list(parents)] = False
-        candidates = np.flatnonzero(allowed)
-        name, named = self.names[child], [self.names[parent] for parent in parents]
-        score = self._family(child, parents)
-        additions, deletions = np.full(len(self.names), -np.inf), np.empty(0)
-        if candidates.size and len(parents) < self._knowledge.max_parents:
-            wanted = [self.names[candidate] for candidate in candidates.tolist()]
-            additions[candidates] = _gained(self._scores.extended(name, named, wanted), score)
-        if parents:
-            fixed = self._knowledge.required[list(parents), child] | self._only_additions
-            deletions = np.where(fixed, -np.inf, _gained(self._scores.reduced(name, named), score))
-        return additions, deletions
+    def _score_lines(self, state: Families, children: Sequence[int]) -> None:
+        """The gains of adding each other variable to families, and of deleting each parent; -inf if illegal.
+
+        All families are scored together, so that a step asks for counts once.
+        """
+        known, candidates, requests = self._knowledge, [], []
+        for child in children:
+            allowed = known.allowed[:, child] & (len(state[child]) < known.max_parents)
+            allowed[list(state[child])] = False
+            candidates.append(np.flatnonzero(allowed))
+            named = (tuple(self.names[place] for place in places) for places in (state[child], candidates[-1].tolist()))
+            requests.append(Request(self.names[child], *named))
+        for child, free, (score, added, removed) in zip(
+            children, candidates, self._scores.around(requests) if requests else (), strict=True
+        ):
+            additions = np.full(len(self.names), -np.inf)
+            additions[free] = _gained(added, score)
+            fixed = known.required[list(state[child]), child] | self._only_additions
+            self._kept[child, state[child]] = (additions, np.where(fixed, -np.inf, _gained(removed, score)))
 
     def _check(self, families: Families) -> None:
         """Refuse a graph that contradicts what is known."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
@@ -39,8 +38,8 @@ def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBou
         return PenaltyBound(statistics, 1.0)
     if isinstance(score, PenalizedLikelihood):
         return PenaltyBound(statistics, score.penalty)
-    if isinstance(score, GaussianLikelihood) and isinstance(statistics, TableStatistics):
-        return GaussianBound(statistics.table, score.penalty)
+    if isinstance(score, GaussianLikelihood):
+        return GaussianBound(statistics, score.penalty)
     return DirichletBound(statistics) if isinstance(score, (BDeuScore, BDsScore, K2Score)) else None
 
 
@@ -98,8 +97,8 @@ def _classes(task: StructureTask) -> Found:
             "how good a class is. Take a score such as 'bic' or 'bdeu' (states), 'gaussian-bic' or 'bge' (numbers); "
             "or, as for mixed data, whose directions are restricted, the method 'hill-climbing', 'orders' or 'a-star'."
         )
-    if isinstance(task.statistics, TableStatistics) and task.statistics.table.interventions:
-        name = next(iter(task.statistics.table.interventions))
+    if task.statistics is not None and task.statistics.interventions:
+        name = next(iter(task.statistics.interventions))
         raise NotSupported(
             f"Rows in which {name!r} was set from outside tell graphs of one equivalence class apart, so that 'ges' "
             "can't tell how good a class is. causal.gies searches the classes that they leave; the methods "

@@ -190,5 +190,4 @@ def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:
     'conditional-gaussian-log-likelihood'
     """
     kind = "log-likelihood" if name in _BY_LIKELIHOOD else "bic"
-    table = source.table if isinstance(source, TableStatistics) else source
-    return fitting_score(table, kind) if isinstance(table, Table) else kind
+    return fitting_score(source, kind)

@@ -8,6 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import SCORE_NOISE
+from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores
@@ -101,10 +102,11 @@ def learn_tan(task: StructureTask, *, class_variable: str, root: str | None = No
 
 def edge_weights(scores: FamilyScores, names: Sequence[str], given: Sequence[str] = ()) -> Floats:
     """By parent and child, how much an edge adds to the score of a child that has the parents `given`."""
-    weights = np.full((len(names), len(names)), -np.inf)
-    for child in range(len(names)):
-        weights[:, child] = _weights_into(scores, names, given, child)
-    return weights
+    others = [tuple(other for other in names if other != name) for name in names]
+    asked = [Request(name, tuple(given), rest) for name, rest in zip(names, others, strict=True)]
+    before = scores.families((name, given) for name in names)
+    gains = [after - own for after, own in zip(scores.extended_each(asked), before, strict=True)]
+    return np.array([np.insert(line, child, -np.inf) for child, line in enumerate(gains)]).T.copy()
 
 
 def _weights_into(scores: FamilyScores, names: Sequence[str], given: Sequence[str], child: int) -> Floats:
@@ -133,11 +135,14 @@ def _best_edges(
     if len(names) < 2 or (constraints.max_parents < 1 and is_forest):
         return [], ""
     scores, weights = task.scores, np.full((len(names), len(names)), -np.inf)
-    for child in range(len(names)):
-        if stopped := task.stopped(child):
-            weights[:, child:][constraints.required[:, child:]] = 0.0
-            return _branching(weights, constraints, place, True), stopped
-        weights[:, child] = _weights_into(scores, names, given, child)
+    if task.progress is None and task.deadline is None:
+        weights = edge_weights(scores, names, given)
+    else:
+        for child in range(len(names)):
+            if stopped := task.stopped(child):
+                weights[:, child:][constraints.required[:, child:]] = 0.0
+                return _branching(weights, constraints, place, True), stopped
+            weights[:, child] = _weights_into(scores, names, given, child)
     slack = SCORE_NOISE * max(1.0, sum(abs(scores.family(name, given)) for name in names))
     if _is_free(constraints) and _is_symmetric(weights, slack):
         tree = _spanning_tree(weights, place or 0, slack)

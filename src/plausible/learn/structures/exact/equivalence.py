@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Literal
 
 import numpy as np
 
 from plausible.base.options import check_seconds
+from plausible.data.statistics import Request
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -22,6 +24,8 @@ from plausible.search.search_state import improves
 
 __all__ = ["ClassSearch", "TimeIsUp", "class_constraints", "search_classes"]
 
+#: Families with so many sets of parents are scored between two looks at the clock.
+_BASES_AT_ONCE = 64
 #: Told the number of steps and the score; an answer that is true stops the search.
 Progress = Callable[[int, float], object]
 
@@ -194,14 +198,21 @@ class ClassSearch:
         for _, x, y, _, base in moves:
             if (y, base, x) not in self._changes:
                 wanted.setdefault((y, base), []).append(x)
-        for (y, base), xs in wanted.items():
+        groups = iter(wanted.items())
+        while some := list(islice(groups, _BASES_AT_ONCE)):
             self.look_at_clock()
-            unique = list(dict.fromkeys(xs))
-            parents, others = ([self._names[v] for v in places] for places in (bits(base), unique))
-            score = self._scores.family(self._names[y], parents)
-            found = self._scores.extended(self._names[y], parents, others)
-            for x, after in zip(unique, found.tolist(), strict=True):
-                self._changes[y, base, x] = after - score
+            asked = [
+                Request(self._names[y], self._named(bits(base)), self._named(dict.fromkeys(xs)))
+                for (y, base), xs in some
+            ]
+            before = self._scores.families((request.child, request.parents) for request in asked).tolist()
+            found = self._scores.extended_each(asked)
+            for ((y, base), xs), score, scores in zip(some, before, found, strict=True):
+                for x, after in zip(dict.fromkeys(xs), scores.tolist(), strict=True):
+                    self._changes[y, base, x] = after - score
+
+    def _named(self, places: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self._names[place] for place in places)
 
 
 def class_constraints(knowledge: Knowledge, names: list[str]) -> Constraints:

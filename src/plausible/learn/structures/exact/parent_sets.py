@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.base.tolerances import score_noise
+from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.kernels.parent_sets import find_fitting
 from plausible.learn.scores.score import FamilyScores
@@ -227,9 +228,10 @@ class _Lattice:
                 return
             chosen = {added: more for added, best in some if (more := self._chosen(added, best))}
             found = self._scores.extended_each(
-                self._child,
-                [self._named((*self._required, *added)) for added in chosen],
-                [self._named(v for v, _ in more) for more in chosen.values()],
+                [
+                    Request(self._child, self._named((*self._required, *added)), self._named(v for v, _ in more))
+                    for added, more in chosen.items()
+                ]
             )
             for (added, more), scores in zip(chosen.items(), found, strict=True):
                 self.num_families += len(more)
@@ -267,8 +269,8 @@ class _Lattice:
         others = self._named(v for v in self._candidates if v not in added)
         return self._bound.above(self._child, self._named((*self._required, *added)), others)
 
-    def _named(self, places: Iterable[int]) -> list[str]:
-        return [self._names[place] for place in places]
+    def _named(self, places: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self._names[place] for place in places)
 
 
 def _gathered(

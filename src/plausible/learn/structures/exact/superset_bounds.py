@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plausible.data.moment_statistics import MomentStatistics
-from plausible.data.statistics import Statistics
-from plausible.data.table import TableLike
-from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument
+from plausible.data.statistics import Request, Statistics
+from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.scores.gaussian import GaussianLikelihood
 
 __all__ = ["DirichletBound", "GaussianBound", "NoBound", "PenaltyBound", "SupersetBound"]
@@ -82,7 +80,7 @@ class PenaltyBound(SupersetBound):
             raise InvalidArgument(f"price={price!r} must not be negative: else more parents could be cheaper.")
         self._statistics = statistics
         self._price = _half_log if price is None else price
-        self._sizes = {name: variable.num_states for name, variable in statistics.variables.items()}
+        self._sizes = {name: statistics.variables[name].num_states for name in statistics.discrete}
         self._fits: dict[tuple[str, frozenset[str]], float] = {}
         self._prices: dict[str, float] = {}
 
@@ -114,21 +112,18 @@ class PenaltyBound(SupersetBound):
         return self._fits[key]
 
     def _log_likelihood_of_rows(self, child: str, parents: frozenset[str]) -> float:
-        """The same by the joint states that occur, or zero if rows are not at hand or not complete."""
+        """The same by the joint states that occur; zero if cells are missing, or only too large a table would tell."""
         from scipy.special import xlogy
 
-        if not isinstance(self._statistics, TableStatistics):
+        if any(name in self._statistics.missing for name in (child, *parents)):
             return 0.0
-        table = self._statistics.table.select([*sorted(parents), child])
-        set_rows = table.interventions.get(child)
-        table = table if set_rows is None else table.take(~set_rows)
-        if (table.codes < 0).any():
+        try:
+            (found,) = self._statistics.moments_of([Request(child, tuple(sorted(parents)))])
+        except TooLarge:
             return 0.0
-        groups = np.zeros(table.num_rows, dtype=np.int64)
-        for name, codes in zip(table.discrete, table.codes, strict=True):
-            outer, groups = groups, np.unique(groups * self._sizes[name] + codes, return_inverse=True)[1]
-        totals, counts = np.bincount(outer, table.weights), np.bincount(groups, table.weights)
-        return float(xlogy(counts, counts).sum() - xlogy(totals, totals).sum())
+        is_new = (np.diff(found.states[:, :-1], axis=0, prepend=-1) != 0).any(axis=1)  # joint states are in order
+        totals = np.bincount(np.cumsum(is_new), found.weight)
+        return float(xlogy(found.weight, found.weight).sum() - xlogy(totals, totals).sum())
 
     def _log_likelihood(self, child: str, parents: frozenset[str]) -> float:
         from scipy.special import xlogy
@@ -146,7 +141,7 @@ class GaussianBound(SupersetBound):
     Parameters
     ----------
     data
-        What `Table.read` takes, all continuous.
+        Statistics, or what `Table.read` takes; all continuous.
     price
         ψ: what a parameter costs, a number or a function of how much the rows weigh; ½ ln N if not given, as in BIC.
 
@@ -159,8 +154,8 @@ class GaussianBound(SupersetBound):
 
     __slots__ = ("_fits", "_price", "_statistics")
 
-    def __init__(self, data: TableLike, price: float | Callable[[float], float] | None = None) -> None:
-        self._statistics = MomentStatistics.of(data)
+    def __init__(self, data: DataLike, price: float | Callable[[float], float] | None = None) -> None:
+        self._statistics = read_statistics(data)
         self._fits = GaussianLikelihood(0.0).on(self._statistics)
         self._price = _half_log if price is None else price
 

@@ -1,0 +1,213 @@
+"""Learners see data through `Statistics` alone: one of plain dictionaries serves them as a table does."""
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from plausible.data.moments import FamilyMoments
+from plausible.data.statistics import Statistics, counted_each
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
+from plausible.learn.confidence.exact_posterior import enumerate_posterior
+from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
+from plausible.learn.constraint_based.markov_blankets import markov_blanket
+from plausible.learn.constraint_based.parents_and_children import parents_and_children
+from plausible.learn.constraint_based.pc import pc
+from plausible.learn.estimation.fit import fit_parameters
+from plausible.learn.estimation.fragmentation import data_fragmentation
+from plausible.learn.estimation.likelihood import graph_log_likelihood
+from plausible.learn.estimation.posterior import parameter_posterior
+from plausible.learn.independence.choice import read_test
+from plausible.learn.scores.information import conditional_entropy
+from plausible.learn.scores.reading import SCORES, read_score
+from plausible.learn.structures.structure import METHODS, learn_structure
+from plausible.models import BayesianNetwork
+
+
+class PlainStatistics(Statistics):
+    """Rows as mappings from names to states (by position) and numbers, counted one by one."""
+
+    def __init__(self, variables, rows, total, set_rows=None):
+        self._variables, self._rows, self._total, self._set = variables, rows, total, set_rows or {}
+        self.num_batches = 0
+
+    @property
+    def variables(self):
+        return self._variables
+
+    @property
+    def total(self):
+        return self._total
+
+    @property
+    def interventions(self):
+        return {name: len(rows) for name, rows in self._set.items()}
+
+    def counts_of(self, requests):
+        self.num_batches += 1
+        return counted_each(self._count, requests)
+
+    def _told(self, child):
+        return [row for number, row in enumerate(self._rows) if number not in self._set.get(child, ())]
+
+    def _count(self, child, parents):
+        scope = (*parents, child)
+        seen = Counter(tuple(row[name] for name in scope) for row in self._told(child))
+        counts = np.zeros([self._variables[name].num_states for name in scope], dtype=np.int64)
+        for states, number in seen.items():
+            counts[states] = number
+        return counts
+
+    def moments_of(self, requests):
+        return [self._moments(request) for request in requests]
+
+    def _moments(self, request):
+        scope = (*request.parents, request.child)
+        discrete = [name for name in scope if name in self.discrete]
+        numbers = [name for name in self.continuous if name in scope]
+        groups = {}
+        for row in self._told(request.child):
+            groups.setdefault(tuple(row[name] for name in discrete), []).append([row[name] for name in numbers])
+        states = sorted(groups)
+        rows = [np.array(groups[key]).reshape(len(groups[key]), len(numbers)) for key in states]
+        sizes = np.array([len(part) for part in rows], dtype=float)
+        scatters = [(part - part.mean(axis=0)).T @ (part - part.mean(axis=0)) for part in rows]
+        codes = np.array(states, dtype=np.int64).reshape(len(states), len(discrete))
+        return FamilyMoments(codes, sizes, sizes, np.array([part.mean(axis=0) for part in rows]), np.array(scatters))
+
+
+def _foreign(table):
+    """The same rows in a statistics that knows no table."""
+    columns = {name: table.column(name).tolist() for name in table.variables}
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    set_rows = {name: set(np.flatnonzero(mask).tolist()) for name, mask in table.interventions.items()}
+    return PlainStatistics(table.variables, rows, table.total, set_rows)
+
+
+def _states(num_rows=300):
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(2, size=num_rows), rng.integers(3, size=num_rows)
+    c = (a + b + (rng.random(num_rows) < 0.2)) % 3
+    d = np.where(rng.random(num_rows) < 0.15, rng.integers(2, size=num_rows), c > 0).astype(int)
+    e = np.where(rng.random(num_rows) < 0.3, rng.integers(2, size=num_rows), a)
+    return {"c": c, "a": a, "e": e, "b": b, "d": d}
+
+
+def _numbers(num_rows=200):
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, num_rows))
+    z = x - y + rng.normal(size=num_rows)
+    return {"z": z, "x": x, "w": 0.8 * z + rng.normal(size=num_rows), "y": y}
+
+
+def _mixed(num_rows=200):
+    states, numbers = _states(num_rows), _numbers(num_rows)
+    return {"a": states["a"], "c": states["c"], "x": numbers["x"] + 2 * states["a"], "z": numbers["z"] + states["a"]}
+
+
+KINDS = {"states": _states, "numbers": _numbers, "mixed": _mixed}
+OPTIONS = {"k2": {"order": ["a", "b", "c", "d", "e"]}, "tan": {"class_variable": "c"}, "annealing": {"max_steps": 200}}
+#: Options of "k2" and "tan" name columns; "ges" needs a score-equivalent score, and that of mixed data is not.
+SEARCHES = [
+    *product((method for method in METHODS if method not in ("k2", "tan", "ges")), KINDS),
+    *(("k2", "states"), ("tan", "states"), ("ges", "states"), ("ges", "numbers")),
+]
+TESTS = [
+    *product(["auto", "conditional-gaussian"], KINDS),
+    *product(["g", "chi-square", "permutation"], ["states"]),
+    ("fisher-z", "numbers"),
+]
+
+
+def _pair(kind, **options):
+    table = Table.read(KINDS[kind](), **options)
+    return TableStatistics(table), _foreign(table)
+
+
+@pytest.mark.parametrize(("method", "kind"), SEARCHES)
+def test_every_search_finds_the_same_graph(method, kind):
+    table, foreign = _pair(kind)
+    expected, found = (learn_structure(data, method, **OPTIONS.get(method, {})) for data in (table, foreign))
+    assert set(found.graph.edges) == set(expected.graph.edges)
+    assert found.score == pytest.approx(expected.score, rel=1e-9)
+    assert found.bound == pytest.approx(expected.bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("is_set", [False, True])
+def test_every_score_is_the_same(name, is_set):
+    kind = "mixed" if name.startswith("conditional") else "numbers" if name[0] == "g" or name == "bge" else "states"
+    columns = list(KINDS[kind]())
+    mask = np.arange(300 if kind == "states" else 200) % 3 == 0
+    table, foreign = _pair(kind, interventions={columns[0]: mask} if is_set else {})
+    ours, theirs = (read_score(name).on(data) for data in (foreign, table))
+    for child in columns:
+        for parents in ([], columns[:2], columns[1:]):
+            family = [parent for parent in parents if parent != child]
+            assert ours.family(child, family) == pytest.approx(theirs.family(child, family), rel=1e-9)
+
+
+@pytest.mark.parametrize(("test", "kind"), TESTS)
+def test_every_test_of_independence_and_learner_by_tests_is_the_same(test, kind):
+    table, foreign = _pair(kind)
+    tests = [read_test(data, test) for data in (table, foreign)]
+    names = sorted(table.variables)
+    for given in ((), names[2:3], names[2:4]):
+        expected, found = (one.test(names[0], names[1], given) for one in tests)
+        assert found.p_value == pytest.approx(expected.p_value, rel=1e-6, abs=1e-12)
+    for learn in (pc, structure_from_blankets):
+        expected, found = (learn(one, alpha=0.01) for one in tests)
+        assert found.graph == expected.graph
+    assert len({markov_blanket(one, names[0]).blanket for one in tests}) == 1
+    assert len({parents_and_children(one, names[0]).neighbors for one in tests}) == 1
+    assert pc(foreign, test=test).graph == pc(table, test=test).graph
+
+
+def test_parameters_are_learned_from_one_batch_and_are_the_same():
+    table, foreign = _pair("states")
+    graph = "a -> c <- b; c -> d; a -> e"
+    expected, found = (fit_parameters(graph, data, prior="bdeu:5").network for data in (table, foreign))
+    assert foreign.num_batches == 1
+    for name, cpd in expected.cpds.items():
+        np.testing.assert_allclose(found.cpd(name).to_table().values, cpd.to_table().values, rtol=1e-12)
+    kinds = {"d": "tree", "e": "noisy-or", "c": "logistic"}
+    expected, found = (fit_parameters(graph, data, kinds=kinds).network for data in (table, foreign))
+    assert isinstance(found, BayesianNetwork)
+    for name in kinds:
+        np.testing.assert_allclose(
+            found.cpd(name).to_table().values, expected.cpd(name).to_table().values, rtol=1e-6, atol=1e-9
+        )
+    ours, theirs = (parameter_posterior(graph, data, prior="k2").log_marginal_likelihood for data in (foreign, table))
+    assert ours == pytest.approx(theirs)
+    ours, theirs = (graph_log_likelihood(graph, data) for data in (foreign, table))
+    assert ours == pytest.approx(theirs)
+    assert str(data_fragmentation(graph, foreign)) == str(data_fragmentation(graph, table))
+    assert conditional_entropy(foreign, "c", ["a"]) == pytest.approx(conditional_entropy(table, "c", ["a"]))
+
+
+def test_a_search_asks_for_counts_once_a_step():
+    table, foreign = _pair("states")
+    found = learn_structure(foreign, escapes=0)
+    assert found.steps > 3
+    assert foreign.num_batches <= found.steps + 8
+    assert math.isclose(found.score, learn_structure(table, escapes=0).score)
+
+
+def test_a_sum_of_foreign_statistics_is_one():
+    rows = Table.read(_mixed(), interventions={"z": np.arange(200) % 4 == 0})
+    first, rest = _foreign(rows.take(np.arange(80))), _foreign(rows.take(np.arange(80, 200)))
+    whole = TableStatistics(rows)
+    for data in (first + rest, _foreign(rows) + rest - rest):
+        assert learn_structure(data).score == pytest.approx(learn_structure(whole).score)
+        assert data.interventions.keys() == whole.interventions.keys()
+    scores = [read_score("conditional-gaussian-bic").on(data) for data in (first + rest, whole)]
+    assert scores[0].family("z", ["a", "x"]) == pytest.approx(scores[1].family("z", ["a", "x"]))
+
+
+def test_posteriors_of_graphs_take_scores_of_foreign_statistics():
+    table, foreign = _pair("states")
+    found, expected = (enumerate_posterior(read_score("bdeu").on(data)) for data in (foreign, table))
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-9)
