@@ -23,11 +23,9 @@ from plausible.inference.optimization.pairwise_energy import PairwiseEnergy
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
-from plausible.search.beam_search import BeamSearch
 from plausible.search.branch_and_bound import branch_and_bound
-from plausible.search.local_search import FirstAscent, GreedyAscent
+from plausible.search.local_search import BeamSearch, FirstAscent, GreedyAscent, TabuSearch
 from plausible.search.restarts import PerturbationRestarts
-from plausible.search.tabu_search import TabuSearch
 from plausible.variables import Evidence
 
 

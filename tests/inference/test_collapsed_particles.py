@@ -16,13 +16,13 @@ from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.importance_sampling import ImportanceSampling
-from plausible.inference.sampling.independent_proposal import (
+from plausible.inference.sampling.metropolis import (
+    Metropolis,
     accepted_places,
     drawn_independently,
     independent_guide,
     log_density,
 )
-from plausible.inference.sampling.metropolis import Metropolis
 from plausible.inference.variational.mean_field import MeanField
 from plausible.variables import Evidence, Variable, likelihood
 

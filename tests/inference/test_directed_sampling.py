@@ -21,10 +21,9 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.engines import Engine, VariableElimination
 from plausible.inference.sampling.directed_sampling import EvidenceNotSeen, LikelihoodWeighting, RejectionSampling
-from plausible.inference.sampling.families import ordered_families
 from plausible.inference.sampling.gibbs import Gibbs
 from plausible.inference.sampling.importance_sampling import ImportanceSampling
-from plausible.inference.sampling.sampling_plan import SamplingPlan, stream_key
+from plausible.inference.sampling.sampling_plan import SamplingPlan, ordered_families, stream_key
 from plausible.inference.sampling.weighted_samples import draw
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood

@@ -15,8 +15,7 @@ from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
-from plausible.inference.sampling.chain_layout import ChainLayout
-from plausible.inference.sampling.chain_starts import blocking_factor, num_islands, possible_states
+from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor, num_islands, possible_states
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.inference.sampling.gibbs import Gibbs

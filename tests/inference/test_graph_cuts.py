@@ -14,7 +14,7 @@ from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.max_elimination import max_product
 from plausible.inference.optimization.graph_cuts import GraphCut
-from plausible.inference.optimization.minimum_cut import minimum_cut
+from plausible.inference.optimization.pairwise_energy import minimum_cut
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of

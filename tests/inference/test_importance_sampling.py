@@ -13,10 +13,8 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.engines import VariableElimination
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting, RejectionSampling
-from plausible.inference.sampling.families import ordered_families
-from plausible.inference.sampling.importance_proposal import Proposal, evidence_messages
-from plausible.inference.sampling.importance_sampling import ImportanceSampling
-from plausible.inference.sampling.sampling_plan import stream_key
+from plausible.inference.sampling.importance_sampling import ImportanceSampling, Proposal, evidence_messages
+from plausible.inference.sampling.sampling_plan import ordered_families, stream_key
 from plausible.variables import Evidence, Variable, likelihood
 
 OPTIONS = [

@@ -20,10 +20,8 @@ from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.mini_bucket_heuristic import mini_bucket_heuristic
 from plausible.inference.problem import Problem
 from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
-from plausible.search.beam_search import BeamSearch
-from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent
+from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, TabuSearch
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.search.tabu_search import TabuSearch
 from plausible.variables import Evidence, Variable, jeffrey
 
 NOTHING = Evidence.read({}, {})
@@ -135,7 +133,7 @@ def test_tabu_search_remembers_across_chunks(monkeypatch):
     _, problem = random_problem(5, num_variables=9, zeros=0.0)
     engine = LocalSearch(TabuSearch(length=7, patience=40))
     whole = engine.run(problem)
-    monkeypatch.setattr("plausible.inference.optimization.flip_searches._CHUNK", 3)
+    monkeypatch.setattr("plausible.inference.optimization.flips._CHUNK", 3)
     pieces = engine.run(problem)
     assert (pieces.current, pieces.best, pieces.num_steps) == (whole.current, whole.best, whole.num_steps)
 
@@ -210,7 +208,7 @@ def test_a_product_that_is_zero_everywhere_is_told():
 @pytest.mark.parametrize("method", SEARCHES, ids=lambda method: type(method).__name__)
 def test_the_same_seed_gives_the_same_answer_and_interruptions_change_nothing(method, monkeypatch):
     """Whole runs agree; so does one that is stopped after each chunk, pickled, and resumed."""
-    monkeypatch.setattr("plausible.inference.optimization.flip_searches._CHUNK", 50)
+    monkeypatch.setattr("plausible.inference.optimization.flips._CHUNK", 50)
     problem = Problem.of(grid(5, 1), NOTHING)
     engine = LocalSearch(method, seed=4)
     whole = engine.run(problem)

@@ -13,7 +13,7 @@ from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.gibbs import Gibbs
 from plausible.inference.sampling.partition_ratio import importance_log_partition, log_partition_ratio
-from plausible.inference.sampling.weight_tails import tail_shape
+from plausible.inference.sampling.sample_sums import tail_shape
 from plausible.variables import Evidence
 
 NONE = Evidence.read({}, {})

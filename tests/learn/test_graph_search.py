@@ -11,8 +11,7 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.graph_search import GraphSearch, Move
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import SearchGraph
-from plausible.search.local_search import GreedyAscent
-from plausible.search.tabu_search import TabuSearch
+from plausible.search.local_search import GreedyAscent, TabuSearch
 
 
 class RandomScores(FamilyScores):

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
-from plausible.search.beam_search import BeamSearch
 from plausible.search.branch_and_bound import Branches, branch_and_bound
-from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchProblem
+from plausible.search.local_search import (
+    BasinFlooding,
+    BeamSearch,
+    FirstAscent,
+    GreedyAscent,
+    SearchProblem,
+    TabuSearch,
+)
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.search.tabu_search import TabuSearch
 
 METHODS = [
     GreedyAscent(),

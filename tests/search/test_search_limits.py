@@ -10,11 +10,16 @@ import pytest
 
 from plausible.errors import InvalidArgument
 from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
-from plausible.search.beam_search import BeamSearch
-from plausible.search.grown import Grown
-from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchProblem
+from plausible.search.local_search import (
+    BasinFlooding,
+    BeamSearch,
+    FirstAscent,
+    GreedyAscent,
+    SearchProblem,
+    TabuSearch,
+)
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.search.tabu_search import TabuSearch
+from plausible.search.search_state import Grown
 
 METHODS = [
     GreedyAscent(),

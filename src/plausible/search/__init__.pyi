@@ -2,7 +2,6 @@
 from plausible.search.annealing import CoolingSchedule as CoolingSchedule
 from plausible.search.annealing import ExponentialCooling as ExponentialCooling
 from plausible.search.annealing import SimulatedAnnealing as SimulatedAnnealing
-from plausible.search.beam_search import BeamSearch as BeamSearch
 from plausible.search.branch_and_bound import Branches as Branches
 from plausible.search.branch_and_bound import BranchingState as BranchingState
 from plausible.search.branch_and_bound import branch_and_bound as branch_and_bound
@@ -14,12 +13,14 @@ from plausible.search.chains import HasChains as HasChains
 from plausible.search.chains import run_chains as run_chains
 from plausible.search.clock import Clock as Clock
 from plausible.search.local_search import BasinFlooding as BasinFlooding
+from plausible.search.local_search import BeamSearch as BeamSearch
 from plausible.search.local_search import FirstAscent as FirstAscent
 from plausible.search.local_search import GreedyAscent as GreedyAscent
 from plausible.search.local_search import SearchMethod as SearchMethod
 from plausible.search.local_search import SearchProblem as SearchProblem
 from plausible.search.local_search import SearchState as SearchState
 from plausible.search.local_search import StopReason as StopReason
+from plausible.search.local_search import TabuSearch as TabuSearch
 from plausible.search.restarts import PerturbationRestarts as PerturbationRestarts
 from plausible.search.restarts import RandomRestarts as RandomRestarts
 from plausible.search.run import HasRun as HasRun
@@ -27,4 +28,3 @@ from plausible.search.run import Run as Run
 from plausible.search.run import Stops as Stops
 from plausible.search.run import best_run as best_run
 from plausible.search.run import iterate as iterate
-from plausible.search.tabu_search import TabuSearch as TabuSearch

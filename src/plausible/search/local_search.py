@@ -1,18 +1,18 @@
-"""Local search over any space of states: what all methods share, and three ways to climb."""
+"""Local search over any space of states: what all methods share, three ways to climb, tabu search and beam search."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from plausible.base.options import check_count
-from plausible.search.grown import Grown
+from plausible.base.options import check_count, check_number
 from plausible.search.run import Stops, iterate
 from plausible.search.search_problem import (
     OperatorT,
@@ -23,16 +23,18 @@ from plausible.search.search_problem import (
     score_after,
     score_of,
 )
-from plausible.search.search_state import LIMITS, SearchState, StopReason, improves
+from plausible.search.search_state import LIMITS, Grown, SearchState, StopReason, improves
 
 __all__ = [
     "BasinFlooding",
+    "BeamSearch",
     "FirstAscent",
     "GreedyAscent",
     "SearchMethod",
     "SearchProblem",
     "SearchState",
     "StopReason",
+    "TabuSearch",
 ]
 
 #: Told each state after a step; an answer that is true stops the search, which can be resumed later.
@@ -225,3 +227,152 @@ class BasinFlooding(SearchMethod):
                 score = score_after(problem, state.score, neighbor, float(changes[place]))
                 return state.moved(neighbor, score, visited.with_items(neighbor), operator=operator)
         return state.halted("no operator")
+
+
+@dataclass(frozen=True, slots=True)
+class TabuSearch(SearchMethod):
+    """Tabu search: take the best step that undoes no recent one, even downhill (Koller & Friedman 2009, alg. A.6).
+
+    This escapes local maxima and crosses plateaus; the result is the best state seen. A step (an operator) that leads
+    to a new best state is taken even if it reverses a recent one (the aspiration criterion of Glover 1989). If all
+    legal operators reverse a recent one, the search stops.
+
+    Parameters
+    ----------
+    length
+        How many of the latest operators must not be reversed; 0 forbids nothing.
+    patience
+        Stop after this many steps in a row without a new best score.
+    max_steps
+        Stop after this many steps; `None` for no limit.
+
+    Examples
+    --------
+    >>> from plausible.search.local_search import SearchProblem
+    >>> class Hills(SearchProblem[int, int]):
+    ...     heights = (3, 1, 2, 0, 4)
+    ...     def score(self, state): return self.heights[state]
+    ...     def operators(self, state): return [move for move in (-1, 1) if 0 <= state + move < 5]
+    ...     def apply(self, state, operator): return state + operator
+    ...     def reverses(self, operator, other): return operator == -other
+    >>> found = TabuSearch(length=2, patience=3).run(Hills(), 1)
+    >>> found.best, found.best_score, found.stopped_by
+    (0, 3.0, 'no operator')
+    """
+
+    length: int = 10
+    patience: int = 100
+
+    def __post_init__(self) -> None:
+        SearchMethod.__post_init__(self)
+        check_count("length", self.length)
+        check_count("patience", self.patience, 1)
+
+    def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
+        """To the best neighbour that is allowed."""
+        if state.idle >= self.patience:
+            return state.halted("no progress")
+        recent: tuple[OperatorT, ...] = state.memory or ()
+        best = _best_allowed(problem, state, recent)
+        if best is None:
+            return state.halted("no operator")
+        operator, gain = best
+        applied = (*recent, operator)[-self.length :] if self.length else ()
+        neighbor = problem.apply(state.current, operator)
+        return state.moved(neighbor, score_after(problem, state.score, neighbor, gain), applied, operator=operator)
+
+
+def _best_allowed(
+    problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT], recent: Sequence[OperatorT]
+) -> tuple[OperatorT, float] | None:
+    """The best operator of all if it is allowed, as it mostly is; else the best of those that reverse nothing."""
+    best = best_gain(problem, state.current)
+    if best is None:
+        return None
+    operator, gain = best
+    is_first = gain == math.inf and state.best_score == -math.inf  # the first way out of -inf
+    if is_first or improves(state.score + gain - state.best_score, state.best_score):
+        return best
+    if any(problem.reverses(operator, other) for other in recent):
+        return best_gain(problem, state.current, recent)
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class BeamSearch(SearchMethod):
+    """The K best of a beam of states and of all their neighbours, round by round (Koller & Friedman 2009, alg. A.7).
+
+    States reached in several ways count once. A state gives way to better neighbours only, so that a beam of one is
+    steepest ascent; a beam without limit holds all states within as many operators of the start as there were rounds.
+    The search stops when no state of the beam has neighbours that were not looked at.
+
+    Parameters
+    ----------
+    width
+        K; `math.inf` for breadth-first search.
+    min_gain
+        The search stops after a round that lifts the best score by less; `None` to go on.
+    max_steps
+        The search stops after so many rounds; `None` for no limit.
+
+    Examples
+    --------
+    >>> BeamSearch(width=3)
+    BeamSearch(max_steps=None, width=3, min_gain=None)
+    """
+
+    width: float = 10
+    min_gain: float | None = None
+
+    def __post_init__(self) -> None:
+        SearchMethod.__post_init__(self)
+        if self.width != math.inf:
+            check_count("width", self.width, 1)
+        if self.min_gain is not None:
+            check_number("min_gain", self.min_gain, least=0)
+
+    def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
+        """A round: all neighbours of the states that are new in the beam, and then the best."""
+        memory: _Memory = state.memory or _Memory({state.current: state.score}, Grown())
+        if self.min_gain is not None and memory.gain < self.min_gain:
+            return state.halted("no progress")
+        unexpanded = [member for member in memory.beam if member not in memory.expanded]
+        pool, ways = dict(memory.beam), dict.fromkeys(memory.beam)
+        for member in unexpanded:
+            _add_neighbors(problem, member, memory, pool, ways)
+        expanded = memory.expanded.with_items(*unexpanded)
+        ranked = sorted(pool, key=lambda member: -pool[member])  # stable: those of the beam win ties
+        kept = {member: pool[member] for member in ranked[: int(min(self.width, len(ranked)))]}
+        if all(member in expanded for member in kept):
+            return state.halted("local maximum")
+        top = next(iter(kept))
+        after = state.moved(top, kept[top], operator=ways[top])
+        gain = 0.0 if after.best_score == state.best_score else after.best_score - state.best_score
+        return replace(after, memory=_Memory(kept, expanded, gain))
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """The states of the beam with their scores, all states whose neighbours were looked at, and the last round's gain.
+
+    What was looked at and left the beam does not come back: that makes every search end, whatever rounding does.
+    """
+
+    beam: dict[Any, float]
+    expanded: Grown[Any]
+    gain: float = math.inf
+
+
+def _add_neighbors(
+    problem: SearchProblem[StateT, OperatorT],
+    member: StateT,
+    memory: _Memory,
+    pool: dict[StateT, float],
+    ways: dict[StateT, OperatorT | None],
+) -> None:
+    """Put the neighbours of a state that were not looked at into a pool, with their scores and the ways to them."""
+    operators, score = problem.operators(member), memory.beam[member]
+    for operator, gain in zip(operators, gains(problem, member, operators).tolist(), strict=True):
+        neighbor = problem.apply(member, operator)
+        if neighbor not in memory.expanded and neighbor not in pool:
+            pool[neighbor], ways[neighbor] = score_after(problem, score, neighbor, gain), operator

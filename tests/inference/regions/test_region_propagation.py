@@ -15,11 +15,10 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
-from plausible.inference.regions.join_graph import join_graph
-from plausible.inference.regions.region_energy import forest_total
+from plausible.inference.regions.region_choice import join_graph, short_loops
 from plausible.inference.regions.region_graph import RegionGraph, bethe_regions, kikuchi_regions
+from plausible.inference.regions.region_layout import forest_total
 from plausible.inference.regions.region_propagation import ClusterBP, RegionBP
-from plausible.inference.regions.short_loops import short_loops
 from plausible.models import MarkovNetwork
 from plausible.variables import Evidence, Variable
 from seeds import few_of

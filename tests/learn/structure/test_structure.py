@@ -15,7 +15,7 @@ from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS, learn_structure
 from plausible.search.annealing import ExponentialCooling
-from plausible.search.tabu_search import TabuSearch
+from plausible.search.local_search import TabuSearch
 
 NAMES = ["p", "q", "r", "s", "t"]
 SMALL = ExponentialCooling(start=5.0, stop=0.5, factor=0.5, every=50)

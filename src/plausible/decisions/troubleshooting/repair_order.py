@@ -16,7 +16,7 @@ from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
 from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.inference.optimization.minimum_cut import minimum_cut
+from plausible.inference.optimization.pairwise_energy import minimum_cut
 
 __all__ = [
     "Component",

@@ -1,4 +1,4 @@
-"""Sweeps over mini-buckets: powered sums bound a sum from either side, and shifts between copies tighten them."""
+"""Sweeps over mini-buckets: powered sums, shifts that make copies agree, and assignments read off them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,61 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, Ints
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
-from plausible.inference.buckets.powered_sums import TINY, conditional, magnitude, powered_sum, powers
 
-__all__ = ["Side", "begun", "improved", "swept", "untouched"]
+__all__ = [
+    "TINY",
+    "Side",
+    "begun",
+    "conditional",
+    "decoded",
+    "improved",
+    "magnitude",
+    "powered_sum",
+    "powers",
+    "swept",
+    "untouched",
+]
+
+#: Probabilities below this count as this where logarithms of them are compared; any number would do.
+TINY = 1e-290
+
+
+def powered_sum(product: Floats, weight: float) -> Floats:
+    """w log Σ exp(ψ / w) over the first axis; the maximum for w = 0; -inf where a negative power meets a zero."""
+    if weight == 0 or len(product) == 1:
+        return np.asarray(product.max(axis=0))
+    ends = np.maximum.reduce(product, axis=0) if weight > 0 else np.minimum.reduce(product, axis=0)
+    safe = np.where(np.isneginf(ends), 0.0, ends)
+    if weight > 0:
+        return np.asarray(weight * np.log(np.exp((product - safe) / weight).sum(axis=0)) + safe)
+    powers = np.exp(np.minimum((product - safe) / weight, 0.0))
+    return np.where(np.isneginf(ends), -np.inf, weight * np.log(powers.sum(axis=0)) + safe)
+
+
+def powers(product: Floats, weight: float, axis: int | None) -> Floats:
+    """exp(ψ / w), the largest along an axis, or of all, being one; zeros get nothing."""
+    scaled = product / weight
+    if weight < 0:
+        scaled = np.where(np.isinf(scaled), -np.inf, scaled)
+    peaks = scaled.max(axis=axis)
+    return np.asarray(np.exp(scaled - np.where(np.isneginf(peaks), 0.0, peaks)))
+
+
+def conditional(product: Floats, weight: float) -> Floats:
+    """exp(ψ / w) over its sum along the first axis; zeros, and what has zeros only, get nothing."""
+    unscaled = powers(product, weight, axis=0)
+    return np.asarray(unscaled / np.maximum(unscaled.sum(axis=0), TINY))
+
+
+def magnitude(table: Floats) -> float:
+    """The largest finite size of a number."""
+    low, high = float(table.min()), float(table.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return float(np.abs(table[np.isfinite(table)]).max(initial=0.0))
+    return max(-low, high)
 
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -21,50 +70,25 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """What is needed to bound from one side, and the bound; it can be pickled.
+    """What is needed to bound from one side, and the bound; it can be pickled."""
 
-    Attributes
-    ----------
-    weights
-        For each cluster the w of its powered sum w log Σ exp(ψ / w); zero for a maximum. Those of a bucket add up to
-        one where the variable is summed out.
-    softness
-        The weight that a maximum is given where copies are compared.
-    tables
-        The logarithms that each cluster starts from, which the shifts change; axes that they do not need have length
-        one. Their sum over all clusters is the logarithm of the product.
-    messages
-        The logarithms that each cluster sent, the largest being zero (or all -inf).
-    scales
-        What was taken out of each message.
-    rest
-        The logarithms of factors that have kept variables only, an axis for each kept variable.
-    bound
-        The bound for each state of the kept variables, rounding not counted.
-    slack
-        By how much rounding may have moved it.
-    drift
-        How much of that came from shifts, which stay.
-    anchor
-        States of all variables that a bound from below must not lose; `None` for a bound from above.
-    pace
-        The share of each shift that is made.
-    change
-        By how much the last sweep with shifts moved the bound, for better or worse.
-    """
-
+    #: For each cluster the w of its powered sum w log Σ exp(ψ / w); zero for a maximum. Those of a bucket add up to one
+    #: where the variable is summed out.
     weights: tuple[float, ...]
-    softness: float
+    softness: float  # the weight that a maximum is given where copies are compared
+    #: The logarithms that each cluster starts from, which the shifts change; axes that they do not need have length
+    #: one. Their sum over all clusters is the logarithm of the product.
     tables: tuple[Floats, ...]
-    messages: tuple[Floats, ...]
-    scales: tuple[float, ...]
-    rest: Floats
-    bound: Floats
-    slack: float = 0.0
-    drift: float = 0.0
+    messages: tuple[Floats, ...]  # the logarithms that each cluster sent, the largest being zero (or all -inf)
+    scales: tuple[float, ...]  # what was taken out of each message
+    rest: Floats  # the logarithms of factors that have kept variables only, an axis for each kept variable
+    bound: Floats  # the bound for each state of the kept variables, rounding not counted
+    slack: float = 0.0  # by how much rounding may have moved it
+    drift: float = 0.0  # how much of that came from shifts, which stay
+    #: States of all variables that a bound from below must not lose; `None` for a bound from above.
     anchor: tuple[int, ...] | None = None
-    pace: float = 1.0
-    change: float = math.inf
+    pace: float = 1.0  # the share of each shift that is made
+    change: float = math.inf  # by how much the last sweep with shifts moved the bound, for better or worse
 
     @property
     def total(self) -> float:
@@ -80,19 +104,7 @@ class Side:
 def untouched(
     tree: BucketTree, logs: Sequence[Floats], scopes: Sequence[Sequence[int]], weights: Sequence[float], softness: float
 ) -> Side:
-    """A side before any sweep: each cluster starts from its factors.
-
-    Parameters
-    ----------
-    tree
-        The clusters.
-    logs
-        The logarithms of each factor, without axes for variables of one state.
-    scopes
-        The variables of each factor.
-    weights, softness
-        See `Side`.
-    """
+    """A side before any sweep: each cluster starts from its factors."""
 
     def total(factors: Sequence[int], axes: Sequence[int]) -> Floats:
         places = {variable: place for place, variable in enumerate(axes)}
@@ -271,3 +283,25 @@ def _rest(tree: BucketTree, side: Side, messages: Sequence[Floats]) -> Floats:
         if cluster.receiver < 0 and message.size > 1:
             total = total + message.reshape(cluster.lift)
     return total
+
+
+def decoded(tree: BucketTree, side: Side, states: Ints) -> Ints:
+    """Set the eliminated variables, those that went last first, each to its best state by its mini-buckets."""
+    result = states.copy()
+    for bucket in reversed(list(tree.buckets())):
+        variable = tree.clusters[bucket[0]].axes[0]
+        scores = np.zeros(tree.sizes[variable])
+        for c in bucket:
+            cluster = tree.clusters[c]
+            others = result[list(cluster.axes[1:])]
+            scores = scores + _row(side.tables[c], others)
+            for sender in cluster.senders:
+                scores = scores + _row(side.messages[sender].reshape(tree.clusters[sender].lift), others)
+        result[variable] = int(scores.argmax())
+    return result
+
+
+def _row(table: Floats, others: Ints) -> Floats:
+    """The numbers along the first axis at the states of the others; axes of length one have one number for all."""
+    places = [state if length > 1 else 0 for state, length in zip(others.tolist(), table.shape[1:], strict=True)]
+    return np.asarray(table[(slice(None), *places)])

@@ -1,13 +1,31 @@
-"""Which tables mini-buckets multiply, and where each of their messages goes: decided before any number is looked at."""
+"""Mini-buckets of a problem: an order, a tree of clusters of limited size, and logarithms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-__all__ = ["BucketTree", "Cluster", "Limits", "bucket_tree"]
+import numpy as np
+
+from plausible.base.arrays import Floats
+from plausible.engine.ordering import best_elimination
+from plausible.inference.map_orders import constrained_order
+from plausible.inference.problem import Problem
+
+__all__ = [
+    "BucketTree",
+    "Cluster",
+    "Limits",
+    "bucket_tree",
+    "free_order",
+    "log_tables",
+    "scale_slack",
+    "sums_first",
+    "tree_of",
+]
 
 
 class Limits(NamedTuple):
@@ -26,55 +44,27 @@ class Limits(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """A mini-bucket: the product of some factors and messages, from which one variable, or a copy of it, goes.
+    """A mini-bucket: the product of some factors and messages, from which one variable, or a copy of it, goes."""
 
-    Attributes
-    ----------
-    axes
-        The variables of the product in the order in which they go.
-    factors
-        The numbers of the factors multiplied.
-    senders
-        The clusters whose messages are multiplied.
-    receiver
-        The cluster that the message, over all axes but the first, goes to; -1 where only kept variables are left.
-    lift
-        The shape that makes the message broadcast over the receiver's product.
-    lacks
-        The axes of the receiver that the message lacks.
-    """
-
-    axes: tuple[int, ...]
-    factors: tuple[int, ...]
-    senders: tuple[int, ...]
+    axes: tuple[int, ...]  # the variables of the product in the order in which they go
+    factors: tuple[int, ...]  # the numbers of the factors multiplied
+    senders: tuple[int, ...]  # the clusters whose messages are multiplied
+    #: The cluster that the message, over all axes but the first, goes to; -1 where only kept variables are left.
     receiver: int
-    lift: tuple[int, ...]
-    lacks: tuple[int, ...]
+    lift: tuple[int, ...]  # the shape that makes the message broadcast over the receiver's product
+    lacks: tuple[int, ...]  # the axes of the receiver that the message lacks
 
 
 @dataclass(frozen=True, slots=True)
 class BucketTree:
-    """Clusters in the order in which they are eliminated; made by `bucket_tree`.
+    """Clusters in the order in which they are eliminated; made by `bucket_tree`."""
 
-    Attributes
-    ----------
-    sizes
-        The number of states of each variable.
-    kept
-        The variables that are not eliminated; the last axes of every table that has them.
-    clusters
-        Senders before receivers.
-    starts
-        The clusters of one bucket, which eliminate copies of one variable, are `starts[b]` to `starts[b + 1] - 1`.
-    rest
-        The factors that have kept variables only.
-    """
-
-    sizes: tuple[int, ...]
-    kept: tuple[int, ...]
-    clusters: tuple[Cluster, ...]
+    sizes: tuple[int, ...]  # the number of states of each variable
+    kept: tuple[int, ...]  # the variables that are not eliminated; the last axes of every table that has them
+    clusters: tuple[Cluster, ...]  # senders before receivers
+    #: The clusters of one bucket, which eliminate copies of one variable, are `starts[b]` to `starts[b + 1] - 1`.
     starts: tuple[int, ...]
-    rest: tuple[int, ...]
+    rest: tuple[int, ...]  # the factors that have kept variables only
 
     @property
     def is_exact(self) -> bool:
@@ -104,19 +94,6 @@ def bucket_tree(
     A bucket holds the factors and messages that have the variable to go next. Its members, those with the most
     variables first, each join the mini-bucket that they enlarge least among those that have room. Where all fit into
     one everywhere, this is bucket elimination.
-
-    Parameters
-    ----------
-    scopes
-        The variables of each factor; they may have one state only.
-    sizes
-        The number of states of each variable.
-    order
-        The variables to eliminate, in this order.
-    kept
-        The variables to keep.
-    limits
-        What fits.
 
     Examples
     --------
@@ -204,3 +181,41 @@ def _laid_out(
         tuple(starts),
         tuple(item.factor for item in rest if item.factor >= 0),
     )
+
+
+def free_order(problem: Problem) -> list[int]:
+    """All variables in a greedy order that keeps exact tables small: copies are then few, too."""
+    if not problem.variables:
+        return []
+    return [int(v) for v in best_elimination(problem.scopes, problem.scope_starts, problem.sizes).order]
+
+
+def sums_first(problem: Problem, maximized: Collection[int]) -> list[int]:
+    """All variables, those that are not maximised first."""
+    names = {problem.variables[place].name for place in maximized}
+    order = constrained_order(problem.factors, names)
+    places = {variable.name: place for place, variable in enumerate(problem.variables)}
+    return [places[name] for name in (*order.sums, *order.maxima)]
+
+
+def tree_of(problem: Problem, order: Sequence[int], kept: Sequence[int], limits: Limits) -> BucketTree:
+    """The mini-buckets of a problem whose other variables are eliminated in the order given."""
+    scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
+    left = [v for v in order if v not in set(kept)]
+    return bucket_tree(scopes, problem.sizes.tolist(), left, kept, limits)
+
+
+def log_tables(problem: Problem) -> list[Floats]:
+    """The logarithms of each factor's table, without axes for variables of one state."""
+    shapes = [[int(n) for n in problem.sizes[list(problem.scope(f))] if n > 1] for f in range(len(problem.factors))]
+    starts = problem.table_starts.tolist()
+    return [
+        problem.logs[start:end].reshape(shape) for start, end, shape in zip(starts, starts[1:], shapes, strict=False)
+    ]
+
+
+def scale_slack(problem: Problem) -> float:
+    """By how much rounding may have moved `problem.log_scale`, a pairwise sum of logarithms of floats."""
+    num_factors = len(problem.factors) + 1
+    largest = 2 * math.log(np.finfo(np.float64).max)
+    return float(np.finfo(np.float64).eps) * (math.log2(num_factors) + 4) * num_factors * largest

@@ -11,10 +11,8 @@ from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
-from plausible.inference.buckets.bucket_decoding import decoded
-from plausible.inference.buckets.bucket_problem import free_order, log_tables, tree_of
-from plausible.inference.buckets.bucket_sweeps import Side, begun, improved, untouched
-from plausible.inference.buckets.bucket_tree import BucketTree, Limits
+from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
+from plausible.inference.buckets.bucket_tree import BucketTree, Limits, free_order, log_tables, tree_of
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimizer import Optimizer, Optimum

@@ -1,4 +1,4 @@
-"""Bounds on log Σ Π φ and on marginals from both sides: weighted mini-buckets with cost shifting."""
+"""Bounds on log Σ Π φ, on marginals and on maxima of sums: weighted mini-buckets with cost shifting."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.base.arrays import Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_flag, check_number
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
-from plausible.inference.buckets.bucket_decoding import decoded
-from plausible.inference.buckets.bucket_problem import free_order, log_tables, scale_slack, sums_first, tree_of
-from plausible.inference.buckets.bucket_sweeps import Side, begun, improved, untouched
-from plausible.inference.buckets.bucket_tree import BucketTree, Limits
-from plausible.inference.buckets.marginal_map_bound import MarginalMapBound, marginal_map_bound
-from plausible.inference.buckets.probability_bounds import ProbabilityBounds, probability_bounds
+from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
+from plausible.inference.buckets.bucket_tree import (
+    BucketTree,
+    Limits,
+    free_order,
+    log_tables,
+    scale_slack,
+    sums_first,
+    tree_of,
+)
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
@@ -26,7 +30,97 @@ from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
-__all__ = ["MarginalMapBound", "MiniBucketState", "MiniBuckets"]
+__all__ = [
+    "MarginalMapBound",
+    "MiniBucketState",
+    "MiniBuckets",
+    "ProbabilityBounds",
+    "marginal_map_bound",
+    "probability_bounds",
+]
+
+#: More than the rounding of a sum and a quotient, and than what underflows.
+_RELATIVE, _ABSOLUTE = 1e-12, 1e-300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbabilityBounds:
+    """Where the probability of each state, or joint state, lies for certain.
+
+    Attributes
+    ----------
+    lower, upper
+        An axis for each variable.
+    estimate
+        A distribution to go on: the upper bounds on the sums, normalised. They err by factors that the states have in
+        common, more so than the lower ones.
+    """
+
+    lower: Floats
+    upper: Floats
+    estimate: Floats
+
+    @property
+    def error(self) -> float:
+        """By how much `estimate` may be wrong anywhere."""
+        return float(np.maximum(self.upper - self.estimate, self.estimate - self.lower).max())
+
+
+def probability_bounds(log_lower: Floats, log_upper: Floats) -> ProbabilityBounds:
+    """L(s) / (L(s) + Σ U of the others) ≤ P(s) ≤ U(s) / (U(s) + Σ L of the others).
+
+    Examples
+    --------
+    >>> found = probability_bounds(np.log([1.0, 2.0]), np.log([1.0, 4.0]))
+    >>> found.lower.round(4).tolist(), found.upper.round(4).tolist()
+    ([0.2, 0.6667], [0.3333, 0.8])
+    """
+    peak = log_upper.max()
+    low, high = np.exp(log_lower - peak).ravel(), np.exp(log_upper - peak).ravel()
+    under, over = low + _others(high), high + _others(low)
+    lower = np.divide(low, under, out=np.zeros_like(low), where=under > 0) * (1 - _RELATIVE) - _ABSOLUTE
+    upper = np.divide(high, over, out=np.zeros_like(low), where=over > 0) * (1 + _RELATIVE) + _ABSOLUTE
+    shape = log_upper.shape
+    return ProbabilityBounds(
+        np.maximum(lower, 0.0).reshape(shape),
+        np.minimum(upper, 1.0).reshape(shape),
+        np.asarray((high / high.sum()).reshape(shape)),
+    )
+
+
+def _others(values: Floats) -> Floats:
+    """For each number the sum of all others, without taking differences."""
+    before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
+    after = np.concatenate([np.cumsum(values[::-1])[-2::-1], [0.0]])
+    return np.asarray(before + after)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarginalMapBound:
+    """States of the maximised variables, and where log max Σ Π φ lies, `problem.log_scale` left out.
+
+    Attributes
+    ----------
+    states
+        The position of the state of each maximised variable, in the order asked for.
+    lower
+        log Σ Π φ over the others, given these states, is at least this; so the maximum is.
+    upper
+        No states have a larger log Σ Π φ.
+    info
+        How they were found; `error` is the gap.
+    """
+
+    states: Ints
+    lower: float
+    upper: float
+    info: QueryInfo
+
+
+def marginal_map_bound(states: Ints, lower: float, upper: float, info: QueryInfo) -> MarginalMapBound:
+    """The record, with the gap as its error; there is none where nothing bounds the maximum from below."""
+    gap = max(0.0, upper - lower) if lower > -math.inf else None
+    return MarginalMapBound(states, lower, upper, replace(info, error=gap))
 
 
 #: Each copy but the first has this weight, with a minus, in a bound from below: found by trial on grids.

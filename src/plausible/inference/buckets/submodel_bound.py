@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.buckets.bucket_problem import scale_slack
+from plausible.inference.buckets.bucket_tree import scale_slack
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.estimate import Estimate

@@ -23,29 +23,18 @@ _MAX_PRODUCTS = 3_000_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Censored:
-    """A chain from which all states were eliminated, one after the other.
+    """A chain from which all states were eliminated, one after the other."""
 
-    Attributes
-    ----------
-    order
-        The states in the order in which they went.
-    upper_starts, upper, onward
-        For each of them, by its place in the order, the later places that it leads to, and the rates.
-    lower_starts, lower, shares
-        For each of them the earlier places that lead to it or that it leads to, and its rate to each over the total
-        rate out of that one.
-    totals
-        The rate out of each when it went.
-    """
-
-    order: Ints
-    upper_starts: Ints
+    order: Ints  # the states in the order in which they went
+    upper_starts: Ints  # for each of them, by its place in the order, the later places that it leads to, and the rates
     upper: Ints
     onward: Floats
+    #: For each of them the earlier places that lead to it or that it leads to, and its rate to each over the total rate
+    #: out of that one.
     lower_starts: Ints
     lower: Ints
     shares: Floats
-    totals: Floats
+    totals: Floats  # the rate out of each when it went
 
     def stationary(self) -> Floats:
         """The π with π = π A and sum one of an irreducible chain without leaks."""
@@ -85,13 +74,6 @@ def censored(matrix: Any, leaks: Floats) -> Censored | None:
     No rate of a state to itself is looked at and nothing is subtracted, so that every number has a small relative error
     (Grassmann, Taksar & Heyman 1985; O'Cinneide 1993), however near to one the diagonal is. States with the fewest
     neighbours go first. The cost is the sum of the squares of their numbers of neighbours when they go.
-
-    Parameters
-    ----------
-    matrix
-        Q.
-    leaks
-        For each state the probability to leave for good: zeros, or enough to be left from everywhere.
     """
 
     pattern = eliminated_pattern(matrix)

@@ -8,17 +8,15 @@ from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
-from plausible.inference.markov_chains.chain_balance import log_balance
 from plausible.inference.markov_chains.chain_elimination import censored
-from plausible.inference.markov_chains.chain_kinds import ChainKinds
+from plausible.inference.markov_chains.chain_kinds import Absorption, ChainKinds
 from plausible.inference.markov_chains.chain_limits import (
     SMALL,
     StationaryVector,
     stationary_vector,
     steps_to_mix,
 )
-from plausible.inference.markov_chains.chain_records import Absorption
-from plausible.inference.markov_chains.chain_spectrum import gap_of
+from plausible.inference.markov_chains.spectral_gap import gap_of, log_balance
 
 __all__ = ["ChainLongRun"]
 

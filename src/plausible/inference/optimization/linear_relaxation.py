@@ -11,7 +11,7 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_count, check_flag, check_seconds
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimization.max_sum import MaxSum
+from plausible.inference.optimization.dual_decomposition import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 

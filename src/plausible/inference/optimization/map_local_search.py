@@ -11,14 +11,12 @@ from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimization.flip_searches import compiled
-from plausible.inference.optimization.flips import FlipProblem, States
+from plausible.inference.optimization.flips import FlipProblem, States, compiled
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
-from plausible.search.local_search import SearchMethod
+from plausible.search.local_search import SearchMethod, TabuSearch
 from plausible.search.restarts import PerturbationRestarts
 from plausible.search.search_state import SearchState
-from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["LocalSearch"]
 

@@ -17,41 +17,21 @@ __all__ = ["Heuristic", "mini_bucket_heuristic"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heuristic:
-    """Tables in the order in which variables are set: position d is the d-th variable to be set.
+    """Tables in the order in which variables are set: position d is the d-th variable to be set."""
 
-    Attributes
-    ----------
-    order
-        The variable of each position.
-    sizes
-        The number of states at each position.
-    scope_starts, scopes, strides
-        The positions of each table, and how far apart the entries of their states are.
-    table_starts, logs
-        The entries of each table: logarithms.
-    added_starts, added
-        The tables that are known once position d is set, and not before.
-    taken_starts, taken
-        The messages that stood for them until then.
-    upper
-        The bound when nothing is set.
-    largest
-        The entries of the largest table.
-    """
-
-    order: Ints
-    sizes: Ints
-    scope_starts: Ints
+    order: Ints  # the variable of each position
+    sizes: Ints  # the number of states at each position
+    scope_starts: Ints  # the positions of each table, and how far apart the entries of their states are
     scopes: Ints
     strides: Ints
-    table_starts: Ints
+    table_starts: Ints  # the entries of each table: logarithms
     logs: Floats
-    added_starts: Ints
+    added_starts: Ints  # the tables that are known once position d is set, and not before
     added: Ints
-    taken_starts: Ints
+    taken_starts: Ints  # the messages that stood for them until then
     taken: Ints
-    upper: float
-    largest: int
+    upper: float  # the bound when nothing is set
+    largest: int  # the entries of the largest table
 
     def entries(self, table: int) -> Floats:
         """The entries of one table."""
@@ -72,15 +52,6 @@ def mini_bucket_heuristic(
     A variable whose table does not fit is given copies that need not agree, which can only raise the maximum. Set in
     the opposite order, f(x₁..x_d) = Σ log φ known so far + Σ messages from variables that are not set to those that are
     bounds every completion, and changes by a few table entries from one variable to the next.
-
-    Parameters
-    ----------
-    scopes, tables
-        The variables of each factor, each with at least two states, and its logarithms, an axis each.
-    sizes
-        The number of states of each variable.
-    max_entries
-        The entries that a product should not exceed.
 
     Examples
     --------

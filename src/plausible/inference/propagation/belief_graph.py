@@ -16,26 +16,15 @@ __all__ = ["Clusters", "is_forest", "message_graph", "read_clusters", "tree_weig
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """A problem whose factors have two or more variables each, none of them within another.
+    """A problem whose factors have two or more variables each, none of them within another."""
 
-    Attributes
-    ----------
-    sizes
-        The number of states of each variable.
-    fields
-        log of the product of all factors of one variable, for each state of each variable.
-    scope_starts, scopes
-        The variables of factor f, in axis order, are `scopes[scope_starts[f]:scope_starts[f + 1]]`; those of one state
-        are in none.
-    table_starts, logs
-        The logarithms of its numbers are `logs[table_starts[f]:table_starts[f + 1]]`.
-    """
-
-    sizes: Ints
-    fields: Floats
+    sizes: Ints  # the number of states of each variable
+    fields: Floats  # log of the product of all factors of one variable, for each state of each variable
+    #: The variables of factor f, in axis order, are `scopes[scope_starts[f]:scope_starts[f + 1]]`; those of one state
+    #: are in none.
     scope_starts: Ints
     scopes: Ints
-    table_starts: Ints
+    table_starts: Ints  # the logarithms of its numbers are `logs[table_starts[f]:table_starts[f + 1]]`
     logs: Floats
 
     @property

@@ -13,9 +13,14 @@ from plausible.errors import ImpossibleEvidence
 from plausible.inference.optimization.graph_cuts import has_cut
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_energy import reparametrise
 from plausible.inference.propagation.belief_graph import Clusters
-from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, ReweightedEngine, workspace
+from plausible.inference.propagation.belief_messages import (
+    MessageEngine,
+    MessageState,
+    ReweightedEngine,
+    reparametrise,
+    workspace,
+)
 from plausible.kernels.message_decoding import decode, improve
 
 __all__ = ["MaxProduct", "MaxProductState"]

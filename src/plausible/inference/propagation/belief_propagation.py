@@ -16,9 +16,15 @@ from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_energy import Reparametrisation, reparametrise, variable_beliefs
 from plausible.inference.propagation.belief_graph import Clusters
-from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, ReweightedEngine
+from plausible.inference.propagation.belief_messages import (
+    MessageEngine,
+    MessageState,
+    Reparametrisation,
+    ReweightedEngine,
+    reparametrise,
+    variable_beliefs,
+)
 
 __all__ = ["LoopyBP", "TreeReweightedBP"]
 

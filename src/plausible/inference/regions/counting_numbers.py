@@ -183,7 +183,7 @@ def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:
     )
     costs = np.zeros(matrix.shape[1])
     costs[-1] = -1.0
-    # A variable of one state has no entropy to be negative.
+    # a variable of one state has no entropy to be negative.
     variables = np.where(problem.sizes > 1, counts.variables, np.maximum(counts.variables, 0.0))
     found = linprog(costs, A_eq=matrix, b_eq=np.concatenate([counts.factors, variables]))
     if found.x is None or found.x[-1] < _LEAST:

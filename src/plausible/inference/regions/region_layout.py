@@ -1,4 +1,4 @@
-"""A region graph on flat arrays: where tables and messages lie, and which messages each table takes."""
+"""Regions on flat arrays: where tables and messages lie, and the energies that they make."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported, TooLarge
 from plausible.inference.problem import Problem
+from plausible.inference.regions.convex_propagation import log_sums
 from plausible.inference.regions.region_graph import RegionGraph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["RegionLayout", "Wave", "lay_out"]
-
+__all__ = [
+    "ForestTotal",
+    "RegionLayout",
+    "Wave",
+    "edge_sums",
+    "forest_total",
+    "lay_out",
+    "negative_energy",
+    "region_tables",
+]
 
 #: The entries of all tables of regions together: 1 GiB, a few times over for messages on the way.
 _MAX_ENTRIES = 2**27
@@ -29,66 +38,34 @@ _MAX_ENTRIES = 2**27
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wave:
-    """Inner regions whose messages are renewed at once; the entries of its edges follow each other, shape by shape.
+    """Inner regions whose messages are renewed at once; the entries of its edges follow each other, shape by shape."""
 
-    Attributes
-    ----------
-    logs, incoming
-        The rows of `RegionLayout.logs` and `RegionLayout.incoming` for the outer regions around.
-    sums
-        For the edges of each shape (edge, state of the inner region, state of the rest): places in those rows.
-    messages
-        The place of each entry among all messages.
-    message_starts
-        Where each edge begins among the entries.
-    collect
-        The weights 1 / (n + c) with which the answers of n outer regions make the belief of an inner one: a row for
-        each of its entries, a column for each entry of an edge.
-    inner
-        For each entry of an edge the row of `collect`.
-    """
-
-    logs: Floats
+    logs: Floats  # the rows of `RegionLayout.logs` and `RegionLayout.incoming` for the outer regions around
     incoming: csr_array
+    #: For the edges of each shape (edge, state of the inner region, state of the rest): places in those rows.
     sums: tuple[Ints, ...]
-    messages: Ints
-    message_starts: Ints
+    messages: Ints  # the place of each entry among all messages
+    message_starts: Ints  # where each edge begins among the entries
+    #: The weights 1 / (n + c) with which the answers of n outer regions make the belief of an inner one: a row for each
+    #: of its entries, a column for each entry of an edge.
     collect: csr_array
-    inner: Ints
+    inner: Ints  # for each entry of an edge the row of `collect`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionLayout:
-    """Tables of regions and messages along edges, each one after the other, the last variable's state fastest.
+    """Tables of regions and messages along edges, each one after the other, the last variable's state fastest."""
 
-    Attributes
-    ----------
-    graph
-        The regions.
-    is_exact
-        Whether messages that have settled give exact beliefs.
-    starts
-        Region R has the entries from `starts[R]` to `starts[R + 1]`.
-    logs
-        The logarithm of the product of the factors of each region.
-    incoming
-        A row for each entry of an outer region, a column for each of a message, and ones where they agree.
-    message_starts
-        The message of edge e, from the inner region to the outer one, begins at `message_starts[e]`.
-    projection
-        Ones where an entry of an inner region, a row, agrees with one of the first outer region that holds it.
-    waves
-        The order of the messages in a round.
-    """
-
-    graph: RegionGraph
-    is_exact: bool
-    starts: Ints
-    logs: Floats
+    graph: RegionGraph  # the regions
+    is_exact: bool  # whether messages that have settled give exact beliefs
+    starts: Ints  # region R has the entries from `starts[R]` to `starts[R + 1]`
+    logs: Floats  # the logarithm of the product of the factors of each region
+    #: A row for each entry of an outer region, a column for each of a message, and ones where they agree.
     incoming: csr_array
-    message_starts: Ints
+    message_starts: Ints  # the message of edge e, from the inner region to the outer one, begins at `message_starts[e]`
+    #: Ones where an entry of an inner region, a row, agrees with one of the first outer region that holds it.
     projection: csr_array
-    waves: tuple[Wave, ...]
+    waves: tuple[Wave, ...]  # the order of the messages in a round
 
 
 def lay_out(problem: Problem, graph: RegionGraph, *, in_waves: bool) -> RegionLayout:
@@ -265,3 +242,92 @@ def _compact(layout: RegionLayout, regions: Sequence[int]) -> tuple[dict[int, in
     firsts = np.cumsum(widths) - widths
     entries = np.repeat(layout.starts[:-1][regions] - firsts, widths) + np.arange(int(widths.sum()))
     return dict(zip(regions, firsts.tolist(), strict=True)), entries
+
+
+class ForestTotal(NamedTuple):
+    """log Σ Π φ by the messages of a forest, the scale of the problem left out."""
+
+    value: float  # the number
+    margin: float  # how far the truth can be from it: what is left of disagreement between regions, and rounding
+
+
+def edge_sums(wave: Wave, messages: Floats) -> Floats:
+    """log Σ b_γ over all but x_β, for each edge of the wave and each x_β; -inf where nothing is left."""
+    logs = wave.logs + wave.incoming @ messages
+    return np.concatenate([_log_sums(logs[places]) for places in wave.sums])
+
+
+def _log_sums(tables: Floats) -> Floats:
+    """log Σ exp over the last axis, all in one row."""
+    peaks = tables.max(axis=2)
+    safe = np.where(np.isneginf(peaks), 0.0, peaks)
+    with np.errstate(divide="ignore"):
+        return np.asarray((np.log(np.exp(tables - safe[:, :, None]).sum(axis=2)) + safe).ravel())
+
+
+def region_tables(layout: RegionLayout, messages: Floats) -> Floats:
+    """The normalised beliefs of all regions; those of inner ones as the first outer one sees them."""
+    logs = np.asarray(layout.logs + layout.incoming @ messages)
+    if not logs.size:
+        return logs
+    widths = np.diff(layout.starts)
+    tables = np.exp(logs - np.repeat(np.maximum.reduceat(logs, layout.starts[:-1]), widths))
+    tables /= np.repeat(np.add.reduceat(tables, layout.starts[:-1]), widths)
+    is_inner = np.repeat([bool(above) for above in layout.graph.parents], widths)
+    return np.asarray(np.where(is_inner, layout.projection @ tables, tables))
+
+
+def negative_energy(layout: RegionLayout, messages: Floats) -> float:
+    """Σ c_R (Σ b_R log Π φ + H(b_R)), minus the region free energy."""
+    tables = region_tables(layout, messages)
+    counts = np.repeat(np.array(layout.graph.counts, dtype=np.float64), np.diff(layout.starts))
+    is_live = tables > 0
+    return float(counts[is_live] * tables[is_live] @ (layout.logs[is_live] - np.log(tables[is_live])))
+
+
+def forest_total(layout: RegionLayout, messages: Floats) -> ForestTotal:
+    r"""log Z where the regions are a forest, between limits that hold for any messages.
+
+    Let Z_γ = Σ b_γ, and for an inner region β within n outer ones q_β = (Π_γ λ_{β→γ})^{1/(n-1)} and Z_β = Σ q_β. Then
+    Π φ = Π_γ b_γ / Π_β q_β^{n-1}: all messages cancel. Summed out from the leaves on, each outer region but the
+    last leaves Σ b_γ / q_β, which is Z_γ / Z_β where the regions agree, so that
+
+    .. math:: \left| \log Z - \sum_γ \log Z_γ + \sum_β (n_β - 1) \log Z_β \right| ≤
+              \sum_{β→γ} \max_{x_β} \left| \log \frac{\sum_{x_γ ∼ x_β} b_γ / Z_γ}{q_β / Z_β} \right|.
+
+    The cost is that of a round of messages.
+    """
+    if not layout.logs.size:
+        return ForestTotal(0.0, 0.0)
+    is_outer = np.array([not above for above in layout.graph.parents])
+    logs = layout.logs + layout.incoming @ messages
+    value, gaps = float(log_sums(logs, layout.starts[:-1])[is_outer].sum()), 0.0
+    for wave in layout.waves:
+        found = _shared_total(wave, messages)
+        value, gaps = value - found.value, gaps + found.margin
+    return ForestTotal(value, gaps + _rounding(layout, messages))
+
+
+def _shared_total(wave: Wave, messages: Floats) -> ForestTotal:
+    """Σ (n - 1) log Z_β over the inner regions of a wave, and how far those around them disagree."""
+    num_around = np.diff(wave.collect.indptr)[wave.inner]
+    # On a forest c = 1 - n, so that all weights of `collect` are one.
+    shared = (wave.collect @ messages[wave.messages])[wave.inner] / (num_around - 1)
+    sums, totals = edge_sums(wave, messages), log_sums(shared, wave.message_starts)
+    levels = log_sums(sums, wave.message_starts) - totals
+    gaps = np.zeros(shared.size)
+    is_live = (shared > -np.inf) | (sums > -np.inf)
+    spread = np.repeat(levels, np.diff(wave.message_starts, append=shared.size))
+    gaps[is_live] = np.abs(sums[is_live] - shared[is_live] - spread[is_live])
+    num = num_around[wave.message_starts]
+    return ForestTotal(
+        float((1 - 1 / num) @ totals),  # each inner region is met once for each of its edges
+        float(np.maximum.reduceat(gaps, wave.message_starts).sum()),
+    )
+
+
+def _rounding(layout: RegionLayout, messages: Floats) -> float:
+    """A generous measure of what rounding can have done to the sums of a forest."""
+    largest = sum(float(np.abs(part[part > -np.inf]).max(initial=0.0)) for part in (layout.logs, messages))
+    num_terms = sum(map(len, layout.graph.factors)) + len(layout.graph.scopes) + len(layout.graph.edges)
+    return 8 * float(np.finfo(np.float64).eps) * (num_terms * (1 + largest) + layout.logs.size)

@@ -1,20 +1,224 @@
-"""Belief propagation on clusters: join graphs of a chosen width, and Kikuchi's cluster variation."""
+"""Belief propagation on clusters: messages between regions, join graphs, and cluster variation."""
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from plausible.base.options import check_count
-from plausible.errors import InvalidArgument
-from plausible.inference.problem import Problem
-from plausible.inference.regions.join_graph import join_graph
-from plausible.inference.regions.region_graph import RegionGraph, kikuchi_regions
-from plausible.inference.regions.region_messages import RegionEngine
-from plausible.inference.regions.short_loops import short_loops
+import numpy as np
 
-__all__ = ["ClusterBP", "RegionBP"]
+from plausible.base.arrays import Floats
+from plausible.base.options import check_count
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.inference.approximate import Beliefs, ResumableEngine
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import RoundState, check_rounds
+from plausible.inference.problem import Problem
+from plausible.inference.regions.region_choice import join_graph, short_loops
+from plausible.inference.regions.region_graph import RegionGraph, kikuchi_regions
+from plausible.inference.regions.region_layout import (
+    RegionLayout,
+    Wave,
+    edge_sums,
+    forest_total,
+    lay_out,
+    negative_energy,
+    region_tables,
+)
+
+__all__ = ["ClusterBP", "RegionBP", "RegionEngine", "RegionState"]
+
+#: Changes of final messages that come from rounding alone stay below this.
+_ROUNDING = 1e-11
+
+_SCHEDULES = ("sequential", "synchronous")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionState(RoundState):
+    """All messages after some rounds; the residual is of their logarithms, undamped, relative to those below -1."""
+
+    layout: RegionLayout
+    messages: Floats  # logarithms of those from inner to outer regions, their peaks at zero
+    #: Whether they have grown beyond all that the factors can say; they are those of the round before.
+    has_diverged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionEngine(ResumableEngine[RegionState]):
+    r"""Options and rounds of message passing between outer regions γ and what they share, inner regions β.
+
+    The belief of an outer region is the product of its factors and of the messages λ from the n inner regions within
+    it. A turn of an inner region with counting number c hears from all around and answers all,
+
+    .. math:: μ_{γ→β} = \frac{1}{λ_{β→γ}} \sum_{x_γ ∼ x_β} b_γ, \qquad b_β ∝ \prod_γ μ_{γ→β}^{1/(n + c)}, \qquad
+              λ_{β→γ} = b_β / μ_{γ→β}, \qquad 0/0 = 0.
+
+    Where all agree, Σ_γ log λ_{β→γ} = -c log b_β, which makes the beliefs a stationary point of the region free
+    energy; with c = 1 - n these are the messages of belief propagation (Heskes, Albers & Kappen 2003).
+    """
+
+    schedule: str = "sequential"
+    damping: float = 0.0
+    tolerance: float = 1e-8
+    max_steps: int = 1000
+
+    _name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_rounds(self.schedule, _SCHEDULES, self.damping, self.tolerance, self.max_steps)
+
+    @abstractmethod
+    def regions(self, problem: Problem) -> RegionGraph:
+        """The regions that messages go between."""
+
+    # --- rounds ---
+
+    def init(self, problem: Problem) -> RegionState:
+        """Messages that say nothing."""
+        layout = lay_out(problem, self.regions(problem), in_waves=self.schedule == "sequential")
+        state = RegionState(layout, np.zeros(int(layout.message_starts[-1])))
+        peaks = np.maximum.reduceat(layout.logs, layout.starts[:-1]) if layout.logs.size else np.zeros(1)
+        # What messages do not reach, regions that share nothing, is seen here and nowhere else.
+        is_contradictory = bool(np.isneginf(peaks).any())
+        if layout.waves and not is_contradictory:
+            return state
+        return state.at_rest(is_contradictory=is_contradictory)
+
+    def step(self, problem: Problem, state: RegionState) -> RegionState:
+        """One round: the waves of messages forth and back, or all messages at once."""
+        if state.has_diverged:
+            return replace(state, num_steps=state.num_steps + 1)
+        waves, messages = state.layout.waves, state.messages.copy()
+        # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
+        target = min(self.tolerance, _ROUNDING) if state.layout.is_exact else self.tolerance
+        damping = 0.0 if state.layout.is_exact else self.damping
+        residual = 0.0
+        for wave in (*waves, *waves[-2::-1]):
+            change = _renew(wave, messages, damping)
+            if change < 0:
+                residual = -1.0
+                break
+            residual = max(residual, change)
+        if residual >= 0 and not state.layout.is_exact and _is_beyond(messages, problem):
+            return replace(state, num_steps=state.num_steps + 1, residual=math.inf, has_diverged=True)
+        return state.after_round(residual, target, messages=messages)
+
+    # --- what the messages say ---
+
+    def beliefs_from(self, problem: Problem, state: RegionState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The belief about each group of variables that some region holds."""
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
+        everything = region_tables(state.layout, state.messages)
+        tables = tuple(self._belief(problem, state.layout, everything, group) for group in groups)
+        return Beliefs(tables, self._info(state))
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """Minus the region free energy, Σ c_R (Σ b_R log Π φ + H(b_R)); log Z where it is exact."""
+        state = self.run(problem).state
+        info = self._info(state)
+        if state.is_contradictory:
+            return Estimate.within(-math.inf, info)
+        if not info.exact:
+            return Estimate(negative_energy(state.layout, state.messages) + problem.log_scale, info)
+        found = forest_total(state.layout, state.messages)
+        return Estimate.within(found.value + problem.log_scale, info, found.margin + problem.scale_rounding)
+
+    def _belief(self, problem: Problem, layout: RegionLayout, tables: Floats, group: tuple[int, ...]) -> Floats:
+        if not group:
+            return np.ones(())
+        graph = layout.graph
+        rarest = min((graph.holders[variable] for variable in group), key=len)
+        holders = [region for region in rarest if set(group) <= set(graph.scopes[region])]
+        if not holders:
+            names = ", ".join(repr(problem.variables[variable].name) for variable in group)
+            raise NotSupported(
+                f"There is no joint belief of {names}: no region holds them all. {self._wider} Or ask for fewer of "
+                "them at a time, or take an exact engine such as JunctionTree()."
+            )
+        region = min(holders, key=lambda holder: int(layout.starts[holder + 1] - layout.starts[holder]))
+        scope = graph.scopes[region]
+        shape: list[int] = problem.sizes[list(scope)].tolist()
+        table = tables[layout.starts[region] : layout.starts[region + 1]].reshape(shape)
+        kept = [variable for variable in scope if variable in group]
+        found = table.sum(axis=tuple(axis for axis, variable in enumerate(scope) if variable not in group))
+        found = np.transpose(found, [kept.index(variable) for variable in group])
+        return np.asarray(found / found.sum())
+
+    @property
+    @abstractmethod
+    def _wider(self) -> str:
+        """How to get regions that hold more."""
+
+    def _info(self, state: RegionState) -> QueryInfo:
+        return state.info(
+            self._name,
+            is_exact=state.layout.is_exact and state.residual <= _ROUNDING,
+            cost=int(state.layout.starts[-1]),
+            largest_table=int(np.diff(state.layout.starts).max(initial=0)),
+            advice=self._advice(state),
+        )
+
+    def _advice(self, state: RegionState) -> str:
+        if state.layout.is_exact:
+            return "The messages have not settled. They are final, and exact, after more rounds: raise max_steps."
+        damped = "" if self.damping >= 0.5 else "damping=0.5, "
+        return (
+            f"The messages have not settled. Try {damped}more max_steps, ConvexBP(), whose messages settle given "
+            "enough rounds, MiniBuckets() for bounds, or Gibbs()."
+        )
+
+
+# --- all messages of a wave ---
+
+
+def _is_beyond(messages: Floats, problem: Problem) -> bool:
+    """Whether a message says far more than all factors together; it would overflow to zeros that no factor has."""
+    logs = np.where(np.isfinite(problem.logs), problem.logs, 0.0)
+    most = 10.0 * (1.0 - float(np.minimum.reduceat(logs, problem.table_starts[:-1]).sum()))
+    live = messages[np.isfinite(messages)]
+    return bool(np.isnan(messages).any() or (live.size and float(-live.min()) > most))
+
+
+def _renew(wave: Wave, messages: Floats, damping: float) -> float:
+    """Renew the messages in place; the largest change they would make undamped, negative for a contradiction."""
+    old = messages[wave.messages]
+    answers = edge_sums(wave, messages)
+    is_live = answers > -np.inf
+    answers[is_live] -= old[is_live]
+    beliefs = (wave.collect @ answers)[wave.inner]
+    is_live = beliefs > -np.inf
+    new = np.full(old.size, -np.inf)
+    new[is_live] = beliefs[is_live] - answers[is_live]
+    if np.isneginf(np.maximum.reduceat(new, wave.message_starts)).any():
+        return -1.0
+    new = _peaked(wave, new)
+    change = _change(new, old)
+    if damping:
+        new[is_live] += damping * (old[is_live] - new[is_live])
+        new = _peaked(wave, new)
+    messages[wave.messages] = new
+    return change
+
+
+def _peaked(wave: Wave, logs: Floats) -> Floats:
+    """Messages scaled so that their peaks are one."""
+    peaks = np.maximum.reduceat(logs, wave.message_starts)
+    return np.asarray(logs - np.repeat(peaks, np.diff(wave.message_starts, append=logs.size)))
+
+
+def _change(new: Floats, old: Floats) -> float:
+    """The largest change of a logarithm, relative for those below -1: where small numbers meet, they decide."""
+    is_other = new != old
+    if np.isneginf(new[is_other]).any():
+        return math.inf
+    changes = np.abs(new[is_other] - old[is_other]) / np.maximum(1.0, -new[is_other])
+    return float(changes.max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,7 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
-from plausible.inference.sampling.chain_layout import ChainLayout
-from plausible.inference.sampling.chain_starts import possible_states
+from plausible.inference.sampling.chain_layout import ChainLayout, possible_states
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.search.run import Run
@@ -44,25 +43,13 @@ _FEWEST = 20.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnealingState:
-    """Particles on their way; plain arrays that can be stored and taken up again.
+    """Particles on their way; plain arrays that can be stored and taken up again."""
 
-    Attributes
-    ----------
-    num_steps, num_temperatures
-        The steps made, and how many there are in all.
-    states
-        (particles, variables): positions of states.
-    generators
-        A word for each particle: its random numbers go on from there.
-    log_weights
-        The logarithm of each particle's weight so far.
-    """
-
-    num_steps: int
+    num_steps: int  # the steps made, and how many there are in all
     num_temperatures: int
-    states: Ints
-    generators: NDArray[np.uint64]
-    log_weights: Floats
+    states: Ints  # (particles, variables): positions of states
+    generators: NDArray[np.uint64]  # a word for each particle: its random numbers go on from there
+    log_weights: Floats  # the logarithm of each particle's weight so far
 
     def __post_init__(self) -> None:
         for array in (self.states, self.generators, self.log_weights):
@@ -277,22 +264,14 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Path:
-    """The way from independent variables to the model.
+    """The way from independent variables to the model."""
 
-    Attributes
-    ----------
-    starts
-        For each variable the logarithms of the product of its own factors; -inf for states that are ruled out.
-    fixed
-        The logarithms of entries of factors over one variable, which count in full from the start; elsewhere zero.
-        States that are ruled out are -inf in all tables, so that no distribution on the way has them.
-    rising
-        The logarithms of the others; elsewhere zero.
-    """
-
+    #: For each variable the logarithms of the product of its own factors; -inf for states that are ruled out.
     starts: tuple[Floats, ...]
+    #: The logarithms of entries of factors over one variable, which count in full from the start; elsewhere zero.
+    #: States that are ruled out are -inf in all tables, so that no distribution on the way has them.
     fixed: Floats
-    rising: Floats
+    rising: Floats  # the logarithms of the others; elsewhere zero
 
     @classmethod
     def of(cls, problem: Problem) -> _Path:

@@ -1,4 +1,4 @@
-"""From the batches of Markov chains to beliefs, their standard errors and R-hats."""
+"""Beliefs from the batches and the draws of chains, with their errors, and whether they are to be trusted."""
 
 from __future__ import annotations
 
@@ -12,25 +12,62 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats, Ints
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import TooLarge
+from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import (
+    MAX_R_HAT,
     UNSEEN,
+    effective_sample_size,
     interval_width,
     monte_carlo_error,
     r_hat_of_moments,
+    told_r_hat,
 )
-from plausible.inference.sampling.chain_layout import ChainLayout
+from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor
 from plausible.inference.sampling.collapsing import Collapse
 
 __all__ = [
     "FEWEST_BATCHES",
+    "ONE_CHAIN",
     "Batches",
     "ChainBeliefs",
     "Draws",
+    "Moves",
     "beliefs_of",
     "blocks_across",
+    "chain_doubt",
     "check_countable",
+    "cut_text",
+    "effective_rows",
+    "spread_rows",
     "worst_r_hat",
 ]
+
+#: Effective sizes are looked at for so many blocks at most, as evenly spread as they come.
+_MAX_LOOKED_AT = 200
+#: Chains with fewer draws have no autocorrelations to speak of.
+_FEWEST_DRAWS = 8
+
+
+def spread_rows(draws: Codes, num_rows: int) -> Ints:
+    """As many rows, evenly spread over the run, of draws (chains, draws, blocks); the chains take turns.
+
+    >>> spread_rows(np.arange(8).reshape(2, 4, 1), 4).ravel().tolist()  # chains 0 1 2 3 and 4 5 6 7
+    [0, 5, 2, 7]
+    """
+    num_chains, per_chain, _ = draws.shape
+    turns = np.arange(num_rows)
+    chains = turns % num_chains
+    places = (turns * per_chain) // max(num_rows, 1)
+    return np.asarray(draws[chains, places], dtype=np.int64)
+
+
+def effective_rows(draws: Codes) -> float:
+    """The smallest effective size of any block's code, of up to 200 blocks, among draws (chains, draws, blocks)."""
+    num_chains, per_chain, num_blocks = draws.shape
+    if not num_blocks or per_chain < _FEWEST_DRAWS:
+        return float(num_chains * per_chain)
+    looked_at = np.unique(np.linspace(0, num_blocks - 1, min(num_blocks, _MAX_LOOKED_AT)).astype(np.int64))
+    return float(min(float(effective_sample_size(draws[:, :, block])) for block in looked_at))
 
 
 #: No more numbers than these are counted for the batches of one group.
@@ -70,43 +107,24 @@ class Batches(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainBeliefs:
-    """What chains say of some groups of variables.
+    """What chains say of some groups of variables."""
 
-    Attributes
-    ----------
-    tables
-        A table for each group.
-    error
-        The half-width of a 95 % interval for the worst number p: standard errors times Student's t for the batches;
-        by the rule of three where a number never varied, though what it depends on could.
-    effective_samples
-        p (1 - p) over the square of that standard error: so many independent draws would have the same; no more than
-        the draws can be worth.
-    r_hat
-        The worst R-hat.
-    num_batches
-        The batches of all chains together.
-    """
-
-    tables: tuple[Floats, ...]
+    tables: tuple[Floats, ...]  # a table for each group
+    #: The half-width of a 95 % interval for the worst number p: standard errors times Student's t for the batches; by
+    #: the rule of three where a number never varied, though what it depends on could.
     error: float
+    #: p (1 - p) over the square of that standard error: so many independent draws would have the same; no more than the
+    #: draws can be worth.
     effective_samples: float
-    r_hat: float
-    num_batches: int
+    r_hat: float  # the worst R-hat
+    num_batches: int  # the batches of all chains together
 
 
 class Draws(NamedTuple):
-    """What the draws of a method are.
+    """What the draws of a method are."""
 
-    Attributes
-    ----------
-    num_independent
-        The most independent ones that they can be worth.
-    are_counted
-        Whether beliefs about a block are frequencies of its draws, not means of its probabilities given the others.
-    """
-
-    num_independent: float
+    num_independent: float  # the most independent ones that they can be worth
+    #: Whether beliefs about a block are frequencies of its draws, not means of its probabilities given the others.
     are_counted: bool
 
 
@@ -243,3 +261,67 @@ def _counted(state: Batches, layout: ChainLayout, across: Sequence[int], places:
             cell = cell * size + state.draws[..., columns[int(layout.block_of[place])]] // layout.steps[place] % size
     counts = np.bincount(cell.ravel(), minlength=num_chains * num_batches * int(np.prod(sizes)))
     return counts.reshape(num_chains, num_batches, *sizes) / state.batch_length
+
+
+#: What a single chain leaves open, however well it mixes where it is.
+ONE_CHAIN = "One chain can't show that it misses a mode: set num_chains=4 or more, so that they can be compared."
+
+#: Chains that refuse most proposals are to have taken so many, all together, for their errors to mean something.
+_FEWEST_MOVES, _LOW_ACCEPTANCE = 100, 0.1
+
+
+class Moves(NamedTuple):
+    """How chains move."""
+
+    are_of_blocks: bool  # whether a move changes the variables of one block, not all at once
+    are_on_logs: bool  # whether they are decided by logarithms, which keep their digits however small the numbers are
+    acceptance: float | None  # the share of proposals that were taken; `None` where nothing is refused
+    num_draws: int  # the draws of all chains
+
+    @property
+    def num_independent(self) -> float:
+        """The most independent draws that they can be worth: a chain that refuses a new assignment repeats itself."""
+        if self.are_of_blocks or self.acceptance is None:
+            return float(self.num_draws)
+        return max(1.0, self.acceptance * self.num_draws)
+
+    @property
+    def are_refused(self) -> bool:
+        """Whether chains that propose whole assignments have hardly moved."""
+        return self.num_independent < min(_FEWEST_MOVES, _LOW_ACCEPTANCE * self.num_draws)
+
+
+def chain_doubt(problem: Problem, layout: ChainLayout, found: ChainBeliefs, moves: Moves) -> str:
+    """Why the chains are not to be trusted, and what to do; "" where they are."""
+    cut = blocking_factor(problem, layout.blocks) if moves.are_of_blocks else ""
+    if cut:
+        return f"{cut_text(cut)} Give these as one of the blocks=, or sum some out with collapsed=."
+    if layout.blocks and moves.are_refused:
+        return (
+            f"The chains took {moves.acceptance:.2g} of the proposals, about {moves.num_independent:.0f} of "
+            f"{moves.num_draws}: they hardly moved. Take another proposal=, such as 'single-site uniform', or Gibbs()."
+        )
+    if found.r_hat > MAX_R_HAT:
+        return (
+            f"{told_r_hat(found.r_hat)}: the chains have not mixed. Raise num_samples and burn_in, give dependent "
+            "variables as blocks=, or sum some out with collapsed=."
+        )
+    if layout.blocks and found.num_batches < FEWEST_BATCHES:
+        return (
+            f"The draws make {found.num_batches} batches, fewer than {FEWEST_BATCHES}: too few to tell whether the "
+            "chains have mixed. Raise num_samples."
+        )
+    if problem.has_lost_digits and layout.blocks and not moves.are_on_logs:
+        return (
+            "The entries of some factor lie so far apart that small ones lose their digits. Where these decide, "
+            "take Metropolis() or LoopyBP(), which work on logarithms."
+        )
+    return ""
+
+
+def cut_text(names: str) -> str:
+    """That zeros keep chains from going everywhere; the names are those of `blocking_factor`."""
+    return (
+        f"Zeros in the factors over {names} keep the chains from assignments that are possible, since no move "
+        "changes enough variables at once."
+    )

@@ -24,19 +24,21 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampled_jeffrey import likelihoods_of_draws
-from plausible.inference.sampling.chain_advice import ONE_CHAIN, Moves, chain_doubt
 from plausible.inference.sampling.chain_beliefs import (
+    ONE_CHAIN,
     ChainBeliefs,
     Draws,
+    Moves,
     beliefs_of,
     blocks_across,
+    chain_doubt,
     check_countable,
+    effective_rows,
+    spread_rows,
     worst_r_hat,
 )
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
-from plausible.inference.sampling.chain_layout import ChainLayout
-from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
-from plausible.inference.sampling.chain_starts import starting_codes
+from plausible.inference.sampling.chain_layout import ChainLayout, starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.jit import repeated, steady
@@ -61,39 +63,20 @@ _MAX_ANNEALED, _FEWEST_PARTICLES = 10_000_000, 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainState:
-    """Several Markov chains in the middle of their run; plain arrays that can be stored and taken up again.
+    """Several Markov chains in the middle of their run; plain arrays that can be stored and taken up again."""
 
-    Attributes
-    ----------
-    num_sweeps
-        The sweeps that each chain has made, burn-in included.
-    burn_in, batch_length
-        How many of them are not counted, and how many then make a batch.
-    codes
-        (chains, blocks): the joint state of each block.
-    generators
-        A word for each chain: its random numbers go on from there.
-    sums, squares
-        (chains, batches, cells): the probability of each state of each block, and its square, summed over a batch.
-    watched, draws
-        Blocks, and (chains, draws, watched blocks): their codes after each sweep.
-    accepted
-        How many proposals each chain has taken; zero for Gibbs sampling, which takes all.
-    guide
-        The distribution of each variable, one after the other, that a method draws from; empty for most.
-    """
-
-    num_sweeps: int
-    burn_in: int
+    num_sweeps: int  # the sweeps that each chain has made, burn-in included
+    burn_in: int  # how many of them are not counted, and how many then make a batch
     batch_length: int
-    codes: Ints
-    generators: NDArray[np.uint64]
+    codes: Ints  # (chains, blocks): the joint state of each block
+    generators: NDArray[np.uint64]  # a word for each chain: its random numbers go on from there
+    #: (chains, batches, cells): the probability of each state of each block, and its square, summed over a batch.
     sums: Floats
     squares: Floats
-    watched: Ints
+    watched: Ints  # blocks, and (chains, draws, watched blocks): their codes after each sweep
     draws: Codes
-    accepted: Ints
-    guide: Floats
+    accepted: Ints  # how many proposals each chain has taken; zero for Gibbs sampling, which takes all
+    guide: Floats  # the distribution of each variable, one after the other, that a method draws from; empty for most
 
     @property
     def num_filled(self) -> int:

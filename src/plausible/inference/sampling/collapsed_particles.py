@@ -20,7 +20,7 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
-from plausible.inference.sampling.chain_advice import ONE_CHAIN, cut_text
+from plausible.inference.sampling.chain_beliefs import ONE_CHAIN, cut_text
 from plausible.inference.sampling.chain_diagnostics import (
     MAX_R_HAT,
     UNSEEN,
@@ -30,7 +30,7 @@ from plausible.inference.sampling.chain_diagnostics import (
     r_hat,
     told_r_hat,
 )
-from plausible.inference.sampling.chain_starts import blocking_factor
+from plausible.inference.sampling.chain_layout import blocking_factor
 from plausible.search.run import Run
 from plausible.variables import Evidence, Variable
 
@@ -44,22 +44,12 @@ _FEWEST_SAMPLES = 16.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CollapsedState:
-    """Chains of partial assignments; plain arrays that can be stored and taken up again.
+    """Chains of partial assignments; plain arrays that can be stored and taken up again."""
 
-    Attributes
-    ----------
-    num_steps, burn_in
-        The sweeps made, and how many of them don't count.
-    states
-        (chains, sampled variables): positions of states.
-    draws
-        (chains, draws, sampled variables): where they were after each sweep that counts.
-    """
-
-    num_steps: int
+    num_steps: int  # the sweeps made, and how many of them don't count
     burn_in: int
-    states: Ints
-    draws: Ints
+    states: Ints  # (chains, sampled variables): positions of states
+    draws: Ints  # (chains, draws, sampled variables): where they were after each sweep that counts
 
     def __post_init__(self) -> None:
         for array in (self.states, self.draws):

@@ -26,17 +26,10 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collapse:
-    """A problem without some of its variables; made by `Collapse.of`.
+    """A problem without some of its variables; made by `Collapse.of`."""
 
-    Attributes
-    ----------
-    problem
-        Over the others: its product is the sum over those that went.
-    conditionals
-        For each variable that went, in that order, P(it | others that were still there), it being the last axis.
-    """
-
-    problem: Problem
+    problem: Problem  # over the others: its product is the sum over those that went
+    #: For each variable that went, in that order, P(it | others that were still there), it being the last axis.
     conditionals: tuple[Factor, ...]
 
     @classmethod

@@ -25,10 +25,15 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampled_jeffrey import EvidenceNotSeen, likelihoods_of_draws
-from plausible.inference.sampling.families import ancestors_of, log_constant, ordered_families, reduced_to
-from plausible.inference.sampling.sample_sums import SampleSums
-from plausible.inference.sampling.sampling_plan import SamplingPlan, stream_key
-from plausible.inference.sampling.weight_tails import MAX_TAIL_SHAPE, tail_shape
+from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, SampleSums, tail_shape
+from plausible.inference.sampling.sampling_plan import (
+    SamplingPlan,
+    ancestors_of,
+    log_constant,
+    ordered_families,
+    reduced_to,
+    stream_key,
+)
 from plausible.variables import Evidence, Variable
 
 #: Rows are chosen from samples with no more cells than this, together.

@@ -14,7 +14,7 @@ from plausible.factors import Factor
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, interval_width
-from plausible.inference.sampling.weight_tails import MAX_TAIL_SHAPE, tail_shape
+from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, tail_shape
 
 __all__ = ["importance_log_partition", "log_partition_ratio"]
 

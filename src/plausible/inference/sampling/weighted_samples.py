@@ -1,4 +1,4 @@
-"""Weighted samples of a Bayesian network as rows, for data frames."""
+"""Rows drawn from a Bayesian network with the evidence put in, and their weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
-from plausible.inference.sampling.families import log_constant, ordered_families
+from plausible.inference.sampling.sampling_plan import log_constant, ordered_families
 from plausible.variables import Evidence, Variable
 
 __all__ = ["WeightedSamples", "draw"]

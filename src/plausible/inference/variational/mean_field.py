@@ -21,9 +21,13 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
-from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
-from plausible.inference.variational.mean_field_start import first_beliefs
-from plausible.inference.variational.mean_field_zeros import tied_by_zeros
+from plausible.inference.variational.mean_field_plan import (
+    Group,
+    MeanFieldPlan,
+    first_beliefs,
+    plan_mean_field,
+    tied_by_zeros,
+)
 from plausible.kernels.mean_field import expected_log, gather, update_singles
 from plausible.search.run import Run
 from plausible.variables import Evidence, Variable
@@ -39,39 +43,19 @@ _MAX_SPAN = 700.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanFieldState:
-    """All that the next step needs; it can be pickled, so that a run can be stored and taken up again.
+    """All that the next step needs; it can be pickled, so that a run can be stored and taken up again."""
 
-    Attributes
-    ----------
-    plan
-        How the problem falls apart into blocks.
-    beliefs
-        q about each piece, that is each set of variables in which a factor touches a block, one after the other.
-    potentials
-        For the states of each piece, Σ E[log φ | state] over the factors that touch it, when its block was updated.
-    gains
-        For each block of several variables, its entropy and its expected log factors of its own.
-    energy
-        The lower bound on log Z, `problem.log_scale` left out; -inf before the first step.
-    rounding
-        A generous measure of what rounding can have done to it.
-    num_steps
-        The steps taken.
-    residual
-        The largest change of a belief in the last step.
-    converged
-        Whether that was within the tolerance.
-    """
-
-    plan: MeanFieldPlan
+    plan: MeanFieldPlan  # how the problem falls apart into blocks
+    #: q about each piece, that is each set of variables in which a factor touches a block, one after the other.
     beliefs: Floats
+    #: For the states of each piece, Σ E[log φ | state] over the factors that touch it, when its block was updated.
     potentials: Floats
-    gains: Floats
-    energy: float = -math.inf
-    rounding: float = 0.0
-    num_steps: int = 0
-    residual: float = math.inf
-    converged: bool = False
+    gains: Floats  # for each block of several variables, its entropy and its expected log factors of its own
+    energy: float = -math.inf  # the lower bound on log Z, `problem.log_scale` left out; -inf before the first step
+    rounding: float = 0.0  # a generous measure of what rounding can have done to it
+    num_steps: int = 0  # the steps taken
+    residual: float = math.inf  # the largest change of a belief in the last step
+    converged: bool = False  # whether that was within the tolerance
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,16 @@ from plausible.learn.structures.search_graph import Families
 from plausible.learn.structures.task import Found, StructureTask
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
-from plausible.search.beam_search import BeamSearch
-from plausible.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState
+from plausible.search.local_search import (
+    BasinFlooding,
+    BeamSearch,
+    FirstAscent,
+    GreedyAscent,
+    SearchMethod,
+    SearchState,
+    TabuSearch,
+)
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["LOCAL_METHODS", "Stage", "search_in_stages"]
 

@@ -15,9 +15,8 @@ from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.search.local_search import SearchMethod, SearchProblem
+from plausible.search.local_search import SearchMethod, SearchProblem, TabuSearch
 from plausible.search.restarts import RandomRestarts
-from plausible.search.tabu_search import TabuSearch
 
 __all__ = ["FEW_FAMILIES", "OrderSearch", "Shift", "search_orders", "usual_method"]
 

@@ -1,4 +1,4 @@
-"""The spectral gap of Markov chains in detailed balance, from symmetric matrices that no subtraction made."""
+"""How fast Markov chains forget their start: the distance of the second largest |λ| from one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,48 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
 from plausible.inference.markov_chains.chain_elimination import Censored, censored, eliminated_pattern
-from plausible.inference.markov_chains.chain_limits import SMALL
+from plausible.inference.markov_chains.chain_limits import SMALL, Structure, stationary_vector
 
-__all__ = ["ReversibleClass", "reversible_gap"]
+__all__ = ["ReversibleClass", "gap_of", "log_balance", "reversible_gap"]
+
+#: Flows that differ by no more than this share of themselves are the same.
+_BALANCE = 1e-9
+
+
+def log_balance(matrix: Any) -> Floats | None:
+    """log w with w(i) A[i, j] = w(j) A[j, i] for all i, j, at zero for state 0; `None` where there is no such w.
+
+    By Kolmogorov's criterion: log A[i, j] - log A[j, i] is a difference of potentials, found along a tree and then
+    looked at on every other transition. Linear in the entries, up to the logarithm of the depth of the tree.
+    """
+    if matrix.shape[0] == 1:
+        return np.zeros(1)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    entries = matrix.tocoo()
+    is_move = entries.row != entries.col
+    rates = csr_array((entries.data[is_move], (entries.row[is_move], entries.col[is_move])), shape=matrix.shape)
+    back = rates.T.tocsr()
+    if not (np.array_equal(rates.indptr, back.indptr) and np.array_equal(rates.indices, back.indices)):
+        return None
+    rises = csr_array((np.log(rates.data) - np.log(back.data), rates.indices, rates.indptr), shape=matrix.shape)
+    parents = breadth_first_order(rates, 0)[1].astype(np.int64)
+    parents[0] = 0
+    potentials: Floats = np.zeros(matrix.shape[0])
+    potentials[1:] = rises[parents[1:], np.arange(1, matrix.shape[0])]
+    # Each round looks twice as far up the tree as the one before.
+    while parents.any():
+        potentials += potentials[parents]
+        parents = parents[parents]
+    sources = np.repeat(np.arange(matrix.shape[0]), np.diff(rises.indptr))
+    misses = np.abs(potentials[rises.indices] - potentials[sources] - rises.data)
+    return potentials if misses.max(initial=0.0) <= _BALANCE else None
 
 
 #: Eigenvalues below this share of the largest rate have lost digits; inverse iteration finds them again.
@@ -24,28 +59,18 @@ _TINY = 60
 _LEAST_ROOT = 1e-140
 _TOLERANCE = 1e-10
 _BASIS = 40
-#: Lanczos' method gives up after so many restarts; after few of them where there is another way.
+#: Lanczos' and Arnoldi's methods give up after so many restarts; after few of them where there is another way.
 _RESTARTS = 60
 _FEW_RESTARTS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReversibleClass:
-    """A communicating class in detailed balance.
+    """A communicating class in detailed balance."""
 
-    Attributes
-    ----------
-    block
-        Q: the transitions inside it, sparse.
-    leaks
-        For each state the probability to leave the class for good; zeros if it is closed.
-    log_weights
-        log w with w(i) Q[i, j] = w(j) Q[j, i].
-    """
-
-    block: Any
-    leaks: Floats
-    log_weights: Floats
+    block: Any  # Q: the transitions inside it, sparse
+    leaks: Floats  # for each state the probability to leave the class for good; zeros if it is closed
+    log_weights: Floats  # log w with w(i) Q[i, j] = w(j) Q[j, i]
 
     @property
     def is_closed(self) -> bool:
@@ -190,7 +215,7 @@ def _other_end_by_inverse(found: ReversibleClass, laplacian: Any) -> float | Non
     if pattern is None:
         return None
     order, size = pattern[0], laplacian.shape[0]
-    # A shift of the size of rounding keeps pivots off zero.
+    # a shift of the size of rounding keeps pivots off zero.
     mirrored = (diags_array(np.full(size, 2.0 + 1e-15)) - laplacian)[order][:, order].tocsc()
     factors = splu(mirrored, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     largest = _lanczos(lambda vector: np.asarray(factors.solve(vector)), size, "LA", _RESTARTS)
@@ -222,3 +247,64 @@ def _lanczos(
         return float(eigsh(operator, which=which, return_eigenvectors=False, **options)[0])
     except ArpackNoConvergence:
         return None
+
+
+#: Weights below this are too few digits to scale by.
+_LEAST_WEIGHT = 1e-280
+
+
+def gap_of(matrix: Any, structure: Structure) -> float:
+    """1 - |λ_2| of a sparse transition matrix with one closed class, which has no period.
+
+    The matrix is block-triangular: the eigenvalues are those of the classes, one by one. Of the closed one the largest
+    is one and the second counts; of the others the largest does.
+    """
+    stays, sizes = matrix.diagonal(), np.bincount(structure.labels)
+    alone = (sizes == 1) & ~structure.is_closed
+    gap = 1.0 - float(stays[alone[structure.labels]].max(initial=0.0))
+    members = structure.members()
+    for number in np.flatnonzero(sizes > 1):
+        rows = matrix[members[number]]
+        gap = min(gap, _class_gap(rows[:, members[number]], _leaks(rows, members[number])))
+    return gap
+
+
+def _leaks(rows: Any, places: Ints) -> Floats:
+    """For each state of a class the probability to leave it: exactly zero where nothing does."""
+    is_out = np.ones(rows.shape[1])
+    is_out[places] = 0.0
+    return np.asarray(rows @ is_out, dtype=np.float64)
+
+
+def _class_gap(block: Any, leaks: Floats) -> float:
+    logs = log_balance(block)
+    if logs is not None:
+        return reversible_gap(ReversibleClass(block, leaks, logs))
+    is_closed = not leaks.any()
+    values = _all_values(block, is_closed) if block.shape[0] <= SMALL else _arnoldi(block, is_closed)
+    return max(0.0, 1.0 - float(np.sort(np.abs(values))[-2 if is_closed else -1]))
+
+
+def _all_values(block: Any, is_closed: bool) -> NDArray[np.complex128]:
+    """All eigenvalues; of a closed class those of D^½ A D^-½, D = diag(π), which stretches no vector."""
+    table = block.toarray()
+    if is_closed:
+        weights = stationary_vector(block).weights
+        if weights.min() > _LEAST_WEIGHT:
+            roots = np.sqrt(weights)
+            table *= roots[:, None] / roots
+    return np.asarray(np.linalg.eigvals(table), dtype=np.complex128)
+
+
+def _arnoldi(block: Any, is_closed: bool) -> NDArray[np.complex128]:
+    from scipy.sparse.linalg import ArpackNoConvergence, eigs
+
+    start = np.random.default_rng(0).random(block.shape[0])
+    try:
+        values = eigs(block, k=1 + is_closed, ncv=40, maxiter=_RESTARTS, v0=start, return_eigenvectors=False)
+    except ArpackNoConvergence:
+        raise NotSupported(
+            f"The second eigenvalue of this chain of {block.shape[0]} states is too near to others for Arnoldi's "
+            "method: the chain mixes very slowly. See stationary(), which does not need it, or lump states together."
+        ) from None
+    return np.asarray(values)
