@@ -34,7 +34,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from plausible.base.plain_values import shown
+from plausible.base.plain_values import counted, shortened, shown
+from plausible.base.remedies import Piece, Remedy, Words, in_words, told_remedies
 
 __all__ = [
     "CyclicGraph",
@@ -72,11 +73,32 @@ __all__ = [
 
 
 class PlausibleError(Exception):
-    """The root of everything that this library raises on purpose."""
+    """The root of everything that this library raises on purpose: a problem, and what can be done about it.
+
+    Both are data. The problem is text, in which arguments and calls may stand as such; `remedies` name what to change,
+    and to what. The message is Python's; `told` says it in the words of another shell.
+
+    Examples
+    --------
+    >>> from plausible.base.remedies import Argument, Remedy
+    >>> print(InvalidArgument("That is too much.", remedies=[Remedy("use ", Argument("engine", "auto"))]))
+    That is too much. Use engine='auto'.
+    """
+
+    #: What can be done about it.
+    remedies: tuple[Remedy, ...] = ()
+
+    def __init__(self, *problem: Piece, remedies: Iterable[Remedy] = ()) -> None:
+        super().__init__(*problem)
+        if remedies:
+            self.remedies = tuple(remedies)
+
+    def told(self, words: Words = str) -> str:
+        """The problem, then the remedies that a shell has, in its words."""
+        return in_words(self.args, words) + told_remedies(self.remedies, words)
 
     def __str__(self) -> str:
-        """The message as written: `KeyError` would quote it."""
-        return str(self.args[0]) if self.args else ""
+        return self.told()
 
 
 class UnknownVariable(PlausibleError, KeyError):
@@ -153,7 +175,7 @@ class UnknownAttribute(PlausibleError, AttributeError):
     """
 
     def __init__(self, owner: type, name: str, hint: str = "") -> None:
-        super().__init__(owner, name, hint)
+        AttributeError.__init__(self, owner, name, hint)
         self.owner, self.hint = owner, hint
         self.name, self.obj = name, None  # so that Python adds no second "Did you mean" to the traceback
 
@@ -175,8 +197,8 @@ class InvalidArgument(PlausibleError, ValueError):
 class TooLarge(PlausibleError, MemoryError):
     """An answer that would not fit; the message says how big it would be."""
 
-    #: What is too large, without what can be done about it; empty where it is told in one.
-    reason: str = ""
+    #: Whether the remedies are general ones, which a question replaces by what can be done about it.
+    is_general: bool = False
     #: Whether time would allow it, so that only memory is short.
     lacks_memory_only: bool = False
 
@@ -243,13 +265,9 @@ class NotRepresentable(PlausibleError, ValueError):
 class ModelContradicted(PlausibleError, ValueError):
     """Observations that no model of the assumed kind can show; `violation` says how far the nearest one misses them."""
 
-    def __init__(self, message: str, violation: float = 0.0) -> None:
+    def __init__(self, message: str, violation: float = 0.0, *, remedies: Iterable[Remedy] = ()) -> None:
         self.violation = violation
-        super().__init__(message)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the violation when the error is copied or crosses a process boundary."""
-        return ModelContradicted, (self.args[0], self.violation)
+        super().__init__(message, remedies=remedies)
 
 
 class NotSupported(PlausibleError, TypeError):
@@ -257,27 +275,24 @@ class NotSupported(PlausibleError, TypeError):
 
 
 class NotIdentifiable(PlausibleError, ValueError):
-    """A causal effect that the observed distribution does not determine; `hedge` is the structure that shows it."""
+    """A causal effect that the observed distribution does not determine; `hedge` is the structure that shows it.
 
-    def __init__(self, message: str, hedge: object = None) -> None:
-        self.hedge = hedge
+    `unseen` tells what the graph has and the data lack, where that may be why; "" where it is not.
+    """
+
+    def __init__(self, message: str, hedge: object = None, unseen: str = "") -> None:
+        self.hedge, self.unseen = hedge, unseen
         super().__init__(message)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the hedge when the error is copied or crosses a process boundary."""
-        return NotIdentifiable, (self.args[0], self.hedge)
 
 
 class PositivityViolation(PlausibleError, ValueError):
     """An estimand that conditions on events of probability zero; `undefined` lists where it has no value."""
 
-    def __init__(self, message: str, undefined: Iterable[Mapping[str, Hashable]] = ()) -> None:
+    def __init__(
+        self, message: str, undefined: Iterable[Mapping[str, Hashable]] = (), *, remedies: Iterable[Remedy] = ()
+    ) -> None:
         self.undefined = tuple(undefined)
-        super().__init__(message)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the places when the error is copied or crosses a process boundary."""
-        return PositivityViolation, (self.args[0], self.undefined)
+        super().__init__(message, remedies=remedies)
 
 
 class MissingDependency(PlausibleError, ImportError):
@@ -324,29 +339,6 @@ def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
 
 def _article(noun: str) -> str:
     return "An" if noun[:1] in "AEIOU" else "A"
-
-
-def counted(number: int, thing: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2, "row"), counted(0, "entry"), counted(3, "batch")
-    ('1 row', '2 rows', '0 entries', '3 batches')
-    """
-    if number == 1:
-        return f"{number} {thing}"
-    if thing.endswith("y") and thing[-2] not in "aeiou":
-        return f"{number} {thing[:-1]}ies"
-    return f"{number} {thing}{'es' if thing.endswith(('s', 'ch')) else 's'}"
-
-
-def shortened(value: object, most: int = 80) -> str:
-    """What a value prints as, for messages; its type alone where that takes several lines or is long.
-
-    >>> shortened(2.5), shortened(list(range(100)))
-    ('2.5', '<list>')
-    """
-    text = shown(value)
-    return text if len(text) <= most and "\n" not in text else f"<{type(value).__name__}>"
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

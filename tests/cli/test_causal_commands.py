@@ -631,7 +631,7 @@ def test_conditions_of_bounds_are_about_what_happened(plausible, trial):
     assert plausible(*arguments)[1] == "0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1\n"
     code, _, errors = plausible(*arguments, "--confidence", "0.95")
     assert code == 2
-    assert "add --bootstrap 200" in errors
+    assert "use --bootstrap 200" in errors
 
 
 @pytest.mark.parametrize(
@@ -664,7 +664,7 @@ def test_a_hidden_cause_that_is_a_node_is_as_good_as_a_bidirected_edge(plausible
     assert latent.endswith("latent: U.")
     code, _, errors = plausible("bounds", trial, "--graph", TRIAL, *asked, "--assume", "monotone:T->A")
     assert code == 2
-    assert "turn the arrow" in errors
+    assert "Turn it round, as the edge goes the other way: --assume 'monotone:A->T'" in errors
 
 
 # --- discover ---

@@ -88,7 +88,7 @@ def no_work(monkeypatch):
 @pytest.mark.parametrize("question", ENGINE_QUESTIONS)
 def test_a_compiled_network_keeps_its_budget_for_all_questions(net, no_work, question, budget):
     """Refused before any number is computed, with the budget that was given and that it can be raised."""
-    with pytest.raises(TooLarge, match=r"the budget is .* s and .* GiB.*raise the budget= of the question or of comp"):
+    with pytest.raises(TooLarge, match=r"the budget is .* s and .* GiB.*raise budget= of the question or of comp"):
         ENGINE_QUESTIONS[question](net.compile(budget=budget))
 
 

@@ -55,9 +55,7 @@ def test_a_search_for_the_best_assignment_stops_near_its_time():
     net = clinic(60, 20)
     patient = {f"finding {i}": "yes" if i < 10 else "no" for i in range(20)}
     start = monotonic()
-    with pytest.raises(
-        TooLarge, match=r"did not end within 0\.1 s.*finding.*raise the seconds of the budget="
-    ) as caught:
+    with pytest.raises(TooLarge, match=r"did not end within 0\.1 s.*finding.*raise the seconds of budget=") as caught:
         net.mpe(patient, budget=Budget(seconds=0.1))
     assert monotonic() - start < 15.0  # seconds for factors and orders, where it had been minutes
     assert "max_entries" not in str(caught.value)
@@ -164,11 +162,11 @@ def test_each_question_is_told_what_it_can_do(lattice):
         told[name] = str(caught.value)
     assert "ewer variables" not in told["one"]
     assert "Ask for fewer variables at a time" in told["two"]
-    assert [name for name, text in told.items() if 'engine="auto"' not in text] == ["entropy"]
+    assert [name for name, text in told.items() if "engine='auto'" not in text] == ["entropy"]
     assert "as only messages are held" in told["one"]
     assert "compile(targets=...)" in told["sample"]
     assert "mpe() may fit" in told["k_best"]
-    assert told["entropy"].endswith("Add evidence, or raise the budget=.")
+    assert told["entropy"].endswith("Add evidence, or raise budget=.")
 
 
 # --- expected counts ---

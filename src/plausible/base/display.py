@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from plausible.errors import counted
+from plausible.base.plain_values import counted
 
 __all__ = [
     "TextTable",

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from plausible.errors import InvalidArgument, shortened
+from plausible.base.plain_values import shortened
+from plausible.base.remedies import Argument
+from plausible.errors import InvalidArgument
 
 __all__ = [
     "check_count",
@@ -29,7 +31,7 @@ def check_count(name: str, number: object, least: int = 0) -> None:
     plausible.errors.InvalidArgument: max_steps=2.5 must be a whole number of at least 0.
     """
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-        raise InvalidArgument(f"{name}={shortened(number)} must be a whole number of at least {least}.")
+        raise InvalidArgument(Argument(name, number), f" must be a whole number of at least {least}.")
 
 
 def read_count(name: str, number: object, least: int = 0) -> int:
@@ -60,7 +62,7 @@ def check_number(
         return
     limits = (("of at least", least), ("above", above), ("at most", most), ("below", below))
     ends = " and ".join(f"{word} {end:g}" for word, end in limits if math.isfinite(end))
-    raise InvalidArgument(f"{name}={shortened(number)} must be a number{' ' + ends if ends else ''}.")
+    raise InvalidArgument(Argument(name, number), f" must be a number{' ' + ends if ends else ''}.")
 
 
 def check_seconds(name: str, seconds: object) -> None:
@@ -70,24 +72,24 @@ def check_seconds(name: str, seconds: object) -> None:
             check_number(name, seconds, least=0)
         except InvalidArgument:
             raise InvalidArgument(
-                f"{name}={shortened(seconds)} must be a number of seconds, not negative, or None for no limit."
+                Argument(name, seconds), " must be a number of seconds, not negative, or None for no limit."
             ) from None
 
 
 def check_flag(name: str, flag: object) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(flag, bool | np.bool_):
-        raise InvalidArgument(f"{name}={shortened(flag)} must be True or False.")
+        raise InvalidArgument(Argument(name, flag), " must be True or False.")
 
 
 def read_names(option: str, names: object) -> tuple[str, ...]:
     """The names of variables."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidArgument(f"{option}= takes a sequence of names of variables, not {shortened(names)}.")
+        raise InvalidArgument(Argument(option), f" takes a sequence of names of variables, not {shortened(names)}.")
     listed = tuple(names)
     for name in listed:
         if not isinstance(name, str):
-            raise InvalidArgument(f"{option}= takes names of variables, not {shortened(name)}.")
+            raise InvalidArgument(Argument(option), f" takes names of variables, not {shortened(name)}.")
     return listed
 
 
@@ -96,13 +98,17 @@ def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
     if blocks is None:
         return None
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
-        raise InvalidArgument(f"blocks= takes groups of names, such as [['A', 'B']], not {shortened(blocks)}.")
+        raise InvalidArgument(
+            Argument("blocks"), f" takes groups of names, such as [['A', 'B']], not {shortened(blocks)}."
+        )
     listed = tuple(blocks)
     for block in listed:
         if isinstance(block, str):
-            raise InvalidArgument(f"blocks= takes groups of names, such as [['A', 'B']], but {block!r} is in no group.")
+            raise InvalidArgument(
+                Argument("blocks"), f" takes groups of names, such as [['A', 'B']], but {block!r} is in no group."
+            )
     read = tuple(read_names("blocks", block) for block in listed)
     names = [name for block in read for name in block]
     if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise InvalidArgument(f"{repeated[0]!r} stands twice in blocks=: a variable has one block.")
+        raise InvalidArgument(f"{repeated[0]!r} stands twice in ", Argument("blocks"), ": a variable has one block.")
     return read

@@ -1,10 +1,10 @@
-"""Python's own values in place of NumPy's scalars: 1 and not np.int64(1), in texts and as states."""
+"""Values in texts: Python's own in place of NumPy's scalars, 1 and not np.int64(1); numbers of things."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["plain", "shown"]
+__all__ = ["counted", "plain", "shortened", "shown"]
 
 #: Truth values, whole and real numbers, text and bytes: Python has their equals. Dates would lose their unit.
 _KINDS = "biufUS"
@@ -32,3 +32,26 @@ def shown(value: Any) -> str:
     """
     kind: Any = type(value)
     return repr(kind(map(plain, value)) if kind in (list, tuple, set, frozenset) else plain(value))
+
+
+def shortened(value: object, most: int = 80) -> str:
+    """What a value prints as, for messages; its type alone where that takes several lines or is long.
+
+    >>> shortened(2.5), shortened(list(range(100)))
+    ('2.5', '<list>')
+    """
+    text = shown(value)
+    return text if len(text) <= most and "\n" not in text else f"<{type(value).__name__}>"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "entry"), counted(3, "batch")
+    ('1 row', '2 rows', '0 entries', '3 batches')
+    """
+    if number == 1:
+        return f"{number} {thing}"
+    if thing.endswith("y") and thing[-2] not in "aeiou":
+        return f"{number} {thing[:-1]}ies"
+    return f"{number} {thing}{'es' if thing.endswith(('s', 'ch')) else 's'}"

@@ -20,6 +20,7 @@ from plausible import __version__
 from plausible.cli.commands import COMMANDS
 from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
 from plausible.cli.output import print_line
+from plausible.cli.words import shell_words
 from plausible.errors import MissingFile, PlausibleError
 
 __all__ = ["main"]
@@ -99,8 +100,8 @@ def _log_on_standard_error() -> Iterator[None]:
 
 def _exit_code(given: list[str]) -> int:
     """Run a command and print what went wrong, if anything did."""
+    named = _named(given)
     try:
-        named = _named(given)
         is_called = given[:1] == [named] and named in COMMANDS and COMPLETING not in os.environ
         code = _app(named, others=not is_called)(args=given, standalone_mode=False, prog_name="plausible")
         sys.stdout.flush()
@@ -109,7 +110,8 @@ def _exit_code(given: list[str]) -> int:
     except BrokenPipeError:
         raise
     except PlausibleError as error:
-        return _told(str(error))
+        loaded = sys.modules.get(f"plausible.cli.{named}") if named in COMMANDS else None
+        return _told(error.told(shell_words(loaded)))
     except FileNotFoundError as error:
         return _told(str(MissingFile.at(Path(error.filename), ()) if error.filename else error))
     except OSError as error:

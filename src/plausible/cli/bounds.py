@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +10,10 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from plausible.base.remedies import Call
 from plausible.causal.partial.assumptions import Monotone, NoDirectEffect, TypeAssumption
 from plausible.causal.partial.bootstrap import bootstrap_bounds
 from plausible.causal.partial.bounds import Bounds, bounds
-from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
 from plausible.causal.queries.observed import ObservedModel, observed_model
 from plausible.cli.causal_graphs import GRAPHS, read_causal_source
@@ -25,13 +25,14 @@ from plausible.cli.piped_models import format_of
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
 from plausible.cli.streams import check_one_reader, is_standard, piped_bytes
+from plausible.cli.words import hyphenated, shell_words
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, counted, suggestion
 from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
 
 NOTES = (EFFECTS, GRAPHS)
 EXAMPLES = (
@@ -46,6 +47,19 @@ EXAMPLES = (
 
 _TABLES = (".csv", ".parquet")
 _ASSUMPTIONS = ("monotone", "decreasing", "no-direct-effect")
+
+
+def _assumed_edge(call: Call) -> str:
+    variable, cause = (argument.value for argument in call.arguments)
+    return f"--assume '{hyphenated(call.name)}:{cause}->{variable}'"
+
+
+WORDS = {
+    "bootstrap_bounds()": "--bootstrap 200",
+    "leave these rows out": "leave these rows out with --missing complete-rows, or complete them: plausible impute",
+    "Monotone": _assumed_edge,
+    "NoDirectEffect": _assumed_edge,
+}
 
 
 def run(
@@ -110,7 +124,7 @@ def run(
     query, assumptions = _query(asked, _variables(seen)), [_assumption(text) for text in assume or ()]
     left_out = told_left_out(whole, seen) if isinstance(whole, Table) and isinstance(seen, Table) else ""
     interval = None
-    with _in_shell_words(query, as_json=as_json):
+    with _telling_contradictions(query, as_json=as_json):
         if bootstrap is not None and confidence is not None:
             samples = bootstrap_bounds(causes, query, seen, assumptions=assumptions, num_samples=bootstrap)
             found, interval = samples.bounds, _Interval(confidence, bootstrap, samples.interval(confidence))
@@ -201,33 +215,17 @@ def _assumption(text: str) -> TypeAssumption:
 
 
 @contextmanager
-def _in_shell_words(query: LinearQuery, *, as_json: bool) -> Iterator[None]:
-    """Let errors in here name options of the command line where the library names arguments.
-
-    That the graph is contradicted is an answer, and ends with code 1.
-    """
+def _telling_contradictions(query: LinearQuery, *, as_json: bool) -> Iterator[None]:
+    """That the graph is contradicted is an answer, and ends with code 1."""
     try:
         yield
     except ModelContradicted as error:
-        reason = re.sub(r", add a missing edge, or, .*$", " or add a missing edge.", str(error))
+        reason = error.told(shell_words(sys.modules[__name__]))
         if as_json:
             print_json({"query": str(query), "contradicted": True, "violation": error.violation, "reason": reason})
         else:
             print_line(reason)
         raise typer.Exit(1) from None
-    except (NotLinear, InvalidArgument) as error:
-        text = str(error)
-        for pattern, words in _WORDS.items():
-            text = re.sub(pattern, words, text)
-        raise type(error)(text) from None
-
-
-_WORDS = {
-    r"\bsee bootstrap_bounds": "add --bootstrap 200",
-    r"; the effect is named first, as in .*\.$": ": turn the arrow of --assume round.",
-    r"Leave these rows out, or learn with expected counts: plausible\.learn\.em\.": "Leave these rows out with "
-    "--missing complete-rows, or complete them: plausible impute.",
-}
 
 
 def _tell(found: Bounds, assumed: list[str], left_out: str, interval: _Interval | None, *, as_json: bool) -> None:

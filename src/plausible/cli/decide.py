@@ -14,7 +14,6 @@ from plausible.cli.diagrams import (
     DiagramSource,
     WithRecall,
     diagram_findings,
-    in_shell_words,
     known_before,
     policy_rows,
     read_diagram,
@@ -32,7 +31,7 @@ from plausible.decisions.solving.options import Method, check_method
 from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
 
 NOTES = (SYNTAX,)
 EXAMPLES = (
@@ -41,6 +40,7 @@ EXAMPLES = (
     "plausible decide entrepreneur --why F --seen C=conduct,S=high",
     "plausible decide oil --stability --tornado 0.2",
 )
+WORDS = {"amount": "--tornado"}
 
 
 def run(
@@ -87,7 +87,7 @@ def run(
         raise InvalidArgument("--all is about the rows of --tornado: add it, as in --tornado 0.2 --all.")
     check_method(method)
     chosen: Method = method  # type: ignore[assignment]
-    with in_shell_words(), progress_bar("varying numbers", progress if stability or tornado else False) as advance:
+    with progress_bar("varying numbers", progress if stability or tornado else False) as advance:
 
         def told(state: VariationState) -> None:
             advance(state.num_done / state.num_numbers)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -15,7 +13,7 @@ from plausible.cli.quoting import parts, plain, read_signs
 from plausible.cli.source import read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.solving.solution import Policy
-from plausible.errors import InvalidArgument, InvalidEvidence, TooLarge
+from plausible.errors import InvalidArgument, InvalidEvidence
 from plausible.factors.alignment import assignment_at
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "DiagramSource",
     "WithRecall",
     "diagram_findings",
-    "in_shell_words",
     "known_before",
     "policy_rows",
     "read_costs",
@@ -51,33 +48,6 @@ DecisionsMade = Annotated[
 WithRecall = Annotated[
     bool, typer.Option("--recall", help="Let every decision see what earlier ones saw and chose, as other programs do.")
 ]
-#: What errors of the library say, and what it is called here; whole words only, so that `sees=` is no `s=`.
-_WORDS = {
-    "decision=": "--decision",
-    "candidates=": "variables",
-    "rank_observations": "--choose rank",
-    "evidence=": "--evidence",
-    "seen=": "--seen",
-    "amount=": "--tornado ",
-    'method="auto"': "--method auto",
-}
-_WORD = re.compile("|".join(rf"(?<!\w){re.escape(word)}" for word in _WORDS))
-
-
-@contextmanager
-def in_shell_words() -> Iterator[None]:
-    """Let errors in here name what the command line has where the library names arguments and functions.
-
-    >>> with in_shell_words():
-    ...     raise InvalidArgument("Say with decision= which decision is meant.")
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidArgument: Say with --decision which decision is meant.
-    """
-    try:
-        yield
-    except (TooLarge, InvalidArgument) as error:
-        raise type(error)(_WORD.sub(lambda found: _WORDS[found[0]], str(error))) from None
 
 
 def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from plausible.base.remedies import Argument
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
 from plausible.causal.estimation.effect import MethodName, estimate_effect, method_suggestion
@@ -28,13 +27,10 @@ from plausible.data.table import Table
 from plausible.errors import (
     InvalidArgument,
     NotIdentifiable,
-    NotSupported,
-    PositivityViolation,
-    UnknownVariable,
     suggestion,
 )
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
 
 NOTES = (EFFECTS, GRAPHS)
 EXAMPLES = (
@@ -42,6 +38,28 @@ EXAMPLES = (
     "plausible effect data.csv --graph asia --effect 'smoke=yes vs smoke=no => dysp=yes'",
     "plausible effect data.csv --graph asia --effect 'bronc => dysp' --method weighting --confidence 0.9",
 )
+
+
+def _levels_in_effect(levels: Argument) -> str:
+    base, other = levels.value
+    return f"{other!r} vs {base!r} in --effect, each after the name and ="
+
+
+def _event_in_effect(event: Argument) -> str:
+    return f"{event.value!r} after the outcome's name and = in --effect"
+
+
+WORDS = {
+    "method=Standardization(model='regression')": "--method standardization --model regression",
+    "method=DoublyRobust(model='regression')": "--model regression",
+    "method=InstrumentalVariable()": "--method instrument",
+    "identify()": "--method identified",
+    "leave these rows out": "leave these rows out with --missing complete-rows",
+    "levels=": "--effect",
+    "levels": _levels_in_effect,
+    "event": _event_in_effect,
+    "Bootstrap(resamples=0)": "--resamples 0",
+}
 
 
 def run(
@@ -100,16 +118,15 @@ def run(
     options = {**_levels(asked, table), **_event(asked, table)}
     plan = Bootstrap(resamples, confidence, seed)
     try:
-        with _in_shell_words():
-            found = estimate_effect(
-                source.graph,
-                table,
-                outcome,
-                treatment,
-                method=_method(method, model),
-                bootstrap=plan,
-                **options,
-            )
+        found = estimate_effect(
+            source.graph,
+            table,
+            outcome,
+            treatment,
+            method=_method(method, model),
+            bootstrap=plan,
+            **options,
+        )
     except NotIdentifiable as error:
         tell_not_identifiable(error, as_json=as_json)
         if not as_json and isinstance(source.graph, ONE_GRAPH):
@@ -189,35 +206,6 @@ def _event(effect: EffectText, table: Table) -> dict[str, Any]:
 
 def _stated(terms: tuple[Term, ...], table: Table, effect: EffectText) -> Any:
     return named_states(terms, table.variables, "the data", effect)[terms[0].name]
-
-
-@contextmanager
-def _in_shell_words() -> Iterator[None]:
-    """Let errors in here name options of the command line where the library names arguments and classes."""
-    try:
-        yield
-    except (InvalidArgument, NotSupported, PositivityViolation, UnknownVariable) as error:
-        text = str(error)
-        for pattern, words in _WORDS.items():
-            text = re.sub(pattern, words, text)
-        raise type(error)(text) from None
-
-
-_WORDS = {
-    r"method=PlugIn\(\)": "--method plug-in",
-    r"method=Standardization\(\)": "--method standardization",
-    r'method=Standardization\(model="regression"\)': "--method standardization --model regression",
-    r'method=DoublyRobust\(model="regression"\)': "--model regression",
-    "model='regression'": "--model regression",
-    r"FrontDoor\(\) or InstrumentalVariable\(\)": "--method front-door or --method instrument",
-    r"identify\(\) with a fitted network": "--method identified",
-    r"Leave these rows out, impute": "Leave these rows out with --missing complete-rows, impute",
-    r"\(learn\.impute\)": "(plausible impute)",
-    r"levels= names": "--effect names",
-    r"levels=\((.*), (.*)\)": r"\2 vs \1 in --effect, each after the name and =",
-    r"event=(\S+)\.": r"\1 after the outcome's name and = in --effect.",
-    r"Bootstrap\(resamples=0\)": "--resamples 0",
-}
 
 
 def _document(found: EffectEstimate) -> dict[str, Any]:

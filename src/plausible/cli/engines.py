@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from ast import literal_eval
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
 from plausible.cli.output import print_assignment, print_line
-from plausible.errors import InvalidArgument, TooLarge, close_match, suggestion
+from plausible.cli.words import hyphenated
+from plausible.errors import InvalidArgument, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
@@ -22,7 +20,6 @@ __all__ = [
     "ENGINES",
     "EngineOption",
     "engine_argument",
-    "in_shell_words",
     "info_document",
     "print_best",
     "print_quality",
@@ -50,31 +47,6 @@ rejection-sampling, tree-reweighted-bp, variable-elimination. For mpe: alpha-bet
 branch-and-bound, dual-decomposition, graph-cut, linear-relaxation, local-search, max-product, mini-bucket-max. For
 sample: gibbs, importance-sampling, junction-tree, likelihood-weighting, metropolis, rejection-sampling.
 """
-
-
-@contextmanager
-def in_shell_words(*, has_budget: bool) -> Iterator[None]:
-    """Let errors in here name the options of the command line where the library names arguments."""
-    try:
-        yield
-    except (TooLarge, InvalidArgument) as error:
-        raise type(error)(_shell_words(str(error), has_budget=has_budget)) from None
-
-
-def _shell_words(text: str, *, has_budget: bool) -> str:
-    """The text with options for arguments.
-
-    >>> _shell_words('Raise the budget=, or approximate with engine="auto".', has_budget=True)
-    'Raise --budget-seconds or --budget-memory, or approximate with --engine auto.'
-    """
-    names = {kind.__name__: name for name, kind in _engines().items()}
-    text = re.sub(r'\bengine="auto"', "--engine auto", text)
-    text = re.sub(r"\bengine=(?=\w+\()", "--engine ", text)
-    text = re.sub(r"\b(\w+)\(\)", lambda found: names.get(found[1], found[0]), text)
-    text = text.replace("engine= takes", "--engine takes").replace("leave engine= out", "leave --engine out")
-    if has_budget:
-        return text.replace("the budget=", "--budget-seconds or --budget-memory")
-    return re.sub(r"[Rr]aise the budget=, (\w)", lambda found: found[1].upper(), text, count=1)
 
 
 def read_engine(text: str) -> Any:
@@ -105,12 +77,7 @@ def engine_argument(text: str | None) -> dict[str, Any]:
 
 def _engines() -> dict[str, Any]:
     """Name as on the command line -> class of each engine."""
-    return {_hyphenated(name): kind for name, kind in engine_kinds().items()}
-
-
-def _hyphenated(name: str) -> str:
-    """LoopyBP -> loopy-bp."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    return {hyphenated(name): kind for name, kind in engine_kinds().items()}
 
 
 def _made(name: str, kind: Any, options: str) -> Any:

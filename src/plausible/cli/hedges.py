@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from plausible.causal.identification.hedges import Hedge
 from plausible.cli.output import print_json, print_line
 from plausible.errors import NotIdentifiable
@@ -22,14 +20,10 @@ def tell_not_identifiable(error: NotIdentifiable, *, as_json: bool) -> None:
         return
     if as_json:
         forests = {"outer": str(hedge.outer), "inner": str(hedge.inner), "roots": list(hedge.roots)}
-        reason = " ".join([hedge.explain(), *_missing_columns(error)])
+        reason = f"{hedge.explain()} {error.unseen}".rstrip()
         print_json({"effect": str(hedge.effect), "identifiable": False, "hedge": forests, "reason": reason})
         return
-    for line in (hedge.explain(), *_missing_columns(error)):
-        print_line(line)
+    print_line(hedge.explain())
+    if error.unseen:
+        print_line(error.unseen)
     print_line("What it can be at least and at most: plausible bounds.")
-
-
-def _missing_columns(error: NotIdentifiable) -> list[str]:
-    """What an error says of columns that would help, which a hedge does not know of."""
-    return re.findall(r"The data have no column for .*?, which the graph has\.", str(error))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Container, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Container, Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -31,7 +29,6 @@ from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
 from plausible.errors import (
     InvalidArgument,
-    NotSupported,
     PlausibleWarning,
     UnknownVariable,
     counted,
@@ -178,8 +175,7 @@ def run(
     table = weighted_by(columns.table(_used(columns, unseen, given, weights)), weights)
     assumed = _assumption(table, missing, has_graph=given is not None)
     if table.missing and missing == "complete-rows":
-        with _in_shell_words():
-            table = complete_rows(table)
+        table = complete_rows(table)
     if given is None:
         knowledge = Knowledge(required, forbidden, _tiers(tiers), max_parents)
         search = Search(
@@ -194,7 +190,7 @@ def run(
             missing,
         )
         _warn_of_names(table)
-        with progress_bar(f"learning from {input_name(data.name)}", progress) as advance, _in_shell_words():
+        with progress_bar(f"learning from {input_name(data.name)}", progress) as advance:
             found = search.learn(table, bootstrap, deadline, advance)
     else:
         limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
@@ -206,8 +202,7 @@ def run(
         _warn_of_names(table)
     if unseen:
         options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": deadline.left}
-        with _in_shell_words():
-            learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
+        learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
         network, num_open = learned.network, 0
         how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
         found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}")
@@ -225,16 +220,6 @@ def run(
         "unidentified_rows": num_open,
     }
     _tell(facts, found, bootstrap, as_json=as_json)
-
-
-@contextmanager
-def _in_shell_words() -> Iterator[None]:
-    """Let errors in here name options of the command line where the library names arguments."""
-    try:
-        yield
-    except (InvalidArgument, NotSupported, UnknownVariable) as error:
-        text = re.sub(r"\bmissing='([\w-]+)'", r"--missing \1", str(error))
-        raise type(error)(text.replace("hidden= ", "--hidden ")) from None
 
 
 def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.engines import EngineOption, engine_argument, in_shell_words
+from plausible.cli.engines import EngineOption, engine_argument
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson
 from plausible.cli.source import ModelSource, read_network
@@ -93,8 +93,7 @@ def question_command(
         names = read_targets(targets, target_option, found.variables, needed=needs_targets)
         limits = _limits(budget_seconds, budget_memory)
         given = {**asked(evidence, do, found), **limits, **engine_argument(engine)}
-        with in_shell_words(has_budget=has_budget):
-            answer(Question(found, names, given, as_json))
+        answer(Question(found, names, given, as_json))
 
     run.__doc__ = answer.__doc__
     lacking = {*(() if has_budget else _LIMITS), *(() if has_engine else ("engine",))}

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
-from plausible.cli.engines import ENGINES, EngineOption, engine_argument, in_shell_words, print_quality
+from plausible.cli.engines import ENGINES, EngineOption, engine_argument, print_quality
 from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
@@ -83,8 +83,7 @@ def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str
     generator = np.random.default_rng(seed)
     size = rows_in_chunk(len(model.variables))
     for start in range(0, max(num_rows, 1), size):
-        with in_shell_words(has_budget=False):
-            frame = model.sample(min(size, num_rows - start), seed=generator, **given)
+        frame = model.sample(min(size, num_rows - start), seed=generator, **given)
         if not start and "info" in frame.attrs:
             print_quality(frame.attrs["info"], error=True)
         yield frame

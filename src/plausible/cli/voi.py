@@ -13,7 +13,6 @@ from plausible.cli.diagrams import (
     DecisionsMade,
     DiagramSource,
     WithRecall,
-    in_shell_words,
     known_before,
     policy_rows,
     read_costs,
@@ -33,7 +32,7 @@ from plausible.decisions.information.subsets import ChoiceState, Limits, Observa
 from plausible.decisions.information.value import ActionChange, AlreadySeen, ValueOfInformation, value_of_information
 from plausible.errors import InvalidArgument, close_match
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
 
 NOTES = (SYNTAX,)
 EXAMPLES = (
@@ -42,6 +41,7 @@ EXAMPLES = (
     "plausible voi entrepreneur M --control",
     "plausible voi oil seismic --control --sees test",
 )
+WORDS = {"candidates": "variables", "rank_observations()": "--choose rank"}
 _CHOICES = ("rank", "set", "plan", "myopic-plan")
 
 
@@ -88,7 +88,7 @@ def run(
         raise InvalidArgument("--number limits a set or a plan: add --choose set, plan or myopic-plan.")
     if sees is not None and not control:
         raise InvalidArgument("--sees says what is known when a variable is set: add --control.")
-    with in_shell_words(), progress_bar("weighing observations", progress) as advance:
+    with progress_bar("weighing observations", progress) as advance:
         if control:
             _check_control(names, choose)
             known_then = None if sees is None else names_in(sees)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Ints
+from plausible.base.remedies import Call, Remedy
 from plausible.data.moments import FamilyMoments, Moments, grouped_moments
 from plausible.data.row_counts import RowCounts, in_threads
 from plausible.data.statistics import Counts, FamilyRows, Request, RequestCost, Stack, Statistics
@@ -234,7 +235,11 @@ class TableStatistics(Statistics):
                 if name in self._has_missing:
                     raise InvalidArgument(
                         f"{name!r} is missing in {self._table.missing[name]} of {self.num_rows} rows; counts need "
-                        "complete columns. Leave these rows out, or learn with expected counts: plausible.learn.em."
+                        "complete columns.",
+                        remedies=[
+                            Remedy("leave these rows out"),
+                            Remedy("learn with expected counts: ", Call("learn.em")),
+                        ],
                     )
         return self._places(names)
 

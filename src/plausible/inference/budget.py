@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from plausible.base.remedies import Argument, Call, Piece, Remedy
 from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["APPROXIMATE", "LESS_MEMORY", "Budget", "advising", "read_budget", "refusal"]
+__all__ = [
+    "ADD_EVIDENCE",
+    "APPROXIMATE",
+    "LESS_MEMORY",
+    "RAISE_BUDGET",
+    "Budget",
+    "advising",
+    "read_budget",
+    "refusal",
+    "too_large",
+]
 
 #: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
 _SECONDS_PER_ANSWER = 1e-7
@@ -19,22 +30,21 @@ _BYTES_PER_ANSWER = 24
 _AMPLE_SECONDS = 0.1
 _AMPLE_BYTES = 2**24
 
-#: What always helps; see `advising` for what else a question can do.
-_REMEDY = "Raise the budget=."
-#: What helps where a question takes engines, as the end of its advice.
-APPROXIMATE = 'approximate with engine="auto".'
-#: What may help if time is not short as well; a part of the advice of questions that take engines which sum.
-LESS_MEMORY = "trade time for memory with engine=RecursiveConditioning(), "
+#: What often helps where a question costs too much.
+ADD_EVIDENCE = Remedy("add evidence")
+RAISE_BUDGET = Remedy("raise ", Argument("budget"))
+LESS_MEMORY = Remedy("trade time for memory with ", Argument("engine", Call("RecursiveConditioning")), costs_time=True)
+APPROXIMATE = Remedy("approximate with ", Argument("engine", "auto"))
 
 
 @contextmanager
-def advising(advice: str) -> Iterator[None]:
-    """Let refusals in here end with what can be done about them in the question at hand; also a decorator.
+def advising(remedies: Iterable[Remedy]) -> Iterator[None]:
+    """Let refusals in here tell what can be done about them in the question at hand; also a decorator.
 
-    `LESS_MEMORY` is left out of the advice where time is short too.
+    Remedies that cost time are left out where time is short too.
 
-    >>> with advising("Ask less."):
-    ...     raise refusal("It is too much.", "Raise the budget=.")
+    >>> with advising([Remedy("ask less")]):
+    ...     raise refusal("It is too much.")
     Traceback (most recent call last):
         ...
     plausible.errors.TooLarge: It is too much. Ask less.
@@ -42,16 +52,16 @@ def advising(advice: str) -> Iterator[None]:
     try:
         yield
     except TooLarge as error:
-        if not error.reason:
+        if not error.is_general:
             raise
-        fitting = advice if error.lacks_memory_only else advice.replace(LESS_MEMORY, "")
-        raise refusal(error.reason, fitting, lacks_memory_only=error.lacks_memory_only) from None
+        fitting = (remedy for remedy in remedies if error.lacks_memory_only or not remedy.costs_time)
+        raise refusal(*error.args, remedies=fitting, lacks_memory_only=error.lacks_memory_only) from None
 
 
-def refusal(reason: str, advice: str, *, lacks_memory_only: bool = False) -> TooLarge:
-    """An error whose advice `advising` can replace."""
-    error = TooLarge(f"{reason} {advice}")
-    error.reason, error.lacks_memory_only = reason, lacks_memory_only
+def refusal(*reason: Piece, remedies: Iterable[Remedy] = (RAISE_BUDGET,), lacks_memory_only: bool = False) -> TooLarge:
+    """An error whose remedies `advising` can replace."""
+    error = TooLarge(*reason, remedies=remedies)
+    error.is_general, error.lacks_memory_only = True, lacks_memory_only
     return error
 
 
@@ -115,8 +125,12 @@ class Budget:
         if not self.holds(num_entries):
             raise TooLarge(
                 f"Samples and expected counts hold all clique tables at once, {num_entries:.3g} entries "
-                f"({num_entries / 2**27:.3g} GiB); the budget is {self.bytes / 2**30:.3g} GiB. Add evidence, keep to "
-                "fewer variables (compile with targets=), or raise the budget= of sample or compile."
+                f"({num_entries / 2**27:.3g} GiB); the budget is {self.bytes / 2**30:.3g} GiB.",
+                remedies=(
+                    ADD_EVIDENCE,
+                    Remedy("keep to fewer variables (compile with ", Argument("targets"), ")"),
+                    Remedy("raise ", Argument("budget"), " of sample or compile"),
+                ),
             )
 
     @property
@@ -151,8 +165,7 @@ def too_large(
     shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
     return refusal(
         f"The clique tree would have {_short(entries)} entries.{cost} Its largest clique, ({shown}), has "
-        f"{len(clique)} variables and {_short(clique_entries)} entries.",
-        _REMEDY,
+        f"{len(clique)} variables and {_short(clique_entries)} entries."
     )
 
 

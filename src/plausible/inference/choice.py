@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal, TypeAlias, TypeVar
 
+from plausible.base.remedies import Argument, Remedy
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
@@ -104,8 +105,14 @@ def chosen_for_map(engine: MapChoice, budget: Budget | None, fits: Callable[[], 
 def _refuse_both(engine: object, budget: Budget | None) -> None:
     if not (engine is None or budget is None or isinstance(engine, str | type)):
         raise InvalidArgument(
-            f"budget= limits exact answers, but {type(engine).__name__} has options of its own for that. Leave one of "
-            'engine= and budget= out, or use engine="auto".'
+            *(
+                Argument("budget"),
+                f" limits exact answers, but {type(engine).__name__} has options of its own for that.",
+            ),
+            remedies=[
+                Remedy("leave one of ", Argument("engine"), " and ", Argument("budget"), " out"),
+                Remedy("use ", Argument("engine", "auto")),
+            ],
         )
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.remedies import Argument, Remedy
 from plausible.engine.batch import PreparedRows, RowAnswers
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
@@ -131,7 +132,7 @@ class CompiledFactors:
             for answer, group in zip(answers, groups, strict=True)
         ]
 
-    @advising("Ask for fewer variables at a time, or raise the budget= of compile.")
+    @advising((Remedy("ask for fewer variables at a time"), Remedy("raise ", Argument("budget"), " of compile")))
     def _across(self, group: Sequence[Variable], evidence: Evidence) -> Factor:
         """The joint of variables that share no clique, by a tree in which they do."""
         check_size(group, "The joint distribution of the targets")

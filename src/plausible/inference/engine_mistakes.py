@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 import plausible.inference
+from plausible.base.remedies import Argument, Call, Piece, Remedy
 from plausible.errors import InvalidArgument
 
 __all__ = ["Role", "engine_kinds", "mistaken_engine"]
@@ -14,12 +15,14 @@ __all__ = ["Role", "engine_kinds", "mistaken_engine"]
 Role: TypeAlias = Literal["sums", "best assignments", "both", "rows"]
 
 #: What `engine=` of the questions of each role takes, with examples.
-_TAKEN: dict[Role, str] = {
-    "sums": "an engine, such as LoopyBP()",
-    "best assignments": "an engine for best assignments, such as MaxProduct()",
-    "both": "an engine, such as LoopyBP(), or MaxProduct() where nothing is summed out",
-    "rows": "an engine that draws: Gibbs(), Metropolis(), LikelihoodWeighting(), ImportanceSampling(), "
-    "RejectionSampling() or JunctionTree()",
+_TAKEN: dict[Role, tuple[Piece, ...]] = {
+    "sums": ("an engine, such as ", Call("LoopyBP")),
+    "best assignments": ("an engine for best assignments, such as ", Call("MaxProduct")),
+    "both": ("an engine, such as ", Call("LoopyBP"), ", or ", Call("MaxProduct"), " where nothing is summed out"),
+    "rows": (
+        *("an engine that draws: ", Call("Gibbs"), ", ", Call("Metropolis"), ", ", Call("LikelihoodWeighting"), ", "),
+        *(Call("ImportanceSampling"), ", ", Call("RejectionSampling"), " or ", Call("JunctionTree")),
+    ),
 }
 
 #: Engines that sum, and those that maximise in the same way.
@@ -46,38 +49,28 @@ def engine_kinds() -> dict[str, Any]:
 def mistaken_engine(engine: object, role: Role) -> InvalidArgument:
     """The error for what a question does not take as its engine, with what was meant as far as that can be told.
 
-    Parameters
-    ----------
-    engine
-        What was given.
-    role
-        What the question asks of an engine.
-
-    Examples
-    --------
     >>> print(mistaken_engine("loopy-bp", "sums"))
     engine= takes an engine, such as LoopyBP(), or "auto", the only text; not 'loopy-bp': write LoopyBP().
     >>> print(mistaken_engine(plausible.inference.GraphCut(), "sums"))
-    GraphCut looks for best assignments: use mpe(engine=GraphCut()), or an engine that sums, such as LoopyBP().
+    GraphCut looks for best assignments. Use mpe(engine=GraphCut()), or take an engine that sums, such as LoopyBP().
     """
+    taken: tuple[Piece, ...] = (Argument("engine"), " takes ", *_TAKEN[role])
     if isinstance(engine, str):
-        return InvalidArgument(
-            f'engine= takes {_TAKEN[role]}, or "auto", the only text; not {engine!r}{_meant(engine)}.'
-        )
+        return InvalidArgument(*taken, f', or "auto", the only text; not {engine!r}{_meant(engine)}.')
     if _is_engine(engine):
         kind: Any = engine
-        return InvalidArgument(
-            f"engine= takes {_TAKEN[role]}; you passed the class {kind.__name__}: write {_call(kind)}."
-        )
+        return InvalidArgument(*taken, f"; you passed the class {kind.__name__}: write {_call(kind)}.")
     name = type(engine).__name__
     if role == "sums" and isinstance(engine, plausible.inference.Optimizer):
-        return InvalidArgument(
-            f"{name} looks for best assignments: use mpe(engine={_call(type(engine))}), or an engine that sums, such "
-            f"as {_summing(name)}()."
+        sums = next((sums for sums, best in _COUNTERPARTS.items() if best == name), "LoopyBP")
+        ways = (
+            Remedy("use ", Call("mpe", Argument("engine", _call(type(engine))))),
+            Remedy("take an engine that sums, such as ", Call(sums)),
         )
+        return InvalidArgument(f"{name} looks for best assignments.", remedies=ways)
     if role == "best assignments" and isinstance(engine, plausible.inference.Engine):
-        return InvalidArgument(f"{name} sums and does not maximise: {_maximising(name)}.")
-    return InvalidArgument(f"engine= takes {_TAKEN[role]}; not {engine!r}.")
+        return InvalidArgument(f"{name} sums and does not maximise.", remedies=_maximising(name))
+    return InvalidArgument(*taken, f"; not {engine!r}.")
 
 
 def _is_engine(kind: object) -> bool:
@@ -85,10 +78,10 @@ def _is_engine(kind: object) -> bool:
     return isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, roles)
 
 
-def _call(kind: Any) -> str:
+def _call(kind: Any) -> Call:
     """How an engine is made: with nothing in the parentheses unless it has options that must be given."""
-    is_bare = all(field.default is not MISSING or field.default_factory is not MISSING for field in fields(kind))
-    return f"{kind.__name__}({'' if is_bare else '...'})"
+    needed = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
+    return Call(kind.__name__, *(Argument(field.name, Ellipsis) for field in needed))
 
 
 def _meant(text: str) -> str:
@@ -100,20 +93,16 @@ def _meant(text: str) -> str:
     if plain in kinds:
         return f": write {_call(kinds[plain])}"
     near = [_call(kinds[name]) for name in get_close_matches(plain, kinds, n=3)]
-    return f" (did you mean {' or '.join(near)}?)" if near else ""
+    return f" (did you mean {' or '.join(map(str, near))}?)" if near else ""
 
 
 def _folded(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
-def _summing(name: str) -> str:
-    return next((sums for sums, best in _COUNTERPARTS.items() if best == name), "LoopyBP")
-
-
-def _maximising(name: str) -> str:
+def _maximising(name: str) -> tuple[Remedy, ...]:
     if name in _EXACT:
-        return "leave engine= out for an exact answer, or take MaxProduct()"
+        return Remedy("leave ", Argument("engine"), " out for an exact answer"), Remedy("take ", Call("MaxProduct"))
     if name in _COUNTERPARTS:
-        return f"{_COUNTERPARTS[name]}() is its counterpart for best assignments"
-    return "MaxProduct() looks for best assignments"
+        return (Remedy("take ", Call(_COUNTERPARTS[name]), ", its counterpart for best assignments"),)
+    return (Remedy("take ", Call("MaxProduct"), ", which looks for best assignments"),)

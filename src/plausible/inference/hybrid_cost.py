@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from plausible.base.remedies import Argument, Remedy
 from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
 from plausible.inference.budget import Budget
@@ -14,12 +15,12 @@ __all__ = ["NumbersCost"]
 #: Memory for each number, with the copies on its way; seconds for each number, and for each step.
 _BYTES, _SECONDS, _STEP = 16, 6e-8, 2e-4
 
-_REMEDIES = (
-    "Observe some of these variables, ask about fewer, or {raise_it}. Where nothing is observed, `sample` draws "
-    "forward along the edges at no such cost, and averages of its rows estimate any answer."
+_FEWER = (Remedy("observe some of these variables"), Remedy("ask about fewer"))
+_CAN_BE_RAISED = Remedy("raise ", Argument("budget"), " of the question or of compile")
+_IS_TOO_LARGE = Remedy("make some of them independent: no budget allows so many configurations")
+_SAMPLE = Remedy(
+    "where nothing is observed, average over the rows of `sample`, which draws forward along the edges at no such cost"
 )
-_CAN_BE_RAISED = "raise the budget= of the question or of compile"
-_IS_TOO_LARGE = "make some of them independent: no budget allows so many configurations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +77,17 @@ class NumbersCost:
             f"{_counted(self.entries)} numbers. It would take about {self.seconds:.2g} s and {_gibibytes(self.bytes)} "
             f"GiB; the budget is {budget.seconds:g} s and {_gibibytes(budget.bytes)} GiB."
         )
-        remedies = _REMEDIES.format(raise_it=_CAN_BE_RAISED if self.is_possible else _IS_TOO_LARGE)
+        remedies = (*_FEWER, _CAN_BE_RAISED if self.is_possible else _IS_TOO_LARGE, _SAMPLE)
         if not scope:
-            raise TooLarge(f"The joint distribution of {name!r} and what it depends on needs {price} {remedies}")
+            raise TooLarge(
+                f"The joint distribution of {name!r} and what it depends on needs {price}", remedies=remedies
+            )
         raise TooLarge(
             f"{name!r} depends on {len(scope)} discrete variables at once, ({_shown(scope)}), which have "
             f"{_counted(num_entries(scope))} configurations: a Gaussian for each needs {price} Where continuous "
             "variables in a row each have a discrete parent of their own, exact inference grows exponentially with "
-            f"their number. {remedies}"
+            "their number.",
+            remedies=remedies,
         )
 
     def left_of(self, budget: Budget) -> Budget:

@@ -10,6 +10,7 @@ from itertools import islice
 from time import monotonic
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
@@ -26,6 +27,11 @@ __all__ = ["best_assignments"]
 
 #: A search bounds with tables of so many entries at most: larger ones take longer than they save.
 _MAX_BOUND_TABLE = 2**22
+
+_MORE_EVIDENCE = Remedy("give more evidence")
+_ONE_ALONE = Remedy(
+    *("ask for the best one alone: ", Call("mpe"), " may fit, and ", Call("mpe", Argument("engine", "auto")), " does")
+)
 
 
 def best_assignments(
@@ -98,8 +104,7 @@ def best_assignments(
     if order.cost > max_entries and order.sums:
         best, info = _searched(logs, free, k, max_entries, time_limit)
     else:
-        alone = "" if k == 1 else ', or ask for the best one alone: mpe() may fit, and mpe(engine="auto") does'
-        order.check(max_entries, f"Give more evidence{alone}.")
+        order.check(max_entries, [_MORE_EVIDENCE, *([] if k == 1 else [_ONE_ALONE])])
         run = max_tables(logs, order)
         best, info = list(islice(_descending(run), k)), run.info
     if not best:
@@ -126,7 +131,7 @@ def _searched(
         raise refusal(
             f"A search for the best assignments did not come to its end within {time_limit:g} s: tables that would "
             f"answer at once have more than {max_entries:.3g} entries.",
-            "Raise these limits.",
+            remedies=[Remedy("raise these limits")],
         ) from None
     return found.best, found.info
 

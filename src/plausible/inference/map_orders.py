@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
+from plausible.base.remedies import Remedy
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
@@ -41,13 +42,14 @@ class MaxOrder:
     largest: tuple[str, ...]
     largest_table: int
 
-    def check(self, max_entries: int, advice: str) -> None:
+    def check(self, max_entries: int, remedies: Iterable[Remedy]) -> None:
         """Refuse an order that would build more entries than allowed, before any work is done."""
         if self.cost > max_entries:
             names = ", ".join(self.largest[:8]) + (", ..." if len(self.largest) > 8 else "")
             raise TooLarge(
                 f"Elimination would build tables with {self.cost:.3g} entries ({self.cost * 8 / 2**30:.3g} GiB), the "
-                f"largest over {len(self.largest)} variables ({names}); the limit is {max_entries:.3g}. {advice}"
+                f"largest over {len(self.largest)} variables ({names}); the limit is {max_entries:.3g}.",
+                remedies=remedies,
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
+from plausible.base.remedies import Remedy
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide
@@ -142,5 +143,5 @@ def _too_large(plan: BoundPlan, variables: Sequence[Variable], max_entries: int)
         f"{plan.num_largest:.3g} entries ({plan.num_largest * 8 / 2**30:.3g} GiB), too many for "
         f"max_entries={max_entries}; without it no answer has a value, so that no time_limit= brings a first one. With "
         f"memory for several such tables, max_entries=2**{(plan.num_largest - 1).bit_length()} would do.",
-        "Ask for more variables, or give more evidence.",
+        remedies=[Remedy("ask for more variables"), Remedy("give more evidence")],
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal, TypeAlias, get_args
 
+from plausible.base.remedies import Argument, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide
@@ -27,6 +28,12 @@ __all__ = ["MapMethod", "MarginalMap", "marginal_map"]
 MapMethod: TypeAlias = Literal["auto", "elimination", "search"]
 
 _Progress: TypeAlias = Callable[[SearchProgress], None]
+
+_REMEDIES = (
+    Remedy("raise ", Argument("max_entries")),
+    Remedy("ask for other variables"),
+    Remedy("give more evidence"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +178,7 @@ def _answers(factors: Sequence[Factor], targets: Collection[str], options: _Opti
             return _put_back(parts, reduced, asked)
     if order is None or (options.method == "auto" and order.cost > options.max_entries):
         return [_search(logs, asked, options)]
-    order.check(options.max_entries, "Raise max_entries, ask for other variables, or give more evidence.")
+    order.check(options.max_entries, _REMEDIES)
     run = max_tables(logs, order)
     return [_Part(run.best(), run.log_value, run.log_value, 0, run.info)]
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from plausible.base.remedies import Remedy
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
@@ -87,7 +88,7 @@ def max_product(
     logs = read_log_factors(factors)
     variables = {variable.name: variable for factor in logs for variable in factor.scope}
     plan = constrained_order(logs, variables, order)
-    plan.check(max_entries, "Give another order, or more evidence.")
+    plan.check(max_entries, [Remedy("give another order"), Remedy("give more evidence")])
     run = max_tables(logs, plan)
     if run.log_value == -math.inf:
         raise ImpossibleEvidence("No assignment has a positive product: there is no best one.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from plausible.errors import NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.information import entropy
-from plausible.inference.budget import Budget, advising
+from plausible.inference.budget import ADD_EVIDENCE, RAISE_BUDGET, Budget, advising
 from plausible.inference.findings import (
     Conflict,
     EvidenceImpact,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["EvidenceAnalyses"]
 
 
-_REMEDIES = "Add evidence, or raise the budget=."
+_REMEDIES = (ADD_EVIDENCE, RAISE_BUDGET)
 
 
 @dataclass(frozen=True, slots=True)

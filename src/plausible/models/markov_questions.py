@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.remedies import Remedy
 from plausible.base.seeds import Seed
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
@@ -20,7 +21,7 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.factors.marginals import Marginals
 from plausible.inference.approximate_counts import ExpectedCounts
 from plausible.inference.approximate_map import approximate_map, check_map_engine
-from plausible.inference.budget import Budget, advising, read_budget
+from plausible.inference.budget import RAISE_BUDGET, Budget, advising, read_budget
 from plausible.inference.choice import (
     BELIEFS,
     DRAWS,
@@ -294,7 +295,7 @@ class MarkovQuestions(EvidenceAnalyses):
             return Assignment(states, log_product=best.log_probability, info=best.info)
         return self.compile(budget=budget).mpe(evidence)
 
-    @advising("Raise the budget=, or ask for fewer terms at a time.")
+    @advising((RAISE_BUDGET, Remedy("ask for fewer terms at a time")))
     def expectation(
         self,
         terms: Factor | Iterable[Factor],

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TypedDict
 
 from plausible.base.options import check_seconds
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor
@@ -29,7 +30,15 @@ _LARGEST_TABLE = 2**18
 #: Auxiliary variables are summed out by elimination up to so many entries, beyond that a search is quicker.
 _LARGEST_SUMS = 2**22
 
-_MORE_TIME = "raise the seconds of the budget=; map(..., time_limit=...) gives the best answer that it finds"
+_MORE_TIME = (
+    Remedy("raise the seconds of ", Argument("budget")),
+    Remedy("take the best answer found so far: ", Call("map", Argument("time_limit", Ellipsis))),
+)
+
+_NO_ENGINE = Remedy("leave ", Argument("engine"), " out")
+_EASIER = Remedy(
+    "give evidence on them or on their parents (a noisy-or or noisy-max in its lowest state costs nothing)"
+)
 
 
 def best_of(
@@ -87,7 +96,7 @@ def best_of(
             reason = f"A search for the best assignment did not end within {limit.seconds:g} s."
             raise _refusal(reason, cpds, _MORE_TIME) from None
         reason = f"The sums over the effects of causes need a table with more than {max_entries:.3g} entries."
-        raise _refusal(reason, cpds, "use smaller families") from None
+        raise _refusal(reason, cpds, [Remedy("use smaller families")]) from None
     best = Assignment(found.assignment, log_probability=found.log_value, info=found.info)
     return _shifted(best, lowered)
 
@@ -96,7 +105,7 @@ def best_by(engine: Optimizer, cpds: Sequence[CPD], variables: Sequence[Variable
     """A good assignment to the variables, observed ones included, as an engine finds it; see `best_of`."""
     lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
     if _auxiliaries(lowered.factors, variables):
-        raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds, "leave engine= out")
+        raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds, [_NO_ENGINE])
     return _shifted(engine.best(lowered.factors, replace(evidence, values={})), lowered)
 
 
@@ -126,7 +135,7 @@ def k_best_of(
     except TooLarge as error:
         if not is_searched:
             raise
-        raise _refusal(error.reason or str(error), cpds, _MORE_TIME) from None
+        raise _refusal("".join(map(str, error.args)), cpds, _MORE_TIME) from None
     return [_shifted(one, lowered) for one in best]
 
 
@@ -188,10 +197,10 @@ def _shifted(best: Assignment, lowered: Lowered) -> Assignment:
     return Assignment(best, log_probability=(best.log_probability or 0.0) + lowered.log_scale, info=best.info)
 
 
-def _refusal(reason: str, cpds: Sequence[CPD], remedy: str) -> TooLarge:
+def _refusal(reason: str, cpds: Sequence[CPD], remedies: Sequence[Remedy]) -> TooLarge:
     children = sorted((cpd for cpd in cpds if cpd.auxiliaries), key=lambda cpd: -len(cpd.parents))
     named = ", ".join(repr(cpd.variable.name) for cpd in children[:3]) + (", ..." if len(children) > 3 else "")
     return TooLarge(
-        f"{reason} What makes it hard are distributions too large for tables, those of {named}: give evidence on them "
-        f"or on their parents (a noisy-or or noisy-max in its lowest state costs nothing), or {remedy}."
+        f"{reason} What makes it hard are distributions too large for tables, those of {named}.",
+        remedies=[_EASIER, *remedies],
     )

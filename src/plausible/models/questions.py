@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Remedy
 from plausible.data import encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.inference.approximate_counts import ExpectedCounts
-from plausible.inference.budget import APPROXIMATE, Budget, advising
+from plausible.inference.budget import APPROXIMATE, RAISE_BUDGET, Budget, advising
 from plausible.inference.choice import BELIEFS, EngineChoice, beliefs_about, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import check_engine
@@ -174,7 +175,7 @@ class NetworkQuestions(TreeQuestions):
         lowered = lower(relevant, network.variables, found.values, found.hard)
         return log_total(lowered.factors, certain, order=lowered.order, budget=budget) + lowered.log_scale
 
-    @advising("Raise the budget=, or ask for fewer terms at a time.")
+    @advising((RAISE_BUDGET, Remedy("ask for fewer terms at a time")))
     def expectation(
         self,
         terms: Factor | Iterable[Factor],
@@ -268,7 +269,7 @@ class NetworkQuestions(TreeQuestions):
             total += cpd.log_probability(columns)
         return total
 
-    @advising(f"Count fewer families (families=), raise the budget=, or {APPROXIMATE}")
+    @advising((Remedy("count fewer families (", Argument("families"), ")"), RAISE_BUDGET, APPROXIMATE))
     def expected_counts(
         self,
         frame: IntoDataFrame | Mapping[str, Sequence[Any]],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode
@@ -17,7 +18,15 @@ from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.factors.marginals import Marginals
-from plausible.inference.budget import APPROXIMATE, LESS_MEMORY, Budget, advising, read_budget
+from plausible.inference.budget import (
+    ADD_EVIDENCE,
+    APPROXIMATE,
+    LESS_MEMORY,
+    RAISE_BUDGET,
+    Budget,
+    advising,
+    read_budget,
+)
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
@@ -58,18 +67,23 @@ __all__ = [
 
 #: What can be done where a clique tree for any evidence, or for the evidence at hand, costs too much.
 COMPILE_REMEDIES = (
-    "Keep to fewer variables (targets=), raise the budget=, ask query(...) with the evidence, which may cost less, or "
-    'approximate: query(..., engine="auto").'
+    Remedy("keep to fewer variables (", Argument("targets"), ")"),
+    RAISE_BUDGET,
+    Remedy("ask query(...) with the evidence, which may cost less"),
+    Remedy("approximate: ", Call("query", Argument("engine", "auto"))),
 )
-SUM_REMEDIES = f"Raise the budget=, {LESS_MEMORY}or {APPROXIMATE}"
-MARGINALS_REMEDIES = (
-    f"Ask for fewer variables (targets=), add evidence, raise the budget=, {LESS_MEMORY}or {APPROXIMATE}"
+SUM_REMEDIES = (RAISE_BUDGET, LESS_MEMORY, APPROXIMATE)
+MARGINALS_REMEDIES = (Remedy("ask for fewer variables (", Argument("targets"), ")"), ADD_EVIDENCE, *SUM_REMEDIES)
+BEST_REMEDIES = (ADD_EVIDENCE, RAISE_BUDGET, APPROXIMATE)
+K_BEST_REMEDIES = (
+    *(ADD_EVIDENCE, RAISE_BUDGET),
+    Remedy("ask for one good assignment: ", Call("mpe", Argument("engine", "auto"))),
 )
-BEST_REMEDIES = f"Add evidence, raise the budget=, or {APPROXIMATE}"
-K_BEST_REMEDIES = 'Add evidence, raise the budget=, or ask for one good assignment: mpe(engine="auto").'
-MAP_REMEDIES = f"Ask for more variables, give more evidence, or {APPROXIMATE}"
+MAP_REMEDIES = (Remedy("ask for more variables"), Remedy("give more evidence"), APPROXIMATE)
 SAMPLE_REMEDIES = (
-    'Raise the budget=, keep to fewer variables: compile(targets=...).sample(...), or draw by a chain: engine="auto".'
+    RAISE_BUDGET,
+    Remedy("keep to fewer variables: ", Call("compile(targets=...).sample", Argument("size", Ellipsis))),
+    Remedy("draw by a chain: ", Argument("engine", "auto")),
 )
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
@@ -372,7 +386,7 @@ def refuse_engine(engine: object, cpds: Iterable[CPD], found: Evidence) -> None:
         raise NotSupported("Named engines work on tables, but this question involves numbers that are not observed.")
 
 
-def query_remedies(targets: Sequence[Variable]) -> str:
+def query_remedies(targets: Sequence[Variable]) -> tuple[Remedy, ...]:
     """What can be done where a query about these targets costs too much."""
-    fewer = "Ask for fewer variables at a time, add" if len(targets) > 1 else "Add"
-    return f"{fewer} evidence, raise the budget=, {LESS_MEMORY}or {APPROXIMATE}"
+    fewer = (Remedy("ask for fewer variables at a time"),) if len(targets) > 1 else ()
+    return (*fewer, ADD_EVIDENCE, *SUM_REMEDIES)

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import choose_covariates
 from plausible.causal.estimation.estimate import Means, PreparedEstimate
@@ -152,14 +153,17 @@ def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None
     """The rows, and which models to fit to them; refuses levels that lack cases."""
     if task.treatment.is_continuous:
         raise NotSupported(
-            f"The treatment {task.treatment.name!r} is continuous, and no case has exactly a given level. Use "
-            "method=Standardization(), or discretize it."
+            f"The treatment {task.treatment.name!r} is continuous, and no case has exactly a given level.",
+            remedies=[Remedy("use ", Argument("method", Call("Standardization"))), Remedy("discretize it")],
         )
     if model not in (None, "saturated", "regression"):
         raise InvalidArgument(f"model= is 'saturated' or 'regression', not {model!r}.")
     rows = effect_rows(task, covariates)
     if model == "saturated" and not rows.is_discrete:
-        raise InvalidArgument("A saturated model needs discrete covariates. Discretize them, or model='regression'.")
+        raise InvalidArgument(
+            "A saturated model needs discrete covariates.",
+            remedies=[Remedy("discretize them"), Remedy("take ", Argument("model", "regression"))],
+        )
     is_saturated = model == "saturated" or (model is None and rows.is_discrete)
     nuisances = Nuisances.of(rows, task.level_codes, is_saturated=is_saturated)
     check_levels(task, rows, nuisances)
@@ -170,9 +174,15 @@ def _refuse_apart(task: EffectTask, covariates: tuple[str, ...], report: Positiv
     levels = " and ".join(f"{task.treatment.name}={level!r}" for level in task.levels)
     raise PositivityViolation(
         f"Only {report.comparable:.2%} of all cases had, by {', '.join(covariates)}, a chance of both {levels}, so the "
-        "data do not compare them. Take cases that could have had both, adjust for another set, or, if you trust a "
-        "model of the outcome far from the cases that it was fitted to, "
-        'method=Standardization(model="regression").'
+        "data do not compare them.",
+        remedies=[
+            Remedy("take cases that could have had both"),
+            Remedy("adjust for another set"),
+            Remedy(
+                "if you trust a model of the outcome far from the cases that it was fitted to, take ",
+                Argument("method", Call("Standardization", Argument("model", "regression"))),
+            ),
+        ],
     )
 
 

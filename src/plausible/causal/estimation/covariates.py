@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, check_adjustment
 from plausible.causal.estimation.rows import EffectTask
@@ -14,9 +15,14 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import read_as
 from plausible.graphs.pdag import PDAG
 
-__all__ = ["choose_covariates", "missing_columns", "no_causal_path", "observed_nodes"]
+__all__ = ["BY_FORMULA", "choose_covariates", "missing_columns", "no_causal_path", "observed_nodes"]
 
-_OTHER_WAYS = " FrontDoor() or InstrumentalVariable() may do, or identify() with a fitted network."
+BY_FORMULA = Remedy("evaluate the formula of ", Call("identify"), " on a fitted network")
+_OTHER_WAYS = (
+    Remedy("try ", Argument("method", Call("FrontDoor"))),
+    Remedy(Argument("method", Call("InstrumentalVariable"))),
+    BY_FORMULA,
+)
 
 
 def choose_covariates(
@@ -27,10 +33,11 @@ def choose_covariates(
     if adjustment is None:
         found = adjustment_set(graph, outcome, treatment, allowed=observed_nodes(task, graph), costs={})
         if found is None:
+            no_path = no_causal_path(task, graph)
             raise InvalidArgument(
                 f"No columns of the data are a set to adjust for: the effect of {treatment!r} on {outcome!r} can't be "
-                f"had by adjustment in this graph.{no_causal_path(task, graph) or _OTHER_WAYS}"
-                f"{missing_columns(task, graph)}"
+                f"had by adjustment in this graph.{no_path}{missing_columns(task, graph)}",
+                remedies=() if no_path else _OTHER_WAYS,
             )
         return task.ordered(found)
     names = task.named(adjustment)

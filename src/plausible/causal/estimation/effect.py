@@ -144,7 +144,8 @@ def method_by_graph(task: EffectTask, graph: KnownGraph) -> EffectMethod:
     reason = "" if unclear is None else f": {unclear_reason(unclear)}"
     raise NotIdentifiable(
         f"No columns of the data are a set to adjust for in all members of this {type(graph).__name__}{reason}."
-        f"{missing_columns(task, graph)}"
+        f"{(unseen := missing_columns(task, graph))}",
+        unseen=unseen.strip(),
     )
 
 
@@ -160,9 +161,11 @@ def _refuse_unidentified(task: EffectTask, graph: DAG | CausalGraph, allowed: li
             if found
             else ""
         )
+        unseen = missing_columns(task, graph)
         raise NotIdentifiable(
-            f"{error}{missing_columns(task, graph)}{advice} What it can be at least and at most: causal.bounds.",
+            f"{error}{unseen}{advice} What it can be at least and at most: causal.bounds.",
             error.hedge,
+            unseen.strip(),
         ) from None
 
 

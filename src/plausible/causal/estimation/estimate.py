@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.positivity import PositivityReport
 from plausible.causal.estimation.rows import EffectTask
@@ -128,7 +129,8 @@ def _resampled(prepared: PreparedEstimate, plan: Bootstrap) -> Floats:
     if len(known) < max(2, plan.resamples // 2):
         raise InvalidArgument(
             f"Only {len(known)} of {plan.resamples} resamples have cases of both levels: the rows are too few for an "
-            "interval. Give more rows, or Bootstrap(resamples=0)."
+            "interval.",
+            remedies=[Remedy("give more rows"), Remedy("take ", Call("Bootstrap", Argument("resamples", 0)))],
         )
     return known
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph, may_cause
 from plausible.causal.adjustment.sets import adjustment_set
 from plausible.causal.identification.algorithm import identify
@@ -103,8 +104,14 @@ def _as_things_are(table: Table, graph: KnownGraph, outcome: str, treatment: str
     if is_changed.all():
         raise NotSupported(
             f"In all {table.num_rows} rows {listed} was set from outside, so that none tells how {outcome!r} comes "
-            f"about by itself once {treatment!r} is set. Give rows in which that was not so; where they are different "
-            "rows for each variable, method=PlugIn() puts together what they tell."
+            f"about by itself once {treatment!r} is set.",
+            remedies=[
+                Remedy("give rows in which that was not so"),
+                Remedy(
+                    *("where they are different rows for each variable, take ", Argument("method", Call("PlugIn"))),
+                    ", which puts together what they tell",
+                ),
+            ],
         )
     left_out = f"{int(is_changed.sum())} of {table.num_rows} rows left out, in which {listed} was set from outside"
     return table.take(~is_changed), left_out

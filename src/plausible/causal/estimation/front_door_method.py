@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Remedy
 from plausible.causal.adjustment.front_door import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
-from plausible.causal.estimation.covariates import observed_nodes
+from plausible.causal.estimation.covariates import BY_FORMULA, observed_nodes
 from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.positivity import PositivityReport, thin_cells
 from plausible.causal.estimation.regressions import linear_fit
@@ -65,8 +66,8 @@ class FrontDoor:
             found = front_door_set(causes, outcome, treatment, allowed=observed_nodes(task, causes))
             if found is None:
                 raise InvalidArgument(
-                    f"No columns of the data are a front-door set for the effect of {treatment!r} on {outcome!r}. "
-                    "Adjustment or an instrument may do, or identify() with a fitted network."
+                    f"No columns of the data are a front-door set for the effect of {treatment!r} on {outcome!r}.",
+                    remedies=[Remedy("try adjustment or an instrument"), BY_FORMULA],
                 )
             return task.ordered(found)
         names = task.named(self.mediators)

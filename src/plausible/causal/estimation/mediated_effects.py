@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from plausible.base.display import format_number
 from plausible.base.records import record
+from plausible.base.remedies import Argument, Remedy
 from plausible.causal.adjustment.mediation import recanting_witness
 from plausible.causal.estimation.rows import expected_outcome, state_scores
 from plausible.causal.queries.arguments import refuse_overlap
@@ -202,7 +203,7 @@ def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tupl
                 treatment.index(level)
         if levels[0] == levels[1]:
             raise InvalidArgument(
-                f"levels= names {levels[0]!r} twice; give two values of {treatment.name!r} to compare."
+                *(Argument("levels"), f" names {levels[0]!r} twice; give two values of {treatment.name!r} to compare.")
             )
         return levels[0], levels[1]
     if treatment.is_continuous:
@@ -214,8 +215,13 @@ def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tupl
         )
     if treatment.num_states != 2:
         raise InvalidArgument(
-            f"The treatment {treatment.name!r} has {treatment.num_states} states. Name the two to compare, as with "
-            f"levels=({treatment.states[0]!r}, {treatment.states[-1]!r})."
+            f"The treatment {treatment.name!r} has {treatment.num_states} states.",
+            remedies=[
+                Remedy(
+                    "name the two to compare, as with ",
+                    Argument("levels", (treatment.states[0], treatment.states[-1])),
+                )
+            ],
         )
     return treatment.states[0], treatment.states[1]
 

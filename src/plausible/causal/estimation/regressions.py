@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.variables import State
@@ -156,7 +157,14 @@ def _refuse_stratum(task: EffectTask, rows: EffectRows, level: State, cell: int,
     place = ", ".join(f"{name}={state!r}" for name, state in states.items())
     raise PositivityViolation(
         f"No case with {place} has {task.treatment.name}={level!r} ({number} of {rows.num_cells} strata lack this "
-        "level), so the data do not tell what it does there. Merge states, adjust for another set, or let a model "
-        'fill in: method=DoublyRobust(model="regression").',
+        "level), so the data do not tell what it does there.",
         [{**states, task.treatment.name: level}],
+        remedies=[
+            Remedy("merge states"),
+            Remedy("adjust for another set"),
+            Remedy(
+                "let a model fill in: ",
+                Argument("method", Call("DoublyRobust", Argument("model", "regression"))),
+            ),
+        ],
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs.nodes import Node
@@ -51,8 +52,8 @@ def state_scores(variable: Variable, event: State | None = None) -> Floats:
     if variable.num_states == 2:
         return np.array([0.0, 1.0])
     raise InvalidArgument(
-        f"The outcome {variable.name!r} has {variable.num_states} states that are no numbers. Name the one whose "
-        f"probability is asked for: event={variable.states[-1]!r}."
+        f"The outcome {variable.name!r} has {variable.num_states} states that are no numbers.",
+        remedies=[Remedy("name the one whose probability is asked for: ", Argument("event", variable.states[-1]))],
     )
 
 
@@ -151,8 +152,12 @@ def refuse_unusable(table: Table, names: Iterable[str]) -> None:
     for name in names:
         if name in table.missing:
             raise InvalidArgument(
-                f"{name!r} is missing in {table.missing[name]} of {table.num_rows} rows. Leave these rows out, impute "
-                "them (learn.impute), or estimate with method=PlugIn(), which completes them."
+                f"{name!r} is missing in {table.missing[name]} of {table.num_rows} rows.",
+                remedies=[
+                    Remedy("leave these rows out"),
+                    Remedy("impute them (", Call("learn.impute"), ")"),
+                    Remedy("estimate with ", Argument("method", Call("PlugIn")), ", which completes them"),
+                ],
             )
     if not table.total > 0:
         raise InvalidArgument("There are no rows to estimate from.")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags
 from plausible.base.display import html_of_print
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.errors import InvalidArgument
@@ -53,20 +54,21 @@ def check_edge(assumption: TypeAssumption, graph: CausalGraph, latent: Sequence[
             raise InvalidArgument(f"{assumption}: {name!r} is not observed, and assumptions are about what is.")
     causes = graph.parents(variable)
     is_reversed = cause in graph and variable in graph.parents(cause)
-    _check_cause(variable, cause, causes, _reversed(assumption) if is_reversed else "")
+    _check_cause(variable, cause, causes, [_reversed(assumption)] if is_reversed else ())
 
 
-def _reversed(assumption: TypeAssumption) -> str:
-    turned = f"{type(assumption).__name__}({assumption.cause!r}, {assumption.variable!r})"
-    return f" The edge goes the other way; the effect is named first, as in {turned}."
+def _reversed(assumption: TypeAssumption) -> Remedy:
+    turned = Argument("variable", assumption.cause), Argument("cause", assumption.variable)
+    return Remedy("turn it round, as the edge goes the other way: ", Call(type(assumption).__name__, *turned))
 
 
-def _check_cause(variable: str, cause: str, causes: Sequence[Node], hint: str = "") -> None:
+def _check_cause(variable: str, cause: str, causes: Sequence[Node], remedies: Iterable[Remedy] = ()) -> None:
     """Refuse a cause that is none of a variable's direct ones."""
     if cause not in causes:
         raise InvalidArgument(
             f"{cause!r} is no direct cause of {variable!r} in the graph, so that nothing can be assumed about this "
-            f"effect; the direct causes are {list(causes)}.{hint}"
+            f"effect; the direct causes are {list(causes)}.",
+            remedies=remedies,
         )
 
 

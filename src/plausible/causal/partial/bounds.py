@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from plausible.base.display import html_of_print
+from plausible.base.remedies import Call, Remedy
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.assumptions import (
@@ -299,7 +300,10 @@ def limited_program(asked: Iterable[Ratio], systems: Systems, limits: Iterable[L
     touched = _touched([*asked, *(Ratio(row.numerator, row.denominator) for row in rows)])
     if systems.confidence is not None and len(touched) > 1:
         names = " and ".join(str([str(name) for name in members]) for members in touched)
-        raise NotLinear(f"A confidence region is one of a single district, but {names} matter; see bootstrap_bounds.")
+        raise NotLinear(
+            f"A confidence region is one of a single district, but {names} matter.",
+            remedies=[Remedy("use ", Call("bootstrap_bounds"))],
+        )
     return BoundsProgram({members: systems.polytope(members) for members in touched}, rows)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Call, Remedy
 from plausible.causal.partial.district import Polytope
 from plausible.causal.partial.expansion import Expansion, expand
 from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
@@ -189,8 +190,8 @@ def _direct_form(demands: Demands, systems: Systems) -> LinearForm:
     if sum((mask.astype(np.int64) for mask in is_asked.values()), np.zeros(len(demands.weights))).max(initial=0) > 1:
         names = " and ".join(str([str(name) for name in members]) for members, mask in is_asked.items() if mask.any())
         raise NotLinear(
-            f"Over a confidence region the query is not linear: it multiplies uncertain probabilities of {names}. "
-            "Give evidence that fixes all but one of them, or see bootstrap_bounds."
+            f"Over a confidence region the query is not linear: it multiplies uncertain probabilities of {names}.",
+            remedies=[Remedy("give evidence that fixes all but one of them"), Remedy("use ", Call("bootstrap_bounds"))],
         )
     constant, vectors = float(demands.weights.sum()), {}
     for members, asked in demands.asked.items():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Remedy
 from plausible.causal.partial.assumptions import TypeAssumption
 from plausible.causal.partial.district import (
     District,
@@ -38,6 +39,8 @@ __all__ = [
     "settled",
     "smallest_violation",
 ]
+
+_PROJECT = Argument("contradictions", "project")
 
 
 def binomial_interval(successes: Floats, trials: Floats, alpha: float) -> tuple[Floats, Floats]:
@@ -156,20 +159,22 @@ def settled(
     if violation <= ROUNDING:
         return polytope, 0.0
     if contradictions is Contradictions.RAISE:
-        advice = 'if this is sampling noise, ask with contradictions="project" or for a confidence= region'
-        raise _contradicted(polytope, violation, "", advice)
+        noise = Remedy(
+            "if this is sampling noise, ask with ", _PROJECT, " or for a ", Argument("confidence"), " region"
+        )
+        raise _contradicted(polytope, violation, "", noise)
     if contradictions is Contradictions.TEST and (beyond := smallest_violation(region())) > ROUNDING:
-        advice = 'to go on with the nearest that the graph can show, ask with contradictions="project"'
-        raise _contradicted(polytope, beyond, ", nor anything within sampling noise of it", advice)
+        nearest = Remedy("to go on with the nearest that the graph can show, ask with ", _PROJECT)
+        raise _contradicted(polytope, beyond, ", nor anything within sampling noise of it", nearest)
     return _projected(polytope), violation
 
 
-def _contradicted(polytope: Polytope, violation: float, reach: str, advice: str) -> ModelContradicted:
+def _contradicted(polytope: Polytope, violation: float, reach: str, remedy: Remedy) -> ModelContradicted:
     return ModelContradicted(
         f"What is observed contradicts the graph: no distribution of the response types of "
-        f"{list(polytope.district.names)} shows it{reach}; the nearest misses it by {violation:.4g} in total. Drop an "
-        f"assumption, add a missing edge, or, {advice}.",
+        f"{list(polytope.district.names)} shows it{reach}; the nearest misses it by {violation:.4g} in total.",
         violation,
+        remedies=[Remedy("drop an assumption"), Remedy("add a missing edge"), remedy],
     )
 
 

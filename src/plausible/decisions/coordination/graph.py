@@ -13,6 +13,7 @@ from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.records import record
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.decisions.coordination.local_values import LocalValue, ValueRule, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
@@ -232,7 +233,7 @@ class CoordinationGraph(Frozen):
             raise InvalidArgument(f'method= is "tables", "rules" or an engine such as MaxProduct(), not {method!r}.')
         tables = team._tables()
         plan = constrained_order(tables, team.agents)
-        plan.check(MAX_ENTRIES, "Use MaxProduct(), or give roles.")
+        plan.check(MAX_ENTRIES, [Remedy("use ", Argument("method", Call("MaxProduct"))), Remedy("give roles")])
         run = max_tables(tables, plan)
         codes = run.best()
         actions = {name: agent.states[codes[name]] for name, agent in team.agents.items()}

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_number
+from plausible.base.remedies import Argument
 from plausible.cpds import CPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.joint_tree import JointTree
@@ -75,7 +76,7 @@ def read_decision(diagram: Diagram, decision: str | None) -> str:
         return diagram.decision(decision).name
     if len(diagram.decisions) != 1:
         known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
-        raise InvalidArgument(f"Say with decision= which decision is meant: {known}.")
+        raise InvalidArgument("Say with ", Argument("decision"), f" which decision is meant: {known}.")
     return next(iter(diagram.decisions))
 
 

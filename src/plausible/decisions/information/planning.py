@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     SeenTable,
@@ -190,11 +191,19 @@ def _check_room(diagram: Diagram, decision: str, names: tuple[str, ...]) -> None
         raise TooLarge(
             f"A plan has a start for each thing that {decision!r} sees anyway: {counted(len(seen), 'variable')} make "
             f"{size}. Let it see less, by diagram.with_information({{{decision!r}: [...]}}), and give what is known "
-            "already as evidence=."
+            "already as ",
+            Argument("evidence"),
+            ".",
         )
     raise TooLarge(
-        f"A plan for {counted(len(names), 'variable')} needs {size}. Name fewer candidates=, or take one step at a "
-        "time with rank_observations and what was seen as evidence=."
+        f"A plan for {counted(len(names), 'variable')} needs {size}.",
+        remedies=[
+            Remedy("name fewer ", Argument("candidates")),
+            Remedy(
+                *("take one step at a time with ", Call("rank_observations"), " and what was seen as "),
+                Argument("evidence"),
+            ),
+        ],
     )
 
 

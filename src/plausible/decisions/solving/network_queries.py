@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Remedy
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.problem import Structure
@@ -31,8 +32,8 @@ def query_rules(diagram: Diagram, findings: Mapping[str, Floats], structure: Str
     if not structure.is_acyclic:
         together = next(component for component in structure.components if len(component) > 1)
         raise NotSupported(
-            f"{', '.join(together)} rely on each other, so that no order of queries settles them one by one: use "
-            'method="auto".'
+            f"{', '.join(together)} rely on each other, so that no order of queries settles them one by one.",
+            remedies=[Remedy("use ", Argument("method", "auto"))],
         )
     scopes = {
         name: tuple(diagram.variables[other] for other in (*structure.information[name], name))

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Remedy
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.options import SolvingState, Watch
@@ -345,7 +346,8 @@ def enumerate_rules(problem: Problem, in_time: Sequence[str], watch: Watch) -> E
     if team is None:
         raise TooLarge(
             f"There are about 10**{sum(logs) / math.log(10):.0f} deterministic strategies, too many to go through one "
-            'by one: use method="auto".'
+            "by one.",
+            remedies=[Remedy("use ", Argument("method", "auto"))],
         )
     best, is_over = -math.inf, False
     kept: Chosen = ()

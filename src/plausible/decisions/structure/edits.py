@@ -11,6 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags
 from plausible.base.options import check_number
+from plausible.base.remedies import Argument
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.parts import Decision
@@ -208,7 +209,9 @@ def _users(diagram: Diagram, variable: str, decision: str | None) -> list[str]:
         return users
     if decision is None and len(diagram.decisions) != 1:
         known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
-        raise InvalidArgument(f"No decision sees {variable!r}: say with decision= which one may use it, {known}.")
+        raise InvalidArgument(
+            f"No decision sees {variable!r}: say with ", Argument("decision"), f" which one may use it, {known}."
+        )
     first = diagram.decision(next(iter(diagram.decisions)) if decision is None else decision)
     informed = diagram.with_information({first.name: (*first.sees, *({variable} - set(first.sees)))})
     order = temporal_order(informed)  # what leads to the variable comes before whoever sees it

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Unpack, final
 
 from plausible.base.records import record
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
@@ -178,8 +179,11 @@ def _refuse_unknown(options: Iterable[str]) -> None:
     for name in options:
         if name == "missing":
             raise InvalidArgument(
-                "pc tests complete rows, and takes no missing=. Leave the others out, pc(learn.complete_rows(data)), "
-                "or search by a score: learn.structure(data, missing='sem')."
+                "pc tests complete rows, and takes no missing=.",
+                remedies=[
+                    Remedy("leave the others out, pc(learn.complete_rows(data))"),
+                    Remedy("search by a score: ", Call("learn.structure", Argument("missing", "sem"))),
+                ],
             )
         if name not in SkeletonOptions.__annotations__:
             known = ("test", "alpha", "variant", "knowledge", "max_given", *SkeletonOptions.__annotations__)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from plausible.base.remedies import Argument
 from plausible.data.columns import has_values
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
-from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, counted
+from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, counted, suggestion
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
@@ -223,7 +224,10 @@ def _refuse_absent(nodes: Iterable[str], columns: Iterable[Any], unseen: Iterabl
 def _refuse_others(unseen: Iterable[str], nodes: Sequence[str]) -> None:
     for name in unseen:
         if name not in nodes:
-            raise UnknownVariable.named(name, nodes, "the graph, though hidden= has it")
+            raise UnknownVariable(
+                *(f"{name!r} is not a variable of the graph, though ", Argument("hidden"), " has it."),
+                suggestion(name, nodes),
+            )
 
 
 def _refuse_other_sizes(unseen: Mapping[str, Variable], known: Mapping[str, Variable]) -> None:

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Remedy
 from plausible.data.moments import Moments
 from plausible.data.statistics import Counts, MomentStatistics, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
@@ -44,7 +45,10 @@ def complete_rows(data: TableLike) -> Table:
     table = Table.read(data)
     is_whole = ~incomplete_rows(table)
     if table.num_rows and not is_whole.any():
-        raise InvalidArgument(f"None of {table.num_rows} rows is complete. Complete them by a model: missing='sem'.")
+        raise InvalidArgument(
+            f"None of {table.num_rows} rows is complete.",
+            remedies=[Remedy("complete them by a model: ", Argument("missing", "sem"))],
+        )
     return table.take(np.flatnonzero(is_whole))
 
 
@@ -315,7 +319,8 @@ def _refuse_few(table: Table, pairs: Floats) -> None:
     if pairs[one, two] < 2:
         names = table.continuous[int(one)], table.continuous[int(two)]
         raise InvalidArgument(
-            f"{int(pairs[one, two])} rows have both {names[0]!r} and {names[1]!r}; two are needed. Take missing='sem'."
+            f"{int(pairs[one, two])} rows have both {names[0]!r} and {names[1]!r}; two are needed.",
+            remedies=[Remedy("take ", Argument("missing", "sem"))],
         )
 
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from plausible.base.remedies import Argument, Remedy
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics, Statistics
 from plausible.data.table import Table
@@ -80,7 +81,7 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
         return _by_gaussian(table, search)
     if missing not in get_args(Treatment):
         hint = suggestion(missing, get_args(Treatment))
-        raise InvalidArgument(f"missing={missing!r} is nothing to do about cells; nor is it SEMRules.{hint}")
+        raise InvalidArgument(Argument("missing", missing), f" is nothing to do about cells; nor is it SEMRules.{hint}")
     if missing == "complete-rows":
         whole = complete_rows(table)
         found, scores = search.on(TableStatistics(whole))
@@ -198,9 +199,14 @@ def _number_scores(table: Table, search: StructureSearch, missing: str) -> Famil
         return AvailableRowScores(search.score, table)
     if table.discrete:
         raise NotSupported(
-            f"missing='pairwise': cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, "
-            "and pairs are counted in tables of one kind. Take missing='sem', missing='available' or "
-            "missing='complete-rows'."
+            Argument("missing", "pairwise"),
+            f": cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, and pairs are "
+            "counted in tables of one kind.",
+            remedies=[
+                Remedy("take ", Argument("missing", "sem")),
+                Remedy(Argument("missing", "available")),
+                Remedy(Argument("missing", "complete-rows")),
+            ],
         )
     return _gaussian_score(table, search).on(pairwise_moments(table))
 
@@ -210,8 +216,11 @@ def _gaussian_score(table: Table, search: StructureSearch) -> GaussianScore:
     if not isinstance(search.score, GaussianScore):
         raise NotSupported(
             f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers that is to be scored by "
-            f"{type(search.score).__name__}. Take a Gaussian score, such as 'gaussian-bic', or keep the complete rows: "
-            "missing='complete-rows'."
+            f"{type(search.score).__name__}.",
+            remedies=[
+                Remedy("take a Gaussian score, such as 'gaussian-bic'"),
+                Remedy("keep the complete rows: ", Argument("missing", "complete-rows")),
+            ],
         )
     if table.weights is not None or table.interventions:
         raise NotSupported("Numbers are completed where each row counts once and nothing was set from outside.")

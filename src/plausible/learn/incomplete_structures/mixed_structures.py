@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Positions
+from plausible.base.remedies import Argument, Remedy
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
@@ -124,8 +125,8 @@ class MixedJudge:
             raise NotSupported(
                 f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers and states that is to be "
                 f"scored by {type(inner).__name__}. Structural EM scores such tables by 'conditional-gaussian-bic', "
-                "'conditional-gaussian-aic' or 'conditional-gaussian-log-likelihood'. Or keep the complete rows: "
-                "missing='complete-rows'."
+                "'conditional-gaussian-aic' or 'conditional-gaussian-log-likelihood'.",
+                remedies=[Remedy("take one, or keep the complete rows: ", Argument("missing", "complete-rows"))],
             )
         ordered = _in_order(table)
         cases = Cases.of(ordered.variables, ordered, has_numbers=True)

@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
 from plausible.base.records import record
+from plausible.base.remedies import Remedy
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entries, read_scope, union_scope
@@ -186,7 +187,7 @@ class AdditiveUtility(Frozen):
         terms = [part.reduce(known) for part in self.parts]
         terms += [Factor((variable,), np.zeros(variable.num_states)) for variable in free]
         order = constrained_order(terms, [variable.name for variable in free])
-        order.check(max_entries, "Fix more attributes by evidence.")
+        order.check(max_entries, [Remedy("fix more attributes by evidence")])
         tables = max_tables(terms, order)
         states = tables.best()
         outcome = {v.name: known.get(v.name, v.states[states.get(v.name, 0)]) for v in self._variables}
