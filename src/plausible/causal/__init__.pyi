@@ -78,9 +78,9 @@ from plausible.causal.estimation.plug_in import Identified as Identified
 from plausible.causal.estimation.plug_in import PlugIn as PlugIn
 from plausible.causal.estimation.positivity import PositivityReport as PositivityReport
 from plausible.causal.estimation.positivity import ThinCell as ThinCell
+from plausible.causal.estimation.simpson import SimpsonReport as SimpsonReport
+from plausible.causal.estimation.simpson import StratifiedComparison as StratifiedComparison
 from plausible.causal.estimation.simpson import simpson as simpson
-from plausible.causal.estimation.simpson_report import SimpsonReport as SimpsonReport
-from plausible.causal.estimation.simpson_report import StratifiedComparison as StratifiedComparison
 from plausible.causal.expressions.simplification import simplify as simplify
 from plausible.causal.expressions.symbols import Symbol as Symbol
 from plausible.causal.expressions.tree import Expression as Expression

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from plausible.base.records import record
 from plausible.causal.adjustment.problem import USUAL_LIMIT, Check, listed, open_trail, read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
+from plausible.causal.queries.independence import directed_path
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Mark
@@ -102,10 +102,8 @@ def check_front_door(graph: CausalLike, outcome: Nodes, treatment: Nodes, mediat
     m = read_nodes(causes, mediators)
     refuse_overlap({"outcome": y, "treatment": x, "mediators": m})
     behind_x, behind_m = causes.without_outgoing(x), causes.without_outgoing(m)
-    rest = causes.subgraph([node for node in causes.nodes if node not in m]).directed_part()
-    paths = (path for source in x for target in y for path in islice(rest.paths(source, target), 1))
     before, after = open_trail(behind_x, x, m), open_trail(behind_m, m, y, x)
-    return FrontDoorCheck(y, x, m, next(paths, None), before, after)
+    return FrontDoorCheck(y, x, m, directed_path(causes, x, y, m), before, after)
 
 
 def front_door_set(

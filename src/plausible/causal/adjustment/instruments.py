@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from plausible.base.records import record
 from plausible.causal.adjustment.problem import AdjustmentProblem, Check, open_trail, read_allowed, read_problem
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
-from plausible.errors import InvalidArgument
-from plausible.graphs.causal_graph import CausalGraph
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.separator_choice import SeparatorChoice
 from plausible.graphs.text import quote
@@ -115,7 +113,7 @@ def check_instrument(
       Z <- W -> Y is open without the effect
     """
     problem = _read(graph, outcome, treatment)
-    (z,), w = _one(problem.causes, instrument, "instrument"), read_nodes(problem.causes, given)
+    (z,), w = read_node(problem.causes, instrument, "instrument"), read_nodes(problem.causes, given)
     refuse_overlap({"outcome": problem.outcome, "treatment": problem.treatment, "instrument": (z,), "given": w})
     return InstrumentCheck(
         instrument=z,
@@ -140,10 +138,8 @@ def instruments(
 
     Parameters
     ----------
-    graph
-        A DAG, or a causal graph.
-    outcome, treatment
-        Y and X, a node each.
+    graph, outcome, treatment
+        As for `check_instrument`.
     allowed
         Nodes from which instruments and sets are taken; by default all.
 
@@ -173,11 +169,4 @@ def _found(problem: AdjustmentProblem, free: frozenset[Node]) -> Iterator[Instru
 
 def _read(graph: CausalLike, outcome: Node, treatment: Node) -> AdjustmentProblem:
     causes = read_causal(graph)
-    return read_problem(causes, _one(causes, outcome, "outcome"), _one(causes, treatment, "treatment"))
-
-
-def _one(causes: CausalGraph, node: Node, role: str) -> tuple[Node, ...]:
-    found = read_nodes(causes, node)
-    if len(found) != 1:
-        raise InvalidArgument(f"{role}= takes one node here, not {len(found)}.")
-    return found
+    return read_problem(causes, read_node(causes, outcome, "outcome"), read_node(causes, treatment, "treatment"))

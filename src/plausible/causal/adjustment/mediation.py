@@ -122,10 +122,8 @@ def mediation_set(
 
     Parameters
     ----------
-    graph
-        A DAG, or a causal graph.
-    outcome, treatment, mediators
-        Y, X and M, a node or several each.
+    graph, outcome, treatment, mediators
+        As for `check_mediation`.
     allowed
         Nodes from which the set must be taken; by default all.
 

@@ -108,7 +108,11 @@ def read_problem(
     y, x = read_sides(known, outcome, treatment)
     if isinstance(known, DAG | CausalGraph):
         causes = CausalGraph(known)
-        return _back_door(causes, y, x) if criterion == "back-door" else _in_graph(causes, y, x)
+        if criterion == "back-door":
+            return AdjustmentProblem(causes, y, x, causes.descendants(x) - frozenset(x), causes.without_outgoing(x))
+        between = causal_nodes(causes, y, x)
+        forbidden = between | causes.descendants(between)
+        return AdjustmentProblem(causes, y, x, forbidden, without_first_edges(causes, x, between))
     if criterion == "back-door":
         raise NotSupported(f"The back-door criterion is about one graph; a {type(known).__name__} has 'adjustment'.")
     if isinstance(known, PDAG):
@@ -166,19 +170,6 @@ def may_cause(graph: AdjustableGraph, outcome: str, treatment: str) -> bool:
     return treatment in possible_causes(members, [outcome], frozenset())
 
 
-# --- one graph ---
-
-
-def _in_graph(causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> AdjustmentProblem:
-    between = causal_nodes(causes, y, x)
-    forbidden = between | causes.descendants(between)
-    return AdjustmentProblem(causes, y, x, forbidden, without_first_edges(causes, x, between))
-
-
-def _back_door(causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> AdjustmentProblem:
-    return AdjustmentProblem(causes, y, x, causes.descendants(x) - frozenset(x), causes.without_outgoing(x))
-
-
 def causal_nodes(causes: CausalGraph, outcome: tuple[Node, ...], treatment: tuple[Node, ...]) -> frozenset[Node]:
     """The nodes after the treatment on directed paths to the outcome that meet no second treatment."""
     below = causes.without_incoming(treatment).descendants(treatment)
@@ -191,9 +182,6 @@ def without_first_edges(causes: CausalGraph, treatment: tuple[Node, ...], betwee
     starts = frozenset(treatment)
     kept = (edge for edge in causes.edges if not (edge.is_directed and edge.left in starts and edge.right in between))
     return CausalGraph(kept, nodes=causes.nodes)
-
-
-# --- a class of graphs ---
 
 
 def _in_class(

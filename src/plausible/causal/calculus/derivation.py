@@ -105,7 +105,7 @@ class Derivation:
 
 
 def _formula(derivation: Derivation) -> str:
-    """The observational _formula that a derivation ends with.
+    """The observational formula that a derivation ends with.
 
     A summed value whose text is taken by another one in sight gets a prime.
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from plausible.base.records import record
 from plausible.causal.calculus.derivation import Derivation, ProbabilityStep
 from plausible.causal.calculus.rules import Quantity, RuleStep, rule_1, rule_2, rule_3
@@ -122,9 +120,9 @@ def derive(
     if target.do and (adjusted := _adjustment(relevant, target)) is not None:
         return DerivationSearch(target, adjusted, False, 1 + len(adjusted.steps))
     masks = MaskGraph.of(relevant)
-    start = _masks(masks, target)
+    start = Masks(*map(masks.mask, (target.outcome, target.do, target.given)))
     found = search(masks, start, max_quantities, time_limit)
-    derivation = _derivation(_Graphs(relevant, masks), found, start, target) if start in found.chosen else None
+    derivation = _derivation(relevant, found, start, target) if start in found.chosen else None
     return DerivationSearch(target, derivation, found.is_exhausted, len(found.known))
 
 
@@ -156,38 +154,23 @@ def _by_rule(step: RuleStep) -> Derivation:
     return Derivation(step.before, step, (Derivation(step.after, None, ()),))
 
 
-@dataclass(frozen=True, slots=True)
-class _Graphs:
-    """The same graph by names and by bits."""
-
-    named: CausalGraph
-    masks: MaskGraph
-
-
-def _masks(graph: MaskGraph, quantity: Quantity) -> Masks:
-    return Masks(*map(graph.mask, (quantity.outcome, quantity.do, quantity.given)))
-
-
-def _derivation(graphs: _Graphs, found: DerivationSpace, place: Masks, quantity: Quantity) -> Derivation:
+def _derivation(graph: CausalGraph, found: DerivationSpace, place: Masks, quantity: Quantity) -> Derivation:
     """The derivation that the choices of a search make, every rule tested again in its graph."""
     move = found.chosen[place]
     if move is None:
         return Derivation(quantity, None, ())
-    reason = _reason(graphs, quantity, move)
+    reason = _reason(graph, found.graph.names(move.nodes), quantity, move)
     terms = (reason.after,) if isinstance(reason, RuleStep) else reason.terms
-    premises = (_derivation(graphs, found, *pair) for pair in zip(move.terms, terms, strict=True))
+    premises = (_derivation(graph, found, *pair) for pair in zip(move.terms, terms, strict=True))
     return Derivation(quantity, reason, tuple(premises))
 
 
-def _reason(graphs: _Graphs, quantity: Quantity, move: DerivationMove) -> RuleStep | ProbabilityStep:
-    nodes = graphs.masks.names(move.nodes)
-    if move.kind == "rule 1":
-        return rule_1(graphs.named, quantity, nodes)
-    if move.kind == "rule 2":
-        return rule_2(graphs.named, quantity, nodes)
-    if move.kind == "rule 3":
-        return rule_3(graphs.named, quantity, nodes)
-    return ProbabilityStep(move.kind, quantity, nodes, _terms(quantity, nodes, move))
+def _reason(
+    graph: CausalGraph, nodes: tuple[Node, ...], quantity: Quantity, move: DerivationMove
+) -> RuleStep | ProbabilityStep:
+    if move.kind in ("condition", "chain", "ratio"):
+        return ProbabilityStep(move.kind, quantity, nodes, _terms(quantity, nodes, move))
+    return {"rule 1": rule_1, "rule 2": rule_2, "rule 3": rule_3}[move.kind](graph, quantity, nodes)
 
 
 def _terms(quantity: Quantity, nodes: tuple[Node, ...], move: DerivationMove) -> tuple[Quantity, Quantity]:

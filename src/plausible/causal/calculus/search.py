@@ -121,6 +121,7 @@ def _singles(mask: int) -> Iterator[int]:
 class DerivationSpace:
     """How far a search has come."""
 
+    graph: MaskGraph
     # Each quantity that was met -> the steps from it; none yet for those on the frontier.
     known: dict[Masks, tuple[DerivationMove, ...]] = field(default_factory=dict)
     frontier: list[Masks] = field(default_factory=list)  # The quantities of the last level, not yet looked at.
@@ -131,11 +132,11 @@ class DerivationSpace:
 
 def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: float) -> DerivationSpace:
     """Look for a derivation of `target`, level by level, until none cheaper can turn up or a limit is met."""
-    state = DerivationSpace(known={target: ()}, frontier=[target])
+    state = DerivationSpace(graph, known={target: ()}, frontier=[target])
     clock, depth = Clock.of(time_limit), 0
     while state.frontier:
         depth += 1
-        if not _expand(graph, state, max_quantities, clock):
+        if not _expand(state, max_quantities, clock):
             _, state.chosen = _cheapest(state.known)
             return state
         costs, state.chosen = _cheapest(state.known)
@@ -146,7 +147,7 @@ def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: flo
     return state
 
 
-def _expand(graph: MaskGraph, state: DerivationSpace, max_quantities: int, clock: Clock) -> bool:
+def _expand(state: DerivationSpace, max_quantities: int, clock: Clock) -> bool:
     """Take the steps from all quantities of the frontier; false where a limit was met."""
     frontier, state.frontier = state.frontier, []
     for quantity in frontier:
@@ -154,7 +155,7 @@ def _expand(graph: MaskGraph, state: DerivationSpace, max_quantities: int, clock
             continue
         if len(state.known) > max_quantities or clock.is_over:
             return False
-        state.known[quantity] = tuple(moves(graph, quantity))
+        state.known[quantity] = tuple(moves(state.graph, quantity))
         for move in state.known[quantity]:
             for term in move.terms:
                 if term not in state.known:

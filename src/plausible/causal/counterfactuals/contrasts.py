@@ -146,12 +146,8 @@ def natural_effects(
 
     Parameters
     ----------
-    model
-        A functional model.
-    outcome
-        The variable that the effect is on.
-    treatment, control
-        The same names -> states.
+    model, outcome, treatment, control
+        As for `effect_on_treated`.
     mediators
         One variable or several on the way from treatment to outcome.
     evidence

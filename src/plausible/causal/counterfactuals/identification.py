@@ -98,15 +98,12 @@ def _add(
     for term, state in event.items():
         if term.variable == variable:
             place = found.place(term)
-            if not isinstance(place, Constant) and not _set_state(found.copies[place], Constant(state)):
-                return False
+            if not isinstance(place, Constant):
+                copy = found.copies[place]
+                copy.state = copy.state or Constant(state)
+                if copy.state != Constant(state):
+                    return False
     return True
-
-
-def _set_state(copy: MergedCopy, state: Constant) -> bool:
-    if copy.state is None:
-        copy.state = state
-    return copy.state == state
 
 
 def _replaced(

@@ -93,7 +93,9 @@ def repair(
     array([0., 1.])
     """
     functional = _functional(model, coupling)
-    name, state = _one(works)
+    if not isinstance(works, Mapping) or len(works) != 1:
+        raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
+    ((name, state),) = works.items()
     if name not in functional.variables:
         raise UnknownVariable.named(name, functional.variables, "this model")
     variable = functional.variables[name]
@@ -213,9 +215,3 @@ def _functional(model: FunctionalModel | BayesianNetwork, coupling: Coupling | N
             f"coupling={coupling!r} makes functions of a network; a FunctionalModel has its own: leave it out."
         )
     return model
-
-
-def _one(works: Mapping[str, State]) -> tuple[str, State]:
-    if not isinstance(works, Mapping) or len(works) != 1:
-        raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
-    return next(iter(works.items()))

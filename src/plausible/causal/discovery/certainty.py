@@ -8,6 +8,7 @@ from typing import final
 
 from plausible.base.records import record
 from plausible.causal.discovery.pag_effects import read_settled
+from plausible.causal.queries.arguments import fresh_name
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.ancestral_class import pag_member, pag_of
@@ -195,18 +196,11 @@ def _selected(member: MAG, denied: Node | None = None) -> HiddenStructure:
         if edge.is_directed and not denies:
             pairs.append((a, b))
         if edge.is_undirected or denies:
-            selected.append(_fresh(f"S_{a}_{b}", taken))
+            selected.append(fresh_name(f"S_{a}_{b}", taken))
             pairs.append((a, selected[-1]))
         if edge.is_undirected:
             pairs.append((b, selected[-1]))
         if edge.is_bidirected or denies:
-            latent.append(_fresh(f"U_{a}_{b}", taken))
+            latent.append(fresh_name(f"U_{a}_{b}", taken))
             pairs += [(latent[-1], b), (latent[-1], selected[-1] if denies else a)]
     return HiddenStructure(DAG(pairs, nodes=member.nodes), tuple(latent), tuple(selected))
-
-
-def _fresh(name: str, taken: set[Node]) -> Node:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name

@@ -196,15 +196,13 @@ def _orient(test: IndependenceTest, skeleton: Skeleton, told: _Told) -> tuple[PA
     if not told.selection:
         conflicts += cycle_conflicts(rules.circle_cycles(), names)
     graph = PAG(masks.edges(names), nodes=test.names)
-    # Ambiguous triples and a search that was stopped leave marks open that a class has.
-    if not (told.ambiguous or skeleton.stopped or stands_for_class(graph, narrowed=_is_told(told.known))):
+    # Knowledge that requires or forbids anything narrows the class; ambiguous triples and a search that was stopped
+    # leave marks open that a class has.
+    off_diagonal = ~np.eye(len(told.known.allowed), dtype=np.bool_)
+    narrowed = bool(told.known.required.any() or not told.known.allowed[off_diagonal].all())
+    if not (told.ambiguous or skeleton.stopped or stands_for_class(graph, narrowed=narrowed)):
         conflicts.append(MarkConflict("no class"))
     return graph, tuple(conflicts)
-
-
-def _is_told(known: Constraints) -> bool:
-    """Whether knowledge requires or forbids anything."""
-    return bool(known.required.any() or not (known.allowed | np.eye(len(known.allowed), dtype=np.bool_)).all())
 
 
 def _with_colliders(

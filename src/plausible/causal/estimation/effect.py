@@ -34,9 +34,8 @@ from plausible.causal.estimation.experiment_rows import (
 )
 from plausible.causal.estimation.front_door_method import FrontDoor
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
-from plausible.causal.estimation.mediated_effects import read_levels
 from plausible.causal.estimation.plug_in import Identified, PlugIn
-from plausible.causal.estimation.rows import EffectTask, effect_rows, scored_state, state_scores
+from plausible.causal.estimation.rows import EffectTask, effect_rows, read_levels, scored_state, state_scores
 from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotIdentifiable, UnknownVariable, suggestion
@@ -69,39 +68,26 @@ MethodName: TypeAlias = Literal[
     "doubly-robust", "standardization", "weighting", "plug-in", "front-door", "instrument", "identified"
 ]
 
-_METHODS: Mapping[str, EffectMethod] = MappingProxyType(
-    {
-        "doubly-robust": DoublyRobust(),
-        "standardization": Standardization(),
-        "weighting": Weighting(),
-        "plug-in": PlugIn(),
-        "front-door": FrontDoor(),
-        "instrument": InstrumentalVariable(),
-        "identified": Identified(),
-    }
+_ALL: tuple[EffectMethod, ...] = (
+    DoublyRobust(),
+    Standardization(),
+    Weighting(),
+    PlugIn(),
+    FrontDoor(),
+    InstrumentalVariable(),
+    Identified(),
 )
+_METHODS: Mapping[str, EffectMethod] = MappingProxyType({method.name: method for method in _ALL})
 
-#: What others call a method -> its name here.
-_OTHER_NAMES: Mapping[str, MethodName] = MappingProxyType(
+#: The name of a method -> what others call it.
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "aipw": "doubly-robust",
-        "augmented-ipw": "doubly-robust",
-        "dr": "doubly-robust",
-        "g-formula": "standardization",
-        "g-computation": "standardization",
-        "backdoor": "standardization",
-        "back-door": "standardization",
-        "regression": "standardization",
-        "standardisation": "standardization",
-        "ipw": "weighting",
-        "iptw": "weighting",
-        "inverse-probability-weighting": "weighting",
-        "propensity": "weighting",
-        "plugin": "plug-in",
-        "frontdoor": "front-door",
-        "iv": "instrument",
-        "2sls": "instrument",
-        "instrumental-variable": "instrument",
+        "doubly-robust": ("aipw", "augmented-ipw", "dr"),
+        "standardization": ("g-formula", "g-computation", "backdoor", "back-door", "regression", "standardisation"),
+        "weighting": ("ipw", "iptw", "inverse-probability-weighting", "propensity"),
+        "plug-in": ("plugin",),
+        "front-door": ("frontdoor",),
+        "instrument": ("iv", "2sls", "instrumental-variable"),
     }
 )
 
@@ -124,7 +110,7 @@ def method_suggestion(name: str) -> str:
     (" Did you mean 'weighting'?", " Did you mean 'doubly-robust'?")
     """
     written = name.strip().lower().replace(" ", "-").replace("_", "-")
-    meant = _OTHER_NAMES.get(written, written)
+    meant = next((method for method, others in _OTHER_NAMES.items() if written in others), written)
     return f" Did you mean {meant!r}?" if meant in _METHODS else suggestion(name, _METHODS)
 
 
@@ -230,7 +216,11 @@ def estimate_effect(
     """
     named = named_method(method)
     table = _read(graph, data, outcome, treatment)
-    used = _used(table, as_one_graph(graph), outcome, treatment, named)
+    known = as_one_graph(graph)
+    if isinstance(named, PlugIn):  # learns each variable from the rows in which it was not set
+        used = ExperimentRows(table, without_causes_of_set(known, table))
+    else:
+        used = experiment_rows(table, known, outcome, treatment)
     task = _task(used.table, outcome, treatment, levels, event)
     chosen = named or method_by_graph(task, used.graph)
     prepared = chosen.prepare(task, used.graph)
@@ -273,13 +263,6 @@ def _read(graph: AdjustableGraph, data: TableLike, outcome: str, treatment: str)
         if name not in table.variables:
             raise UnknownVariable.named(name, table.variables, "the data")
     return table
-
-
-def _used(table: Table, graph: KnownGraph, outcome: str, treatment: str, method: EffectMethod | None) -> ExperimentRows:
-    """The rows that a method can use, and the graph that holds for them."""
-    if isinstance(method, PlugIn):  # learns each variable from the rows in which it was not set
-        return ExperimentRows(table, without_causes_of_set(graph, table))
-    return experiment_rows(table, graph, outcome, treatment)
 
 
 def _task(

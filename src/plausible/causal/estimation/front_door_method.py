@@ -124,7 +124,7 @@ def _linear(task: EffectTask, rows: EffectRows, mediators: tuple[str, ...]) -> P
             "With continuous and discrete variables the front door is linear: discrete ones can have two states only."
         )
     ones, others = rows.design[:, :1], rows.design[:, 1:]
-    levels = np.array(task.levels if task.treatment.is_continuous else task.level_codes, dtype=np.float64)
+    levels = task.level_numbers
 
     def estimate(weights: Floats) -> Means:
         causes = np.column_stack([ones, rows.treatment])

@@ -64,14 +64,14 @@ class InstrumentalVariable:
         strength = _strength(x, covariates, first, weights)
         if not strength > 1e-9:
             raise InvalidArgument(f"{instrument!r} does not move {task.treatment.name!r} in these data: no instrument.")
-        step = _step(task)
+        low, high = task.level_numbers.tolist()
 
         def estimate(resampled: Floats) -> Means:
             predicted = first @ linear_fit(first, x, resampled)
             slope = linear_fit(np.column_stack([predicted, covariates]), y, resampled)[0]
-            return Means(float("nan"), float("nan"), float(slope * step))
+            return Means(float("nan"), float("nan"), float(slope * (high - low)))
 
-        error = _standard_error((y, x), covariates, first, weights) * abs(step)
+        error = _standard_error((y, x), covariates, first, weights) * abs(high - low)
         assumption = f"the effect of {task.treatment.name} is linear and the same for all cases"
         return PreparedEstimate(weights, estimate, (instrument, *given), None, error, strength, assumption)
 
@@ -96,12 +96,6 @@ def _design(task: EffectTask, names: tuple[str, ...], weights: Floats) -> Floats
     variables = [task.table.variables[name] for name in names]
     columns = np.array([task.numbers(name) for name in names]).reshape(len(names), task.table.num_rows)
     return design_of(columns, variables, weights)
-
-
-def _step(task: EffectTask) -> float:
-    """How far the treatment goes from the first level to the second."""
-    low, high = np.array(task.levels if task.treatment.is_continuous else task.level_codes, dtype=np.float64)
-    return float(high - low)
 
 
 def _strength(x: Floats, covariates: Floats, first: Floats, weights: Floats) -> float:

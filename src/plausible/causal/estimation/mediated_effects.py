@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.base.remedies import Argument, Remedy
 from plausible.causal.adjustment.mediation import recanting_witness
-from plausible.causal.estimation.rows import expected_outcome, state_scores
-from plausible.causal.queries.arguments import refuse_overlap
+from plausible.causal.estimation.rows import expected_outcome, read_levels, state_scores
+from plausible.causal.queries.arguments import fresh_name, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.models import BayesianNetwork
 from plausible.models.rebuilding import rebuilt
@@ -17,7 +16,7 @@ from plausible.variables import State, Variable
 
 __all__ = ["MediatedEffects", "controlled_direct_effect", "mediated_effects"]
 
-#: Differences up to this share of the means are none.
+#: Differences up to this share of the means are none: each is what four inferences leave of larger numbers.
 _ROUNDING = 1e-9
 
 
@@ -170,10 +169,8 @@ def controlled_direct_effect(
         Y and X.
     mediators
         m: mediator -> its value.
-    levels
-        x and x'; the two states of the treatment, or 0 and 1 for a continuous one, where left out.
-    event
-        The state of a discrete outcome whose probability is the mean; see `state_scores`.
+    levels, event
+        As for `mediated_effects`.
 
     Examples
     --------
@@ -191,39 +188,6 @@ def controlled_direct_effect(
         expected_outcome(network, y, scores, {**mediators, treatment: level}) for level in read_levels(x, levels)
     )
     return high - low
-
-
-def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tuple[State, State]:
-    """The two values of a treatment to compare."""
-    if levels is not None:
-        if isinstance(levels, str) or len(levels) != 2:
-            raise InvalidArgument(f"levels= are two values of {treatment.name!r} to compare, not {levels!r}.")
-        if not treatment.is_continuous:
-            for level in levels:
-                treatment.index(level)
-        if levels[0] == levels[1]:
-            raise InvalidArgument(
-                *(Argument("levels"), f" names {levels[0]!r} twice; give two values of {treatment.name!r} to compare.")
-            )
-        return levels[0], levels[1]
-    if treatment.is_continuous:
-        return 0, 1
-    if treatment.num_states == 1:
-        raise InvalidArgument(
-            f"The treatment {treatment.name!r} is {treatment.states[0]!r} everywhere: there is nothing to compare it "
-            "with. Give rows in which it varies."
-        )
-    if treatment.num_states != 2:
-        raise InvalidArgument(
-            f"The treatment {treatment.name!r} has {treatment.num_states} states.",
-            remedies=[
-                Remedy(
-                    "name the two to compare, as with ",
-                    Argument("levels", (treatment.states[0], treatment.states[-1])),
-                )
-            ],
-        )
-    return treatment.states[0], treatment.states[1]
 
 
 def _read(
@@ -249,9 +213,7 @@ def _split(network: BayesianNetwork, treatment: Variable, mediators: tuple[str, 
     rest = network.graph.subgraph([node for node in network.graph.nodes if node not in mediators])
     sources = {parent for name in mediators for parent in network.graph.parents(name)} - set(mediators)
     to_mediators = {*mediators, *sources, *rest.ancestors(sources)}
-    name = f"{treatment.name}'"
-    while name in network.variables:
-        name += "'"
+    name = fresh_name(f"{treatment.name}'", set(network.variables), "'")
     twin = treatment.renamed(name)
     variables = {**network.variables, treatment.name: twin}
     cpds = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import format_number, html_of_print, repr_of_print
+from plausible.base.display import format_number
 from plausible.base.records import record
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.variables import State
@@ -28,7 +28,8 @@ _FEW_COMPARABLE = 0.05
 _NUM_PARTS = 10
 
 
-class ThinCell(NamedTuple):
+@record
+class ThinCell:
     """A stratum in which a level of the treatment hardly occurs.
 
     Attributes
@@ -54,12 +55,6 @@ class ThinCell(NamedTuple):
         if self.level is None:
             return f"cases where {place}"
         return f"cases of {self.level} where {place} ({self.share:.2%} of all cases)"
-
-    def __repr__(self) -> str:
-        return repr_of_print(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_print(self)
 
 
 @record

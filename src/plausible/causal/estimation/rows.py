@@ -23,6 +23,7 @@ __all__ = [
     "design_of",
     "effect_rows",
     "expected_outcome",
+    "read_levels",
     "refuse_unusable",
     "scored_state",
     "state_scores",
@@ -96,6 +97,11 @@ class EffectTask:
         """The positions of the levels among the states of a discrete treatment."""
         return self.treatment.index(self.levels[0]), self.treatment.index(self.levels[1])
 
+    @property
+    def level_numbers(self) -> Floats:
+        """The levels as numbers: of a discrete treatment by their positions."""
+        return np.array(self.levels if self.treatment.is_continuous else self.level_codes, dtype=np.float64)
+
     def named(self, columns: str | Iterable[str]) -> tuple[str, ...]:
         """One column of the data or several, each once; refuses what they don't have."""
         names = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
@@ -145,6 +151,39 @@ class EffectRows:
         """Discrete covariate -> its state in a cell."""
         codes = self.cell_states[cell].tolist()
         return {v.name: v.states[code] for v, code in zip(self.stratifiers, codes, strict=True)}
+
+
+def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tuple[State, State]:
+    """The two values of a treatment to compare."""
+    if levels is not None:
+        if isinstance(levels, str) or len(levels) != 2:
+            raise InvalidArgument(f"levels= are two values of {treatment.name!r} to compare, not {levels!r}.")
+        if not treatment.is_continuous:
+            for level in levels:
+                treatment.index(level)
+        if levels[0] == levels[1]:
+            raise InvalidArgument(
+                *(Argument("levels"), f" names {levels[0]!r} twice; give two values of {treatment.name!r} to compare.")
+            )
+        return levels[0], levels[1]
+    if treatment.is_continuous:
+        return 0, 1
+    if treatment.num_states == 1:
+        raise InvalidArgument(
+            f"The treatment {treatment.name!r} is {treatment.states[0]!r} everywhere: there is nothing to compare it "
+            "with. Give rows in which it varies."
+        )
+    if treatment.num_states != 2:
+        raise InvalidArgument(
+            f"The treatment {treatment.name!r} has {treatment.num_states} states.",
+            remedies=[
+                Remedy(
+                    "name the two to compare, as with ",
+                    Argument("levels", (treatment.states[0], treatment.states[-1])),
+                )
+            ],
+        )
+    return treatment.states[0], treatment.states[1]
 
 
 def refuse_unusable(table: Table, names: Iterable[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +79,7 @@ class LinearEquations(Frozen):
         covariances: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
         names = tuple(dict.fromkeys(name for effect, causes in coefficients.items() for name in (*causes, effect)))
-        places = _Places({name: place for place, name in enumerate(names)})
+        places = _Places.of(names)
         matrix, noise = np.zeros((len(names), len(names))), np.eye(len(names))
         for effect, causes in coefficients.items():
             matrix[places[effect], [places[cause] for cause in causes]] = list(causes.values())
@@ -137,7 +136,7 @@ class LinearEquations(Frozen):
 
     def total_effect(self, outcome: str, treatment: str) -> float:
         """d E[outcome | do(treatment = x)] / dx: the sum over directed paths of the product of their coefficients."""
-        places = _Places({name: place for place, name in enumerate(self.names)})
+        places = _Places.of(self.names)
         return float(self._solution({})[0][places[outcome], places[treatment]])
 
     def query(
@@ -186,14 +185,15 @@ class LinearEquations(Frozen):
         actual = self._seen(evidence, self._numbers(actual_do))
         hypothetical = self._seen(counterfactual_evidence, settings := self._numbers(do))
         listed = [outcome] if isinstance(outcome, str) else list(dict.fromkeys(outcome))
-        places = _Places({name: place for place, name in enumerate(self.names)})
+        places = _Places.of(self.names)
         weights, constants = self._solution(settings)
         rows = [places[name] for name in listed]
         known = [part for part in (actual, hypothetical) if len(part.values)]
         all_weights = np.vstack([weights[rows], *(part.weights for part in known)])
         mean = np.concatenate([constants[rows], *(part.constants for part in known)])
         scope = [Variable(name) for name in (*listed, *(name for part in known for name in part.names))]
-        joint = MomentGaussian(_apart(scope), mean, all_weights @ self.covariance @ all_weights.T)
+        apart = [f"{place}: {variable.name}" for place, variable in enumerate(scope)]  # one may have several roles
+        joint = MomentGaussian(apart, mean, all_weights @ self.covariance @ all_weights.T)
         values = np.concatenate([np.zeros(0), *(part.values for part in known)])
         try:
             answer = joint.condition(dict(zip(joint.names[len(listed) :], values.tolist(), strict=True)))
@@ -245,16 +245,15 @@ class _Seen(NamedTuple):
     values: Array
 
 
-class _Places:
+class _Places(dict[str, int]):
     """Positions of names; an unknown one is an error."""
 
-    def __init__(self, places: Mapping[str, int]) -> None:
-        self._places = MappingProxyType(dict(places))
+    @classmethod
+    def of(cls, names: Iterable[str]) -> _Places:
+        return cls({name: place for place, name in enumerate(names)})
 
-    def __getitem__(self, name: str) -> int:
-        if name not in self._places:
-            raise UnknownVariable.named(name, self._places, "these equations")
-        return self._places[name]
+    def __missing__(self, name: str) -> int:
+        raise UnknownVariable.named(name, self, "these equations")
 
 
 def _impossible(actual: _Seen, hypothetical: _Seen, *, has_worlds: bool) -> ImpossibleEvidence:
@@ -262,11 +261,6 @@ def _impossible(actual: _Seen, hypothetical: _Seen, *, has_worlds: bool) -> Impo
     where = " under the intervention" if has_worlds else ""
     texts += [f"{name}={value:g}{where}" for name, value in zip(hypothetical.names, hypothetical.values, strict=True)]
     return ImpossibleEvidence(f"By these equations {' and '.join(texts)} can't occur together.")
-
-
-def _apart(scope: Iterable[Variable]) -> list[str]:
-    """Names for one variable in several roles."""
-    return [f"{place}: {variable.name}" for place, variable in enumerate(scope)]
 
 
 def network_of(names: Sequence[str], coefficients: Array, intercepts: Array, covariance: Array) -> BayesianNetwork:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import InvalidArgument, InvalidFactor, InvalidModel, UnknownVariable, counted
@@ -80,7 +81,7 @@ def read_noise(noise: NoiseLike) -> BayesianNetwork:
 
 def chain_rule(joint: Factor) -> list[TableCPD]:
     """P(A, B, C) as P(A) P(B | A) P(C | A, B)."""
-    if not abs(float(joint.values.sum()) - 1.0) <= 1e-9:
+    if not abs(float(joint.values.sum()) - 1.0) <= WRITTEN_ROUNDING:
         raise InvalidFactor(
             f"The joint table of the noise {scope_text(joint.scope)} sums to {joint.values.sum():.10g}, not to one."
         )

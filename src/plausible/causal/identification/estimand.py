@@ -77,12 +77,13 @@ class Estimand:
         asked = (*self.query.outcome, *self.query.treatment, *self.query.given)
         notation = TextNotation.of(list(dict.fromkeys([*asked, *self.variables])))
         named = {node: notation.symbol(Symbol(node)) for node in asked}
-        effect = Effect(*(tuple(named[node] for node in nodes) for nodes in self._roles))
+        effect = Effect(
+            *(
+                tuple(named[node] for node in nodes)
+                for nodes in (self.query.outcome, self.query.treatment, self.query.given)
+            )
+        )
         return f"{effect} = {self.formula}"
-
-    @property
-    def _roles(self) -> tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
-        return self.query.outcome, self.query.treatment, self.query.given
 
     @property
     def _axes(self) -> tuple[Symbol, ...]:

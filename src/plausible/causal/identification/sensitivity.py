@@ -131,10 +131,15 @@ def edge_sensitivity(
     causes, effect = read_question(graph, outcome, treatment, given, observed)
     roles = effect.outcome, effect.treatment, effect.given
     if is_identifiable(causes, *roles):
-        tried = {edge: is_identifiable(_with(causes, edge), *roles) for edge in _missing(causes)}
+        tried = {
+            edge: is_identifiable(causes.with_edge(edge.left, edge.right, edge.symbol), *roles)
+            for edge in _missing(causes)
+        }
         breaking, harmless = _parted(tried)
         return EdgeSensitivity(effect, True, breaking=breaking, harmless=harmless)
-    tried = {edge: is_identifiable(_without(causes, edge), *roles) for edge in causes.edges}
+    tried = {
+        edge: is_identifiable(causes.without_edge(edge.left, edge.right, edge.symbol), *roles) for edge in causes.edges
+    }
     stubborn, repairing = _parted(tried)
     return EdgeSensitivity(effect, False, repairing=repairing, stubborn=stubborn)
 
@@ -148,14 +153,6 @@ def _missing(graph: CausalGraph) -> Iterator[Edge]:
                 yield Edge.of(cause, "->", effect)
         if not graph.has_edge(a, b, "<->"):
             yield Edge.of(a, "<->", b)
-
-
-def _with(graph: CausalGraph, edge: Edge) -> CausalGraph:
-    return graph.with_edge(edge.left, edge.right, edge.symbol)
-
-
-def _without(graph: CausalGraph, edge: Edge) -> CausalGraph:
-    return graph.without_edge(edge.left, edge.right, edge.symbol)
 
 
 def _parted(tried: dict[Edge, bool]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:

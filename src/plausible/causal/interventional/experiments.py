@@ -119,7 +119,8 @@ def rank_experiments(
     pdag = _read_essential(graph)
     index = NodeIndex(pdag.nodes)
     wanted = set(pdag.nodes if candidates is None else index.names(index.select(candidates)))
-    components = _components(pdag)
+    lines = pdag.undirected_part()
+    components = [PDAG(lines.subgraph(part)) for part in lines.components]
     sizes = [interventional_class_size(component) for component in components]
     values = [
         _value(component, node, math.prod(sizes) // size)
@@ -319,12 +320,6 @@ def _cliques(adjacent: list[set[int]], candidates: set[int]) -> Iterator[set[int
         yield chosen
         for number, node in enumerate(free):
             waiting.append((chosen | {node}, [other for other in free[number + 1 :] if other in adjacent[node]]))
-
-
-def _components(pdag: PDAG) -> list[PDAG]:
-    """The undirected components, each as a graph of its own."""
-    lines = pdag.undirected_part()
-    return [PDAG(lines.subgraph(part)) for part in lines.components]
 
 
 def _entropy(shares: Iterable[float]) -> float:

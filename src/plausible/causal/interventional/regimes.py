@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
@@ -14,7 +14,6 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.causal_graph import read_causes
-from plausible.graphs.nodes import Node
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceResult
 
@@ -167,12 +166,9 @@ def _tests(causes: DAG | CausalGraph, regime: Regime, name: TestName) -> Iterato
         return
     asked = read_test(regime.table.select(varying), name)
     for earlier, later in combinations(varying, 2):
-        separator = None if cut.is_adjacent(earlier, later) else _separator(cut, earlier, later)
+        if cut.is_adjacent(earlier, later):
+            continue
+        separator = cut.parents(later) if isinstance(cut, DAG) else cut.minimal_separator(earlier, later)
         if separator is not None:
             given = tuple(name for name in varying if name in separator)
             yield RegimeTest(regime.targets, earlier, later, given, asked.test(earlier, later, given))
-
-
-def _separator(graph: DAG | CausalGraph, earlier: str, later: str) -> Collection[Node] | None:
-    """What separates two nodes that are not joined; `None` if nothing does."""
-    return graph.parents(later) if isinstance(graph, DAG) else graph.minimal_separator(earlier, later)

@@ -24,19 +24,16 @@ from plausible.causal.partial.linear_form import LinearForm, NotLinear, Ratio, r
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.program import BoundsProgram, Extremum, LimitRow
 from plausible.causal.partial.source import Observed, SourceLike, read_source
-from plausible.causal.partial.systems import Contradictions, Members, Systems
+from plausible.causal.partial.systems import ROUNDING, Contradictions, Members, Systems
 from plausible.causal.queries.arguments import CausalLike, read_causal
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
-from plausible.graphs.causal_graph import CausalGraph, latent_projection
+from plausible.graphs.causal_graph import latent_projection
 from plausible.graphs.nodes import Node
 
 __all__ = ["Bounds", "bounds", "check_order", "limited_program", "read_systems", "solved"]
 
 End = Literal["lower", "upper"]
-
-#: Ends that are closer are one number.
-_POINT = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +74,7 @@ class Bounds:
     @property
     def is_identified(self) -> bool:
         """Whether the ends are one number."""
-        return self.width < _POINT
+        return self.width < ROUNDING
 
     @property
     def latent(self) -> tuple[Node, ...]:
@@ -242,22 +239,18 @@ def read_systems(
     confidence: float | None = None,
 ) -> Systems:
     """The districts that a question is about, from its arguments."""
-    causal, latent = _seen_part(read_causal(graph), observed)
+    causal = read_causal(graph)
+    latent = tuple(node for node in causal.nodes if node not in observed.variables)
+    if latent:
+        causal = latent_projection(causal, observed=[node for node in causal.nodes if node not in latent])
     types = tuple(one for one in assumptions if isinstance(one, TypeAssumption))
     for assumption in types:
         check_edge(assumption, causal, latent)
     default = Contradictions.TEST if observed.is_sample else Contradictions.RAISE
-    chosen = default if contradictions is None else _chosen(contradictions)
-    if chosen is Contradictions.TEST:
-        chosen = default
+    if contradictions is not None and contradictions not in list(Contradictions):
+        raise InvalidArgument(f"contradictions= is 'raise', 'project' or 'test', not {contradictions!r}.")
+    chosen = default if contradictions in (None, "test") else Contradictions(contradictions)
     return Systems(causal, observed, types, chosen, confidence, latent)
-
-
-def _seen_part(graph: CausalGraph, observed: Observed) -> tuple[CausalGraph, tuple[Node, ...]]:
-    """The graph over what is observed, and the nodes that are not: they are latent, and projected out."""
-    latent = tuple(node for node in graph.nodes if node not in observed.variables)
-    seen = [node for node in graph.nodes if node in observed.variables]
-    return (latent_projection(graph, observed=seen) if latent else graph), latent
 
 
 def check_order(graph: object, query: object, source: object) -> None:
@@ -266,12 +259,6 @@ def check_order(graph: object, query: object, source: object) -> None:
         raise InvalidArgument("The query and what is observed are swapped: write bounds(graph, query, source).")
     if isinstance(graph, LinearQuery):
         raise InvalidArgument("The query stands where the graph belongs: write bounds(graph, query, source).")
-
-
-def _chosen(contradictions: str) -> Contradictions:
-    if contradictions not in list(Contradictions):
-        raise InvalidArgument(f"contradictions= is 'raise', 'project' or 'test', not {contradictions!r}.")
-    return Contradictions(contradictions)
 
 
 def solved(query: LinearQuery, systems: Systems, limits: Iterable[Limit] = ()) -> Bounds:
@@ -297,7 +284,8 @@ def solved(query: LinearQuery, systems: Systems, limits: Iterable[Limit] = ()) -
 def limited_program(asked: Iterable[Ratio], systems: Systems, limits: Iterable[Limit]) -> BoundsProgram:
     """The program over the types of all districts that questions and limits touch."""
     rows = [LimitRow(*ratio_of(limit.query, systems), limit.lower, limit.upper, str(limit)) for limit in limits]
-    touched = _touched([*asked, *(Ratio(row.numerator, row.denominator) for row in rows)])
+    forms = [*(form for ratio in asked for form in ratio), *(form for row in rows for form in row[:2])]
+    touched = tuple(dict.fromkeys(members for form in forms for members in form.vectors))
     if systems.confidence is not None and len(touched) > 1:
         names = " and ".join(str([str(name) for name in members]) for members in touched)
         raise NotLinear(
@@ -305,11 +293,6 @@ def limited_program(asked: Iterable[Ratio], systems: Systems, limits: Iterable[L
             remedies=[Remedy("use ", Call("bootstrap_bounds"))],
         )
     return BoundsProgram({members: systems.polytope(members) for members in touched}, rows)
-
-
-def _touched(ratios: Iterable[Ratio]) -> tuple[Members, ...]:
-    forms = [form for ratio in ratios for form in ratio]
-    return tuple(dict.fromkeys(members for form in forms for members in form.vectors))
 
 
 def _response_table(program: BoundsProgram, members: Members, extremum: Extremum) -> Factor:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_CELLS",
+    "WHOLE",
     "District",
+    "LevelRows",
     "Polytope",
     "assembled",
     "build_district",
@@ -38,6 +40,11 @@ __all__ = [
 
 #: The most (joint type, state of the outside parents) pairs: each is an entry of the constraint matrix.
 MAX_CELLS = 2**22
+
+#: Constraints of one level: how many members, which of its cells or all, and the least and greatest of each.
+LevelRows: TypeAlias = tuple[int, Any, Floats, Floats]
+#: That all types sum to one.
+WHOLE: LevelRows = (0, None, np.ones((1, 1)), np.ones((1, 1)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +72,11 @@ class District:
         """The number of joint types."""
         return math.prod(self.shape)
 
+    def spread(self, table: Floats, names: Collection[str], place: int) -> Floats:
+        """A table of some variables with an axis for every outside parent and every member up to a place."""
+        layout = [*self.outside, *(response.variable for response in self.responses[: place + 1])]
+        return table.reshape([variable.num_states if variable.name in names else 1 for variable in layout])
+
     def cells(self, level: int) -> Positions:
         """Joint types × assignments to `outside`: the place of what is seen in the table (outside, first members)."""
         place = np.broadcast_to(np.arange(self.values.shape[2]), self.values.shape[1:])
@@ -91,11 +103,8 @@ def build_district(
     parents = dict.fromkeys(parent for member in members for parent in graph.parents(member))
     outside = tuple(observed.variable(parent) for parent in parents if parent not in set(members))
     _refuse_large(responses, outside)
-    return District(responses, outside, _values(responses, outside), _is_complete(graph, members))
-
-
-def _is_complete(graph: CausalGraph, members: Sequence[Node]) -> bool:
-    return all(graph.has_edge(a, b, "<->") for a, b in combinations(members, 2))
+    is_complete = all(graph.has_edge(a, b, "<->") for a, b in combinations(members, 2))
+    return District(responses, outside, _values(responses, outside), is_complete)
 
 
 def _response(
@@ -191,7 +200,7 @@ def polytope(graph: CausalGraph, district: District, observed: Observed) -> Poly
     levels = observed_levels(graph, district, observed)
     if not np.isnan(levels[-1]).any():
         return assembled(district, [(len(levels), None, levels[-1], levels[-1])])
-    rows: list[tuple[int, Any, Floats, Floats]] = [(0, None, np.ones((1, 1)), np.ones((1, 1)))]
+    rows = [WHOLE]
     for place, level in enumerate(levels):
         is_known = ~np.isnan(level)
         if place + 1 < len(levels):
@@ -200,8 +209,8 @@ def polytope(graph: CausalGraph, district: District, observed: Observed) -> Poly
     return assembled(district, rows)
 
 
-def assembled(district: District, rows: Sequence[tuple[int, Any, Floats, Floats]]) -> Polytope:
-    """The polytope with the rows of some levels: (level, which cells or all, lower, upper)."""
+def assembled(district: District, rows: Sequence[LevelRows]) -> Polytope:
+    """The polytope with the rows of some levels."""
     from scipy.sparse import csr_array, vstack
 
     matrices, lower, upper = [], [], []
@@ -243,7 +252,8 @@ def observed_levels(graph: CausalGraph, district: District, observed: Observed) 
     shape = [variable.num_states for variable in district.outside]
     product: Floats = np.ones(shape)
     for place, response in enumerate(district.responses):
-        table = _spread(graph, district, place, observed)
+        names = scope_of(graph, district, place)
+        table = district.spread(conditional(observed.tables(names)), names, place)
         with np.errstate(invalid="ignore"):
             product = np.where(product[..., None] == 0.0, 0.0, product[..., None] * table)
         shape.append(response.variable.num_states)
@@ -265,11 +275,3 @@ def conditional(table: Floats) -> Floats:
     total = table.sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(total > 0, table / total, np.nan)
-
-
-def _spread(graph: CausalGraph, district: District, place: int, observed: Observed) -> Floats:
-    """The conditional of a member with an axis for every outside parent and every member up to it."""
-    names = scope_of(graph, district, place)
-    layout = [*district.outside, *(response.variable for response in district.responses[: place + 1])]
-    shape = [variable.num_states if variable.name in names else 1 for variable in layout]
-    return conditional(observed.tables(names)).reshape(shape)

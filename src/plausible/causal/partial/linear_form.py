@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Call, Remedy
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.partial.district import Polytope
 from plausible.causal.partial.expansion import Expansion, expand
 from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
@@ -255,7 +256,7 @@ def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
 
 
 def _possible(probability: float, given: Iterable[WorldFinding]) -> float:
-    if not probability > 1e-12:
+    if not probability > PROBABILITY_NOISE:
         raise ImpossibleEvidence(f"The evidence {', '.join(map(str, given))} has probability zero.")
     return probability
 

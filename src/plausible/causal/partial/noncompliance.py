@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.partial.assumptions import Monotone
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.linear_query import average_causal_effect, probability_of
@@ -62,9 +63,6 @@ def binarize(values: npt.ArrayLike, threshold: float | None = None) -> Floats:
     if not np.isfinite(threshold):
         raise InvalidArgument(f"threshold= is a number, not {threshold!r}.")
     return np.where(is_known, (numbers >= threshold).astype(np.float64), np.nan)
-
-
-_TOLERANCE = 1e-9
 
 
 class EffectInterval(NamedTuple):
@@ -201,7 +199,7 @@ class InstrumentalInequality(NamedTuple):
     @property
     def is_satisfied(self) -> bool:
         """Whether it holds, up to rounding."""
-        return self.excess <= _TOLERANCE
+        return self.excess <= WRITTEN_ROUNDING
 
 
 def instrumental_inequality(table: npt.ArrayLike) -> InstrumentalInequality:

@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.causal.partial.district import Polytope
 from plausible.causal.partial.linear_form import LinearForm
-from plausible.causal.partial.systems import Members
+from plausible.causal.partial.systems import Members, least_total
 from plausible.errors import ImpossibleEvidence, ModelContradicted, NotSupported
 
 __all__ = ["BoundsProgram", "Extremum", "LimitRow"]
@@ -75,28 +75,19 @@ class BoundsProgram:
 
     def _constraints(self) -> tuple[Any, Any]:
         """Rows that are zero and rows that are at most zero, over (y of each district, t)."""
-        from scipy.sparse import block_array, csr_array, vstack
+        from scipy.sparse import csr_array, vstack
 
-        blocks, sides = [], []
-        bands: list[Any] = []
+        empty = csr_array((0, self._size))
+        equal, bands = [empty], [empty]
         for place, polytope in enumerate(self.polytopes.values()):
-            matrix = polytope.live_matrix
-            is_equal = polytope.lower == polytope.upper
-            blocks.append(matrix[np.flatnonzero(is_equal)])
-            sides.append(polytope.lower[is_equal])
+            matrix, is_equal = polytope.live_matrix, polytope.lower == polytope.upper
+            equal.append(self._placed(matrix[np.flatnonzero(is_equal)], place, -polytope.lower[is_equal]))
             if not is_equal.all():
                 rows = matrix[np.flatnonzero(~is_equal)]
                 bands.append(self._placed(rows, place, -polytope.upper[~is_equal]))
                 bands.append(self._placed(-rows, place, polytope.lower[~is_equal]))
-        empty = csr_array((0, self._size))
         limits = [csr_array(row[None, :]) for row in self._limit_rows()]
-        if not blocks:
-            return empty, vstack([empty, *limits], format="csr")
-        grid: list[list[Any]] = [
-            [block if row == column else None for column in range(len(blocks))] + [csr_array(-side[:, None])]
-            for row, (block, side) in enumerate(zip(blocks, sides, strict=True))
-        ]
-        return block_array(grid, format="csr"), vstack([empty, *bands, *limits], format="csr")
+        return vstack(equal, format="csr"), vstack([*bands, *limits], format="csr")
 
     def _placed(self, rows: Any, place: int, last: Floats) -> Any:
         """Rows over the types of one district as rows over all."""
@@ -119,7 +110,6 @@ class BoundsProgram:
 
     def missed_limits(self) -> float:
         """The least total by which types that show what is observed miss the limits; zero where some satisfy them."""
-        from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
         if not self.limits:
@@ -133,10 +123,7 @@ class BoundsProgram:
         whole: Any = vstack([hstack([equal, csr_array((equal.shape[0], slack.shape[1]))]), csr_array(scale)])
         sides = np.append(np.zeros(equal.shape[0]), 1.0)
         costs = np.concatenate([np.zeros(self._size), np.ones(slack.shape[1])])
-        found = linprog(costs, A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=whole, b_eq=sides, method="highs")
-        if found.status != 0 or found.fun is None:
-            raise NotSupported(f"The linear program of the limits ended without an answer: {found.message}")
-        return max(0.0, float(found.fun))
+        return least_total("linear program of the limits", costs, (rows, np.zeros(rows.shape[0])), (whole, sides))
 
     def _refuse_limits(self) -> None:
         """Refuse limits that no types satisfy."""

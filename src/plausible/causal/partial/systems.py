@@ -14,7 +14,9 @@ from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
 from plausible.causal.partial.assumptions import TypeAssumption
 from plausible.causal.partial.district import (
+    WHOLE,
     District,
+    LevelRows,
     Polytope,
     assembled,
     build_district,
@@ -36,6 +38,7 @@ __all__ = [
     "binomial_interval",
     "confidence_polytope",
     "joint_intervals",
+    "least_total",
     "settled",
     "smallest_violation",
 ]
@@ -71,14 +74,13 @@ def confidence_polytope(graph: CausalGraph, district: District, observed: Observ
         raise InvalidArgument("confidence= allows for sampling noise, which a distribution has not; give data.")
     if not 0.0 < level < 1.0:
         raise InvalidArgument(f"confidence= is a probability such as 0.95, not {level!r}.")
-    whole: tuple[int, Any, Floats, Floats] = (0, None, np.ones((1, 1)), np.ones((1, 1)))
     outside = {variable.name for variable in district.outside}
     if outside.isdisjoint(graph.descendants(district.names)):
         names = [*(variable.name for variable in district.outside), *district.names]
         counts = observed.tables(names).reshape(math.prod(v.num_states for v in district.outside), -1)
         low, high = joint_intervals(counts, level)
-        return assembled(district, [whole, (len(district.names), None, low, high)])
-    return assembled(district, [whole, *_products(graph, district, observed, 1.0 - level)])
+        return assembled(district, [WHOLE, (len(district.names), None, low, high)])
+    return assembled(district, [WHOLE, *_products(graph, district, observed, 1.0 - level)])
 
 
 def joint_intervals(counts: Floats, level: float) -> tuple[Floats, Floats]:
@@ -97,25 +99,21 @@ def _num_intervals(counts: Floats) -> int:
     return max(1, num_rows * (num_cells if num_cells > 2 else num_cells - 1))
 
 
-def _products(
-    graph: CausalGraph, district: District, observed: Observed, alpha: float
-) -> Sequence[tuple[int, Any, Floats, Floats]]:
+def _products(graph: CausalGraph, district: District, observed: Observed, alpha: float) -> list[LevelRows]:
     scopes = [scope_of(graph, district, place) for place in range(len(district.names))]
     tables = [observed.tables(names) for names in scopes]
     share = alpha / sum(_num_intervals(table) for table in tables)
-    rows: list[tuple[int, Any, Floats, Floats]] = []
+    rows: list[LevelRows] = []
     low: Floats = np.ones([variable.num_states for variable in district.outside])
     high = low
     for place, (names, table) in enumerate(zip(scopes, tables, strict=True)):
-        layout = [*district.outside, *(response.variable for response in district.responses[: place + 1])]
-        shape = [variable.num_states if variable.name in names else 1 for variable in layout]
-        below, above = (side.reshape(shape) for side in _cells(table, share))
+        below, above = (district.spread(side, names, place) for side in _cells(table, share))
         low, high = low[..., None] * below, high[..., None] * above
         rows.append((place + 1, None, low, high))
     return rows
 
 
-#: Violations up to this total are rounding.
+#: Violations up to this total, and ends that are closer, are rounding: HiGHS solves linear programs to 1e-7.
 ROUNDING = 1e-6
 
 
@@ -133,7 +131,6 @@ def smallest_violation(polytope: Polytope) -> float:
 
     It is the optimum of the phase-one linear program, with two slacks for each constraint.
     """
-    from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
     num_rows, num_types = polytope.matrix.shape
@@ -143,11 +140,16 @@ def smallest_violation(polytope: Polytope) -> float:
     whole: Any = hstack([csr_array(np.ones((1, num_types))), spare[:1]], format="csr")
     costs = np.concatenate([np.zeros(num_types), np.ones(num_rows)])
     sides = np.concatenate([polytope.upper, -polytope.lower])
-    found = linprog(costs, A_ub=upper, b_ub=sides, A_eq=whole, b_eq=[1.0], method="highs")
+    return least_total(f"phase-one program of {list(polytope.district.names)}", costs, (upper, sides), (whole, [1.0]))
+
+
+def least_total(name: str, costs: Floats, upper: tuple[Any, Any], equal: tuple[Any, Any]) -> float:
+    """The least total of slacks, which is not negative; rows are at most, or equal to, their sides."""
+    from scipy.optimize import linprog
+
+    found = linprog(costs, A_ub=upper[0], b_ub=upper[1], A_eq=equal[0], b_eq=equal[1], method="highs")
     if found.status != 0 or found.fun is None:
-        raise NotSupported(
-            f"The phase-one program of {list(polytope.district.names)} ended without an answer: {found.message}"
-        )
+        raise NotSupported(f"The {name} ended without an answer: {found.message}")
     return max(0.0, float(found.fun))
 
 

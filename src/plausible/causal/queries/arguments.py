@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs.causal_graph import CausalGraph, read_causes
@@ -14,7 +14,7 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["CausalLike", "fresh_name", "read_causal", "read_nodes", "read_variables", "refuse_overlap"]
+__all__ = ["CausalLike", "fresh_name", "read_causal", "read_node", "read_nodes", "read_variables", "refuse_overlap"]
 
 #: A DAG or a causal graph (`<->` is a latent common cause), a model with one of these, or arrow text.
 CausalLike: TypeAlias = "GraphLike[DAG | CausalGraph]"
@@ -30,6 +30,14 @@ def read_nodes(graph: DAG | CausalGraph, nodes: Nodes) -> tuple[Node, ...]:
     """One node of a graph or several, without repeats, in the order given."""
     index = NodeIndex(graph.nodes)
     return index.names(index.select(nodes))
+
+
+def read_node(graph: DAG | CausalGraph, node: Node, role: str) -> tuple[Node]:
+    """The one node that has a role in a question."""
+    found = read_nodes(graph, node)
+    if len(found) != 1:
+        raise InvalidArgument(f"{role}= takes one node here, not {len(found)}.")
+    return (found[0],)
 
 
 def read_variables(network: BayesianNetwork, names: str | Iterable[str], role: str) -> tuple[Variable, ...]:
@@ -56,7 +64,7 @@ def refuse_overlap(groups: Mapping[str, Collection[Node]]) -> None:
             raise InvalidArgument(f"{shared[0]!r} can't be both in {one}= and in {other}=; take it out of one of them.")
 
 
-def fresh_name(name: str, taken: set[str], mark: str = "_") -> str:
+def fresh_name(name: str, taken: set[Any], mark: str = "_") -> str:
     """The name with as many marks behind it as tell it apart from all that are taken; it is taken then, too.
 
     >>> fresh_name("U", {"U", "U_"})

@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.records import record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.queries.arguments import read_variables, refuse_overlap
 from plausible.cpds import TableCPD
 from plausible.models import BayesianNetwork
@@ -88,7 +89,7 @@ class EffectComparison:
     @property
     def agrees(self) -> bool:
         """Whether seeing and doing are the same, up to 1e-9, where both are defined: the association is the effect."""
-        return self.max_difference <= 1e-9
+        return self.max_difference <= WRITTEN_ROUNDING
 
     @property
     def undefined(self) -> tuple[str, ...]:
@@ -123,7 +124,7 @@ class EffectComparison:
         21.3).
         """
         low, high = self.interventional_range
-        return bool(((self.marginal < low - 1e-9) | (self.marginal > high + 1e-9)).any())
+        return bool(((self.marginal < low - WRITTEN_ROUNDING) | (self.marginal > high + WRITTEN_ROUNDING)).any())
 
     def __str__(self) -> str:
         undefined = self.undefined

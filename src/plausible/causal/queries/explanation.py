@@ -7,9 +7,8 @@ from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
 from plausible.base.records import record
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
+from plausible.causal.queries.arguments import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
-from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.latent_trails import without_latent
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
@@ -134,7 +133,7 @@ def explain_association(
       S -> H <- C  (selection: H observed)
     """
     causes = read_causal(graph)
-    (start,), (end,) = (_one_node(causes, node) for node in (x, y))
+    (start,), (end,) = read_node(causes, x, "x"), read_node(causes, y, "y")
     observed, hidden = read_nodes(causes, given), frozenset(read_nodes(causes, latent))
     refuse_overlap({"x": [start], "y": [end], "given": observed, "latent": hidden})
     if limit < 1:
@@ -144,13 +143,6 @@ def explain_association(
     shortened = without_latent(found, frozenset(causes.nodes))
     sources = tuple(_source(trail, hidden) for trail in shortened.trails)
     return AssociationExplanation(start, end, observed, sources, found.complete)
-
-
-def _one_node(graph: CausalGraph, node: Node) -> tuple[Node]:
-    found = read_nodes(graph, node)
-    if len(found) != 1:
-        raise InvalidArgument(f"Trails lead from one node to one other; {node!r} stands for {len(found)}.")
-    return (found[0],)
 
 
 def _source(trail: Trail, latent: frozenset[Node]) -> AssociationSource:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from plausible.base.records import record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.queries.arguments import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.causal.queries.association import effect_table
 from plausible.errors import InvalidArgument
@@ -16,7 +17,7 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
 
-__all__ = ["CausalIndependence", "causally_independent"]
+__all__ = ["CausalIndependence", "causally_independent", "directed_path"]
 
 
 @record
@@ -62,7 +63,7 @@ def causally_independent(
     x: Nodes,
     y: Nodes,
     given: Nodes = (),
-    tolerance: float = 1e-9,
+    tolerance: float = WRITTEN_ROUNDING,
 ) -> CausalIndependence:
     """Whether X ⟂_C Y | Z: for all z, P(Y | do(z), do(x)) is the same for all x.
 
@@ -100,14 +101,14 @@ def causally_independent(
     refuse_overlap({"x": first, "y": second, "given": third})
     if not first or not second:
         raise InvalidArgument("Causal independence is about one node or more on each side: x= or y= is empty.")
-    path = _directed_path(graph, first, second, third)
+    path = directed_path(graph, first, second, third)
     if not isinstance(model, BayesianNetwork):
         return CausalIndependence(first, second, third, path is None, path, None)
     difference = _difference(model, map(str, first), map(str, second), map(str, third))
     return CausalIndependence(first, second, third, difference <= tolerance, path, difference)
 
 
-def _directed_path(
+def directed_path(
     graph: DAG | CausalGraph, x: tuple[Node, ...], y: tuple[Node, ...], given: tuple[Node, ...]
 ) -> tuple[Node, ...] | None:
     """A shortest directed path from X to Y on which no node of Z stands."""
