@@ -252,7 +252,7 @@ def test_large_trees_are_made_for_the_evidence_at_hand(monkeypatch):
     name, other = list(net.variables)[:2]
     weights = likelihood(np.arange(1.0, 1.0 + net.variables[other].num_states))
     before = net.marginals({name: 0, other: weights})
-    monkeypatch.setattr("plausible.models.markov_questions.LARGE_TREE", 0)
+    monkeypatch.setattr("plausible.models.ways._LARGE_TREE", 0)
     after = net.marginals({name: 0, other: weights})
     assert before.keys() == after.keys() == net.variables.keys()
     for key, factor in after.items():

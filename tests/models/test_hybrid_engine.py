@@ -20,7 +20,7 @@ from plausible.inference.gaussian_blocks import GaussianBlock
 from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
-from plausible.models.hybrid_questions import regression_of
+from plausible.models.numbers import regression_of
 from plausible.variables import Variable
 
 

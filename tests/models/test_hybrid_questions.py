@@ -24,15 +24,7 @@ from plausible.errors import (
 )
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.gaussian_mixture import GaussianMixture
-from plausible.models import BayesianNetwork
-from plausible.models.hybrid_questions import (
-    hybrid_log_probability,
-    hybrid_marginals,
-    hybrid_mixture,
-    hybrid_mpe,
-    hybrid_query,
-    hybrid_sample,
-)
+from plausible.models import BayesianNetwork, HybridEngine
 from plausible.variables import Variable, jeffrey, likelihood
 
 
@@ -44,7 +36,27 @@ def problems(draw, zero_variances=False):
 
 
 def ask(function, net, *arguments):
-    return function(net.cpds, net.variables, *arguments)
+    return function(HybridEngine(net.cpds, net.variables), *arguments)
+
+
+def hybrid_query(engine, targets, *evidence):
+    """A table of discrete targets, the moments of continuous ones, a mixture of both."""
+    listed = [targets] if isinstance(targets, str) else targets
+    numbers = [name for name in listed if name in engine.variables and engine.variables[name].is_continuous]
+    if numbers and len(numbers) < len(listed):
+        return engine.mixture(listed, *evidence).marginal(listed)
+    return engine.moments(targets, *evidence) if numbers else engine.query(targets, *evidence)
+
+
+def hybrid_marginals(engine, *evidence):
+    """The tables of discrete variables and the moments of continuous ones."""
+    is_discrete = any(not variable.is_continuous for variable in engine.variables.values())
+    answers = {**(engine.marginals(*evidence) if is_discrete else {}), **engine.continuous_marginals(*evidence)}
+    return {name: answers[name] for name in engine.variables}
+
+
+hybrid_log_probability, hybrid_mpe = HybridEngine.log_probability, HybridEngine.mpe
+hybrid_mixture, hybrid_sample = HybridEngine.mixture, HybridEngine.sample
 
 
 def check_everything(net, evidence, rng, soft=None):
@@ -492,10 +504,10 @@ def test_an_input_needs_a_value():
     """A variable without a distribution conditions the others, and has no density itself."""
     line = LinearGaussianCPD("y", 1.0, {"u": 2.0}, 0.5)
     net = BayesianNetwork(line, inputs=[Variable("u")])
-    assert ask(hybrid_query, net, "y", {"u": 3.0}).mean[0] == 7.0
+    assert net.moments("y", {"u": 3.0}).mean[0] == 7.0
     expected = -0.5 * (math.log(2 * math.pi * 0.5) + 1 / 0.5)
-    assert ask(hybrid_log_probability, net, {"u": 3.0, "y": 8.0}) == pytest.approx(expected)
-    for question in (lambda: ask(hybrid_query, net, "y"), lambda: ask(hybrid_sample, net, 2, 0)):
+    assert net.log_probability({"u": 3.0, "y": 8.0}) == pytest.approx(expected)
+    for question in (lambda: net.moments("y"), lambda: net.sample(2, 0)):
         with pytest.raises(InvalidModel, match="'u' is an input"):
             question()
 

@@ -225,9 +225,10 @@ class CompiledFactors:
         return weights
 
     def _without_jeffrey(self, evidence: Evidence) -> Evidence:
-        return fit_jeffrey(evidence, self.variables, self._belief)
+        return fit_jeffrey(evidence, self.variables, self.belief)
 
-    def _belief(self, name: str, evidence: Evidence) -> Floats:
+    def belief(self, name: str, evidence: Evidence) -> Floats:
+        """P(variable | evidence)."""
         number = self._numbers[name]
         with self._possible(evidence) as workspace:
             workspace.distribute([int(self.program.layout.readings[number, 0])])

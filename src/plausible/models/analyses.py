@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +12,11 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import InvalidArgument
+from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
+from plausible.graphs import DAG
 from plausible.inference.budget import Budget
-from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.sensitivity import (
     FLOOR,
     NOISE,
@@ -30,26 +30,25 @@ from plausible.inference.sensitivity_functions import EventSensitivity, Sensitiv
 from plausible.inference.sensitivity_parameters import Event, Parameter, ParameterLike, sensitivity_set
 from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
 from plausible.inference.sensitivity_tornado import Variation, tornado
-from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.exact_engine import impossible_row
-from plausible.models.hybrid_questions import refuse_hidden_parents
-from plausible.models.hybrid_states import densities
-from plausible.models.interventions import has_hidden_numbers
+from plausible.models.beliefs import Beliefs
+from plausible.models.compiled_model import impossible_row
 from plausible.models.lowering import SMALL_TABLE, lower
-from plausible.models.network_parts import NetworkParts
-from plausible.variables import Evidence, EvidenceLike, State
-from plausible.variables.evidence import findings_of
+from plausible.models.numbers import densities, refuse_hidden_parents
+from plausible.models.question import Question, QuestionKind, contradiction_of
+from plausible.models.uncertainty import HasPosterior, ParameterUncertainty, with_error_bars
+from plausible.variables import EvidenceLike, State
 
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["NetworkAnalyses"]
+__all__ = ["ParameterAnalyses"]
 
-_Answer = TypeVar("_Answer")
+_PARAMETERS = QuestionKind()
+_ALL = QuestionKind(takes_numbers=True)
 
 
-class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
+class ParameterAnalyses(Beliefs):
     """What can be asked of a Bayesian network about its parameters, besides its evidence.
 
     Parameters are the entries of conditional tables. A distribution that is no table, such as a noisy-or, counts as the
@@ -58,8 +57,28 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
 
     __slots__ = ()
 
-    def _always_given(self) -> tuple[str, ...]:
-        return self.inputs
+    @property
+    @abstractmethod
+    def cpds(self) -> Mapping[str, CPD]:
+        """Name -> conditional distribution, for all variables except the inputs."""
+
+    @property
+    @abstractmethod
+    def graph(self) -> DAG:
+        """The directed acyclic graph."""
+
+    @abstractmethod
+    def with_cpd(self, cpd: CPD) -> Self:
+        """A model with another distribution."""
+
+    def _with_error_bars(
+        self,
+        answer: Factor,
+        evidence: EvidenceLike | None,
+        do: Mapping[str, State] | None,
+        uncertainty: ParameterUncertainty | HasPosterior,
+    ) -> Factor:
+        return with_error_bars(self, answer, evidence, do, uncertainty)
 
     # --- derivatives ---
 
@@ -106,10 +125,10 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         >>> net.derivatives({"B": 1}, others="proportional")["A"].round(6)
         array([-0.9,  0.9])
         """
-        found = Evidence.read(evidence, self.variables, "this network")
+        question = Question.read(self, _PARAMETERS, None, evidence, budget=budget)
         event = None if query is None else Event.read(*_event_parts(query), self.variables, "this network")
-        product = self._product(self._all_discrete(found), found, budget, only_relative=event is not None)
-        return self._named(evidence, lambda: derivatives(product, _discrete(found), event, others))
+        product = self._product(question, only_relative=event is not None)
+        return question.explained(lambda: derivatives(product, question.certain, event, others))
 
     def hessian(
         self,
@@ -137,10 +156,10 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         array([[-0.25  ,  1.875 ],
                [ 1.875 , -1.5625]])
         """
-        found = Evidence.read(evidence, self.variables, "this network")
-        product = self._product(self._all_discrete(found), found, budget)
+        question = Question.read(self, _PARAMETERS, None, evidence, budget=budget)
+        product = self._product(question)
         entries = [self._parameter(parameter) for parameter in parameters]
-        return self._named(evidence, lambda: hessian(product, _discrete(found), entries))
+        return question.explained(lambda: hessian(product, question.certain, entries))
 
     def gradient(
         self,
@@ -196,7 +215,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         if np.isneginf(log_rows).any():
             first = int(np.argmin(log_rows))
             cells = EvidenceColumns.read(frame, self.variables).findings(first)
-            raise impossible_row(first, impossible_evidence(cells, lambda some: self.log_probability(some) > -math.inf))
+            raise impossible_row(first, contradiction_of(self, cells))
         counted = np.ones(len(log_rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         if counted.shape != log_rows.shape:
             raise InvalidArgument(f"There must be a weight for each of the {len(log_rows)} rows.")
@@ -209,10 +228,10 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         rows = EvidenceColumns.read(frame, self.variables)
         product = None
         for row in np.flatnonzero(is_deep):  # too improbable for floors
-            found = rows.evidence(int(row))
-            if product is None or found.values:  # numbers are built into the product
-                product = self._product(self.cpds.values(), found, budget)
-            relative = product.gradient(_discrete(found), product.log_total(_discrete(found)))
+            question = Question.read(self, _ALL, None, rows.findings(int(row)), budget=budget)
+            if product is None or question.evidence.values:  # numbers are built into the product
+                product = self._product(question)
+            relative = product.gradient(question.certain, product.log_total(question.certain))
             slopes = {name: array + counted[row] * relative[name] for name, array in slopes.items()}
         return slopes
 
@@ -264,13 +283,13 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         >>> round(f.solve(0.5), 5)  # the rate of false alarms at which illness is as probable as not
         0.00909
         """
-        found = Evidence.read(evidence, self.variables, "this network")
         event = Event.read(target, state, self.variables, "this network")
         entry = self._parameter(parameter)
         # The family of the parameter may be barren: it is kept, and its function comes out constant.
-        product = self._product(self._relevant([*found.names, target, entry.child], found), found, budget)
-        return self._named(
-            evidence, lambda: event_sensitivity(product, _discrete(found), event, [entry.child]).function(entry)
+        question = Question.read(self, _PARAMETERS, {target, entry.child}, evidence, budget=budget)
+        product = self._product(question)
+        return question.explained(
+            lambda: event_sensitivity(product, question.certain, event, [entry.child]).function(entry)
         )
 
     def sensitivities(
@@ -281,11 +300,11 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         Families that the evidence separates from the target, or that lie below all findings, are skipped. This takes
         two calibrations, no matter how many parameters there are.
         """
-        found = Evidence.read(evidence, self.variables, "this network")
         event = Event.read(target, state, self.variables, "this network")
-        product = self._product(self._relevant([*found.names, target], found), found, budget)
-        names = [name for name in sensitivity_set(self.graph, target, found) if name in product.families]
-        return self._named(evidence, lambda: event_sensitivity(product, _discrete(found), event, names))
+        question = Question.read(self, _PARAMETERS, target, evidence, budget=budget)
+        product = self._product(question)
+        names = [name for name in sensitivity_set(self.graph, target, question.evidence) if name in product.families]
+        return question.explained(lambda: event_sensitivity(product, question.certain, event, names))
 
     def tornado(
         self,
@@ -339,41 +358,24 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
 
     # --- parts ---
 
-    def _all_discrete(self, evidence: Evidence) -> list[CPD]:
-        """The CPDs of all discrete variables and of what is observed, with their ancestors."""
-        discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
-        return self._relevant([*discrete, *evidence.names], evidence)
-
-    def _product(
-        self, cpds: Iterable[CPD], evidence: Evidence, budget: Budget | None, *, only_relative: bool = True
-    ) -> FamilyProduct:
+    def _product(self, question: Question, *, only_relative: bool = True) -> FamilyProduct:
         """Tables to differentiate in, and the compact factors of all other distributions.
 
         Where numbers are hidden, they are integrated out of the density of the observed ones.
         """
-        listed = list(cpds)
-        families = {cpd.variable.name: cpd.to_factor() for cpd in listed if _has_table(cpd)}
-        if has_hidden_numbers(listed, evidence):
-            refuse_hidden_parents(listed, evidence)
-            seen = densities(listed, evidence, only_relative=only_relative)
-            tables = [cpd for cpd in listed if not (_has_table(cpd) or cpd.variable.is_continuous)]
-            rest = lower(tables, self.variables, evidence.values)
+        cpds, evidence, budget = question.parts.cpds, question.evidence, question.budget
+        families = {cpd.variable.name: cpd.to_factor() for cpd in cpds if _has_table(cpd)}
+        others = [cpd for cpd in cpds if not _has_table(cpd)]
+        if question.has_hidden_numbers:
+            refuse_hidden_parents(cpds, evidence)
+            seen = densities(cpds, evidence, only_relative=only_relative)
+            rest = lower([cpd for cpd in others if not cpd.variable.is_continuous], self.variables, evidence.values)
             return FamilyProduct(families, (*rest.factors, *seen.factors), rest.log_scale + seen.log_scale, budget)
-        rest = lower([cpd for cpd in listed if not _has_table(cpd)], self.variables, evidence.values)
+        rest = lower(others, self.variables, evidence.values)
         return FamilyProduct(families, rest.factors, rest.log_scale, budget)
 
     def _parameter(self, parameter: ParameterLike) -> Parameter:
         return Parameter.read(parameter, {name: cpd.scope for name, cpd in self.cpds.items() if _has_table(cpd)})
-
-    def _named(self, evidence: EvidenceLike | None, answer: Callable[[], _Answer]) -> _Answer:
-        """The answer, or an error that names the findings that contradict each other."""
-        try:
-            return answer()
-        except ImpossibleEvidence as error:
-            context = self._context(evidence)
-            findings = {name: finding for name, finding in findings_of(evidence).items() if name not in context}
-            found = impossible_evidence(findings, lambda some: self.log_probability({**context, **some}) > -math.inf)
-            raise found or error from None
 
 
 def _event_parts(query: tuple[str, State]) -> tuple[str, State]:
@@ -387,8 +389,3 @@ def _has_table(cpd: CPD) -> bool:
     if any(variable.is_continuous for variable in cpd.scope):
         return False
     return isinstance(cpd, TableCPD) or num_entries(cpd.scope) <= SMALL_TABLE
-
-
-def _discrete(evidence: Evidence) -> Evidence:
-    """The evidence on discrete variables: numbers are built into the factors."""
-    return replace(evidence, values={})

@@ -7,36 +7,46 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from plausible.base.arrays import Floats
 from plausible.base.display import html_page
+from plausible.base.frozen import Frozen
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.method_names import own_methods
+from plausible.base.plain_values import shown
+from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
-from plausible.factors import Factor
-from plausible.factors.alignment import num_entries
+from plausible.data import decode, encode_columns
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, UnknownVariable, counted
+from plausible.factors import Factor, product
+from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
-from plausible.models.analyses import NetworkAnalyses
-from plausible.models.by_name import ByName
-from plausible.models.continuous_questions import ContinuousQuestions
+from plausible.models.analyses import ParameterAnalyses
+from plausible.models.answers import Answers
 from plausible.models.display import network_table, title_of
+from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.most_probable import MostProbable
-from plausible.models.not_cpds import refuse_parts
+from plausible.models.network_input import ByName, collect_variables, read_cpds, read_inputs, refuse_parts
 from plausible.models.notes import Notes
+from plausible.models.number_answers import NumberAnswers
+from plausible.models.question import Parts
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
-from plausible.variables import State, Variable
+from plausible.models.relevance import requisite
+from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.variables.evidence import findings_of, settings_of
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
 
 __all__ = ["BayesianNetwork"]
 
 
 @own_methods
-class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted):
+class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answers, Frozen, Hinted):
     """A Bayesian network: P(X_1, ..., X_n) = Π P(X_i | parents of X_i). It is immutable; edits return new networks.
 
     Parameters
@@ -66,11 +76,12 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
     __slots__ = ("_cpds", "_graph", "_inputs", "_variables", "notes")
 
     _hints = NETWORK_HINTS
+    _is_normalized = True
 
     def __init__(self, *cpds: CPD | Iterable[CPD], inputs: Iterable[Variable] = (), notes: Notes | None = None) -> None:
-        listed = _flat(cpds)
-        self._inputs = _read_inputs(inputs)
-        self._variables = _collect((*self._inputs, *(cpd.variable for cpd in listed)))
+        listed = read_cpds(cpds)
+        self._inputs = read_inputs(inputs)
+        self._variables = collect_variables((*self._inputs, *(cpd.variable for cpd in listed)))
         self._cpds = ByName({cpd.variable.name: cpd.bind(self._variables) for cpd in listed})
         edges = [(parent, name) for name, cpd in self._cpds.items() for parent in cpd.parent_names]
         self._graph = DAG(edges, nodes=self._variables)
@@ -132,6 +143,103 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         """The compact factors of all distributions; multiply them and sum out auxiliary variables to get the joint."""
         return lower(self._cpds.values(), self._variables, {}).factors
 
+    # --- what questions are told ---
+
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
+        """The CPDs of the named variables and their ancestors: all others are barren. Inputs must be observed."""
+        asked = set(names)
+        kept = asked | self._graph.ancestors(asked)
+        for variable in self._inputs:
+            name = variable.name
+            if name in kept and name not in evidence.hard and name not in evidence.values:
+                raise InvalidModel(f"{name!r} is an input of this network: give it a state as evidence.")
+        return Parts([cpd for name, cpd in self._cpds.items() if name in kept])
+
+    def _given(
+        self, evidence: EvidenceLike | None, do: Mapping[str, State]
+    ) -> tuple[BayesianNetwork, EvidenceLike | None]:
+        """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""
+        settings = settings_of(do)
+        if not settings:
+            return self, evidence
+        Evidence.read(evidence, self._variables, "this network")
+        network, findings = self.intervene(settings), dict(findings_of(evidence))
+        for name, value in settings.items():
+            if self._variables[name].has_state(findings.get(name, value)) and findings.get(name, value) != value:
+                raise _contradicted(name, findings[name], value)
+        numbers = {name: value for name, value in settings.items() if self._variables[name].is_continuous}
+        for name, value in numbers.items():
+            if findings.setdefault(name, value) != value:
+                raise _contradicted(name, findings[name], value)
+        inputs = [self._variables[name] for name in (*network.inputs, *numbers)]
+        cpds = [cpd for name, cpd in network._cpds.items() if name not in numbers]
+        return BayesianNetwork(*cpds, inputs=inputs), findings
+
+    def _requisite(self, names: Iterable[str], evidence: Evidence) -> tuple[str, ...]:
+        """The variables whose distributions P(names | evidence) can depend on, in the network's order."""
+        observed, weighed = (*evidence.hard, *evidence.values), (*evidence.soft, *evidence.jeffrey)
+        needed = requisite(self._graph, names, observed, weighed).distributions
+        return tuple(name for name in self._cpds if name in needed)
+
+    def _families(self) -> dict[str, tuple[Variable, ...]]:
+        return {name: cpd.scope for name, cpd in self._cpds.items()}
+
+    def _draw(self, num_rows: int, seed: Seed, do: Mapping[str, State] | None) -> pd.DataFrame:
+        """Rows forward along the edges."""
+        if settings := settings_of(do):
+            return self.intervene(settings)._draw(num_rows, seed, None)
+        self._refuse_inputs("a joint distribution to sample from")
+        generator = generator_of(seed)
+        levels = {name: generator.random(num_rows) for name in self._variables}
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for node in self._graph.topological_order:
+            columns[str(node)] = self._cpds[str(node)].quantile(columns, levels[str(node)])
+        return decode(columns, self._variables)
+
+    # --- rows and structure ---
+
+    def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
+        """Compute the full joint distribution as one table; refused if it would have more than `max_entries`."""
+        check_size(tuple(self._variables.values()), "The joint distribution", max_entries)
+        inputs = Factor.scalar(1.0).extend(self._inputs)
+        return product((inputs, *(cpd.to_factor() for cpd in self._cpds.values()))).reorder(list(self._variables))
+
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
+        """Compute log P(row) for each complete row of a data frame.
+
+        The data frame must have exactly one column for each variable. For rows with missing cells use
+        `compile().log_likelihood`.
+        """
+        columns = encode_columns(frame, self.variables)
+        rows = len(next(iter(columns.values()))) if columns else 0
+        total = np.zeros(rows)
+        for cpd in self.cpds.values():
+            total += cpd.log_probability(columns)
+        return total
+
+    def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
+        """Whether X ⟂ Y | Z follows from the graph, and from knowing which variables are functions of their parents.
+
+        A deterministic variable whose parents are all known is known too (Geiger, Verma & Pearl 1990), so this finds
+        independencies that `graph.d_separated` does not.
+
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> copies = BayesianNetwork(
+        ...     TableCPD("A", [0.5, 0.5]),
+        ...     TableCPD("B", [[1, 0], [0, 1]], parents=["A"]),
+        ...     TableCPD("C", [[0.9, 0.1], [0.2, 0.8]], parents=["B"]),
+        ...     TableCPD("D", [[0.5, 0.5], [0.1, 0.9]], parents=["B"]),
+        ... )
+        >>> copies.graph.d_separated("C", "D", given="A"), copies.d_separated("C", "D", given="A")
+        (False, True)
+        """
+        known: set[Any] = {given} if isinstance(given, str) else set(given)
+        for name in self.graph.topological_order:
+            cpd = self.cpds.get(str(name))
+            if cpd is not None and cpd.is_deterministic and known.issuperset(cpd.parent_names):
+                known.add(name)
+        return self.graph.d_separated(x, y, given=known)
+
     # --- other models ---
 
     def to_markov_network(self) -> MarkovNetwork:
@@ -145,7 +253,9 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         True
         """
         self._refuse_inputs("a Markov network")
-        return MarkovNetwork(self._tables(), variables=self._variables.values(), notes=self.notes)
+        return MarkovNetwork(
+            [cpd.to_factor() for cpd in self._cpds.values()], variables=self._variables.values(), notes=self.notes
+        )
 
     def to_factor_graph(self) -> FactorGraph:
         """Convert to a factor graph, with a factor P(X | U) for each family."""
@@ -282,37 +392,10 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return html_page(title_of(self), network_table(self))
 
 
+def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
+    return ImpossibleEvidence(f"The evidence {name}={shown(finding)} contradicts do={{{name!r}: {shown(value)}}}.")
+
+
 def _written(cpd: CPD) -> str:
     given = f" | {', '.join(cpd.parent_names)}" if cpd.parent_names else ""
     return f"P({cpd.variable.name}{given})"
-
-
-def _flat(cpds: Sequence[CPD | Iterable[CPD]]) -> list[CPD]:
-    given: Any = cpds[0] if len(cpds) == 1 else cpds
-    if isinstance(given, (str, Mapping)) or hasattr(given, "columns"):
-        raise refuse_parts(given, given)
-    listed = list(given) if isinstance(given, Iterable) else [given]
-    for cpd in listed:
-        if not isinstance(cpd, CPD):
-            raise refuse_parts(given, cpd)
-    return listed
-
-
-def _read_inputs(inputs: Any) -> tuple[Variable, ...]:
-    listed = tuple(inputs) if isinstance(inputs, Iterable) and not isinstance(inputs, str) else (inputs,)
-    for variable in listed:
-        if not isinstance(variable, Variable):
-            raise InvalidModel(
-                f"The inputs of a network are a list of Variable objects, not {variable!r}: "
-                "no CPD says what states they have."
-            )
-    return listed
-
-
-def _collect(variables: Iterable[Variable]) -> ByName[Variable]:
-    found: ByName[Variable] = ByName()
-    for variable in variables:
-        if variable.name in found:
-            raise InvalidModel(f"{variable.name!r} has two distributions in this network.")
-        found[variable.name] = variable
-    return found

@@ -14,10 +14,12 @@ from plausible.data import encode_columns
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
+from plausible.models.answers import Answers
+from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
-from plausible.variables import Evidence, EvidenceLike, State, Variable
-from plausible.variables.evidence import findings_of
+from plausible.models.question import Parts
+from plausible.variables import Evidence, State, Variable
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ConditionalRandomField"]
 
 
-class ConditionalRandomField(Frozen):
+class ConditionalRandomField(EvidenceAnalyses, Answers, Frozen):
     """P(Y | X) = Π φ_i(D_i) / Z(X): nothing is said about the inputs X, which may depend on each other in any way.
 
     Parameters
@@ -109,31 +111,23 @@ class ConditionalRandomField(Frozen):
 
     def given(self, inputs: Mapping[str, State]) -> MarkovNetwork:
         """The Markov network of the outputs for one state of each input."""
-        observed = Evidence.read(inputs, self.variables, "this network").hard
-        for name in self._inputs:
-            if name not in observed:
-                raise InvalidModel(f"{name!r} is an input of this network: give it a state.")
+        self._refuse_missing(Evidence.read(inputs, self.variables, "this network"))
         return self._network.reduce({name: inputs[name] for name in self._inputs})
 
-    def log_partition(self, inputs: Mapping[str, State]) -> float:
-        """log Z(x), natural, for one state of each input; an input that rules out every output is an error."""
-        return self.given(inputs).log_partition()
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
+        self._refuse_missing(evidence)
+        return self._network._parts(names, evidence)
 
-    def query(self, targets: str | Iterable[str], evidence: EvidenceLike) -> Factor:
-        """P(targets | evidence); the evidence has a state for each input, and anything about the outputs."""
-        network, findings = self._split(evidence)
-        return network.query(targets, findings)
+    def _refuse_missing(self, evidence: Evidence) -> None:
+        for name in self._inputs:
+            if name not in evidence.hard:
+                raise InvalidModel(f"{name!r} is an input of this network: give it a state.")
 
-    def log_probability(self, evidence: EvidenceLike) -> float:
-        """log P(findings on outputs | states of the inputs), natural; -inf where they are impossible."""
-        network, findings = self._split(evidence)
-        return network.log_probability(findings)
+    def _refuse_inputs(self, other: str) -> None:
+        raise InvalidModel(f"P(outputs | inputs) is not {other}: ask given({{{self._inputs[0]!r}: ...}}) for one.")
 
-    def _split(self, evidence: EvidenceLike) -> tuple[MarkovNetwork, dict[str, Any]]:
-        Evidence.read(evidence, self.variables, "this network")  # before anything is looked up in it
-        findings = dict(findings_of(evidence))
-        network = self.given({name: findings.pop(name) for name in self._inputs if name in findings})
-        return network, findings
+    def _families(self) -> dict[str, tuple[Variable, ...]]:
+        return self._network._families()
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """log P(y | x) of each complete row of a data frame; Z(x) is computed once for each different x."""

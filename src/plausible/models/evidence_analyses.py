@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +22,8 @@ from plausible.inference.findings import (
 )
 from plausible.inference.hybrid_information import NumberInformation
 from plausible.inference.posterior import read_targets
-from plausible.models.exact_engine import ExactEngine
-from plausible.models.hybrid_engine import HybridEngine
-from plausible.variables import Evidence, EvidenceLike, Jeffrey, Variable, likelihood
+from plausible.models.beliefs import Beliefs
+from plausible.variables import Evidence, EvidenceLike, Jeffrey, likelihood
 from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
@@ -46,40 +44,13 @@ class _Answers:
     log_probability: Callable[[EvidenceLike], float]
 
 
-class EvidenceAnalyses(ABC):
+class EvidenceAnalyses(Beliefs):
     """What can be asked of any model about its evidence, over the questions that it answers."""
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable, in the order given."""
-
-    @abstractmethod
-    def query(
-        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, *, budget: Budget | None = None
-    ) -> Factor:
-        """P(targets | evidence)."""
-
-    @abstractmethod
-    def marginals(self, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> dict[str, Factor]:
-        """P(X | evidence) of every variable."""
-
-    @abstractmethod
-    def log_probability(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> float:
-        """log P(evidence)."""
-
-    @abstractmethod
-    def compile(self, *, budget: Budget | None = None) -> ExactEngine | HybridEngine:
-        """A clique tree, laid out once."""
-
-    def _always_given(self) -> tuple[str, ...]:
-        """Variables whose states are no findings but belong to every question."""
-        return ()
-
     def _context(self, evidence: EvidenceLike | None) -> dict[str, Any]:
-        return {name: finding for name, finding in findings_of(evidence).items() if name in self._always_given()}
+        return {name: finding for name, finding in findings_of(evidence).items() if name in self.inputs}
 
     def _answering(self, budget: Budget | None) -> _Answers:
         """The compiled engine, for several questions to all of the model; the model itself where there can't be one."""
@@ -88,7 +59,7 @@ class EvidenceAnalyses(ABC):
             partial(self.marginals, budget=budget),
             partial(self.log_probability, budget=budget),
         )
-        if self._always_given() or any(variable.is_continuous for variable in self.variables.values()):
+        if self.inputs or any(variable.is_continuous for variable in self.variables.values()):
             return itself
         try:
             engine = self.compile(budget=budget)

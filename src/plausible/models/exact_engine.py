@@ -1,62 +1,43 @@
-"""A compiled model: the same questions as the model's own, from one clique tree, for one evidence or a table of it."""
+"""A compiled model of discrete variables: one clique tree, for one evidence or a table of it."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.display import html_page
-from plausible.base.seeds import Seed, generator_of
-from plausible.data import decode, encode_evidence
-from plausible.errors import (
-    ImpossibleEvidence,
-    InvalidArgument,
-    NotSupported,
-    PlausibleWarning,
-    TooLarge,
-    UnknownVariable,
-    counted,
-)
-from plausible.factors import Factor
+from plausible.base.method_names import own_methods
+from plausible.data import encode_evidence
+from plausible.errors import NotSupported, PlausibleWarning, counted
 from plausible.factors.alignment import num_entries
-from plausible.factors.marginals import Marginals
 from plausible.inference.compiled import CompiledFactors, compile_factors
-from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.plan import Plan, plan_factors, plan_of
 from plausible.inference.posterior import read_targets
-from plausible.models.display import title_of, variables_table
-from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
-from plausible.variables.evidence import findings_of
+from plausible.models.compiled_model import (
+    LARGEST_FAMILY,
+    CompiledModel,
+    checked_weights,
+    named_families,
+    refuse_large_families,
+)
+from plausible.models.question import Parts, Question
+from plausible.models.ways import Tree
+from plausible.variables import Assignment, Evidence, Variable
 
 if TYPE_CHECKING:
-    import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = [
-    "ExactEngine",
-    "checked_count",
-    "checked_weights",
-    "impossible_row",
-    "named_families",
-    "read_one_target",
-    "refuse_large_families",
-]
-
-_Answer = TypeVar("_Answer")
-
-#: Families with more entries are not counted: they have no table in any question.
-_LARGEST_FAMILY = 2**18
+__all__ = ["ExactEngine"]
 
 
+@own_methods
 @dataclass(frozen=True, slots=True, eq=False)
-class ExactEngine:
+class ExactEngine(CompiledModel):
     """Exact answers from a clique tree that was laid out once; made by `model.compile()`.
 
     Attributes
@@ -85,111 +66,17 @@ class ExactEngine:
     def __repr__(self) -> str:
         return f"<ExactEngine: {counted(len(self.variables), 'variable')}, {self.sums.program}>"
 
-    def _repr_html_(self) -> str:
-        return html_page(title_of(self), variables_table(self.variables.values()))
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
+        return Parts(factors=self.sums.factors)
 
-    # --- one evidence ---
+    def _exact_way(self, question: Question) -> Tree:
+        return Tree(question, self.sums, self.maxima)
 
-    def query(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> Factor:
-        """Compute P(targets | evidence) as a normalised factor; its `.info` has the cost.
-
-        >>> from plausible.cpds import TableCPD
-        >>> from plausible.models import BayesianNetwork
-        >>> engine = BayesianNetwork(
-        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
-        ... ).compile()
-        >>> engine.query("A", evidence={"B": 1}).values.round(4)
-        array([0.36, 0.64])
-        """
-        wanted = read_targets(targets, self.variables, self.place)
-        return self._explained(evidence, lambda found: self.sums.joint(wanted, found))
-
-    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
-        """Compute P(X | evidence) for every variable X in one calibration."""
-        answers = self._explained(evidence, self.sums.marginals)
-        if len(answers) == len(self.variables):
-            return answers
-        return Marginals((name, answers[name]) for name in self.variables)  # others are auxiliary
-
-    def log_probability(self, evidence: EvidenceLike) -> float:
-        """Compute log P(evidence), or -inf if it is impossible."""
-        found = self._read(evidence)
-        if found.jeffrey:
-            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-        return self.sums.log_total(found) - self.log_normalizer
-
-    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
-        """A most probable assignment to all variables given the evidence; `.log_probability` is that of it all.
-
-        Of several equally probable ones, one is given, always the same.
-        """
-        best = self._explained(evidence, self.maxima or self.sums.best)
-        log_best = (best.log_probability or 0.0) - self.log_normalizer
-        states = {name: best[name] for name in self.variables}
-        return Assignment(states, log_probability=log_best, log_product=best.log_probability, info=best.info)
-
-    def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
-        """Independent samples from the exact distribution given the evidence: a column for each variable.
-
-        Parameters
-        ----------
-        num_rows
-            How many.
-        seed
-            A number or a generator: the same one gives the same rows.
-        evidence
-            What holds in every row (likelihoods weigh the states).
-        """
-        generator = generator_of(seed)
-        codes = self._explained(evidence, lambda found: self.sums.sample(checked_count(num_rows), found, generator))
-        return decode({name: codes[:, place] for place, name in enumerate(self.sums.variables)}, self.variables)
-
-    def _read(self, evidence: EvidenceLike | None) -> Evidence:
-        return Evidence.read(evidence, self.variables, self.place)
-
-    def _explained(self, evidence: EvidenceLike | None, answer: Callable[[Evidence], _Answer]) -> _Answer:
-        """The answer, or an error that names the findings that contradict each other."""
-        try:
-            return answer(self._read(evidence))
-        except ImpossibleEvidence as error:
-            found = impossible_evidence(findings_of(evidence), lambda some: self.log_probability(some) > -math.inf)
-            raise found or error from None
+    @property
+    def _log_constant(self) -> float:
+        return self.log_normalizer
 
     # --- a table of evidence ---
-
-    def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
-        """Compute P(target | row) for each row of evidence, a column per state; missing cells are not observed.
-
-        A column of the target itself is not looked at. Identical rows are computed once; a row that can't happen is
-        an error with its number and the cells that contradict each other.
-
-        >>> from plausible.cpds import TableCPD
-        >>> from plausible.models import BayesianNetwork
-        >>> engine = BayesianNetwork(
-        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
-        ... ).compile()
-        >>> engine.predict_proba({"B": [0, 1, None]}, "A").round(2)
-              0     1
-        0  0.84  0.16
-        1  0.36  0.64
-        2  0.60  0.40
-        """
-        import pandas as pd
-
-        probabilities = self._posteriors(frame, target)
-        states = list(self.variables[target].states)
-        index = frame.index if isinstance(frame, pd.DataFrame) else None
-        columns = pd.Index(states, dtype=object, tupleize_cols=False)
-        return pd.DataFrame(probabilities, columns=columns, index=index)
-
-    def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
-        """Find the most probable state of the target for each row; ties go to the first state."""
-        import pandas as pd
-
-        probabilities = self._posteriors(frame, target)
-        states = self.variables[target].states
-        index = frame.index if isinstance(frame, pd.DataFrame) else None
-        return pd.Series([states[i] for i in probabilities.argmax(axis=1)], index=index, name=target)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """Compute log P(row) for each row of evidence, with missing cells summed out; -inf for impossible rows."""
@@ -233,7 +120,7 @@ class ExactEngine:
             warnings.warn(
                 f"Families without a clique are not counted: {', '.join(map(repr, lost[:8]))}"
                 f"{f', ... ({len(lost)} in all)' if len(lost) > 8 else ''}. "
-                f"Name those with up to {_LARGEST_FAMILY} entries (families=...) to have them too.",
+                f"Name those with up to {LARGEST_FAMILY} entries (families=...) to have them too.",
                 PlausibleWarning,
                 stacklevel=2,
             )
@@ -264,8 +151,7 @@ class ExactEngine:
             row = int(np.argmax(impossible))
             cells = zip(self.variables.values(), rows[row].tolist(), strict=True)
             findings = {variable.name: variable.states[state] for variable, state in cells if state >= 0}
-            found = impossible_evidence(findings, lambda some: self.log_probability(some) > -math.inf)
-            raise impossible_row(row, found)
+            raise self._impossible_row(row, findings)
 
     def _families(self, names: str | Iterable[str] | None) -> Mapping[str, tuple[Variable, ...]]:
         """The families of the children named, or all."""
@@ -275,13 +161,12 @@ class ExactEngine:
             )
         if names is None:
             return self.families
-        return named_families(read_targets(names, self.variables, self.place), self.families)
+        return named_families(names, self.families, self.variables, self.place)
 
-    def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> Floats:
-        read_one_target(target, self.variables, self.place)
+    def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
         rows = encode_evidence(frame, self.variables, self.place)
-        rows[:, list(self.variables).index(target)] = -1
-        answers = self.sums.answer_rows(rows, target)
+        rows[:, list(self.variables).index(target.name)] = -1
+        answers = self.sums.answer_rows(rows, target.name)
         self._refuse_impossible(rows, answers.log_totals)
         assert answers.marginals is not None
         return answers.marginals
@@ -300,60 +185,3 @@ class ExactEngine:
             return plan_of(self.sums, answer_entries=num_entries(wanted))
         together = [[variable.name for variable in wanted]]
         return plan_factors(self.sums.factors, self.sums.variables.values(), together=together, budget=self.sums.budget)
-
-
-def read_one_target(target: str, variables: Mapping[str, Variable], place: str) -> Variable:
-    """The one variable that rows are asked about."""
-    if not isinstance(target, str):
-        raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
-    if target not in variables:
-        raise UnknownVariable.named(target, variables, place)
-    return variables[target]
-
-
-def refuse_large_families(families: Mapping[str, tuple[Variable, ...]]) -> None:
-    """Refuse families whose tables of counts would be too large."""
-    for name, family in families.items():
-        if num_entries(family) > _LARGEST_FAMILY:
-            raise TooLarge(
-                f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
-                f"{num_entries(family):.3g} entries; up to {_LARGEST_FAMILY} are counted. Leave it out."
-            )
-
-
-def named_families(
-    children: Iterable[Variable], families: Mapping[str, tuple[Variable, ...]]
-) -> dict[str, tuple[Variable, ...]]:
-    """The families of some children, all of which must have a table of counts."""
-    names = [child.name for child in children]
-    if lacking := [name for name in names if name not in families]:
-        raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
-    return {name: families[name] for name in names}
-
-
-def checked_count(num_rows: int) -> int:
-    """A number of rows: an integer that is not negative."""
-    if not isinstance(num_rows, (int, np.integer)) or num_rows < 0:
-        raise InvalidArgument(f"The number of rows must be an integer that is not negative, not {num_rows!r}.")
-    return int(num_rows)
-
-
-def impossible_row(row: int, contradiction: ImpossibleEvidence | None) -> ImpossibleEvidence:
-    """The error for a row of data that can't happen, and what is known about why."""
-    why = contradiction or "It has probability zero."
-    return ImpossibleEvidence(
-        f"Row {row} of the data can't happen. {why} Drop the row, or mend the cell that is wrong."
-    )
-
-
-def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> Floats:
-    """How often each row counts: numbers that are not negative, one each where none are given."""
-    if weights is None:
-        return np.ones(num_rows)
-    try:
-        numbers = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument("The weights of rows must be numbers.") from None
-    if numbers.shape != (num_rows,) or not np.all((numbers >= 0) & (numbers < np.inf)):
-        raise InvalidArgument(f"There must be a weight for each of the {num_rows} rows, finite and not negative.")
-    return numbers

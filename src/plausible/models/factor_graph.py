@@ -11,10 +11,13 @@ from plausible.base.frozen import Frozen
 from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
+from plausible.models.answers import Answers
 from plausible.models.display import factors_table, title_of
+from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
-from plausible.variables import Variable
+from plausible.models.question import Parts
+from plausible.variables import Evidence, Variable
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph", "unique_names"]
 
 
-class FactorGraph(Frozen):
+class FactorGraph(EvidenceAnalyses, Answers, Frozen):
     """A factor graph: variables and factors as nodes. It tells φ(A, B) φ(B, C) φ(A, C) from φ(A, B, C).
 
     Parameters
@@ -104,6 +107,15 @@ class FactorGraph(Frozen):
     def is_forest(self) -> bool:
         """Whether there is no cycle."""
         return self._graph.is_forest
+
+    # --- what questions are told ---
+
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
+        return self._network._parts(names, evidence)
+
+    def _families(self) -> dict[str, tuple[Variable, ...]]:
+        """The scopes of the factors, by their names."""
+        return {name: factor.scope for name, factor in self._factors.items() if factor.scope}
 
     # --- other models ---
 

@@ -10,45 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.display import html_page
-from plausible.base.seeds import Seed
+from plausible.base.method_names import own_methods
 from plausible.cpds import CPD
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.errors import InvalidArgument, NotSupported, counted
-from plausible.factors import Factor, MomentGaussian
+from plausible.errors import NotSupported, counted
+from plausible.factors import MomentGaussian
 from plausible.factors.alignment import Scope, check_size
 from plausible.factors.gaussian_mixture import GaussianMixture
-from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget
 from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan
-from plausible.inference.posterior import read_targets
-from plausible.models.display import title_of, variables_table
-from plausible.models.exact_engine import (
-    checked_count,
-    checked_weights,
-    impossible_row,
-    named_families,
-    read_one_target,
-)
-from plausible.models.hybrid_questions import (
-    ancestors_of,
-    contradiction_of,
-    hybrid_log_probability,
-    hybrid_marginals,
-    hybrid_mixture,
-    hybrid_mpe,
-    hybrid_query,
-    hybrid_sample,
-    hybrid_table,
-    read_any_targets,
-    refuse_numbers_alone,
-    regression_of,
-)
-from plausible.models.hybrid_states import hybrid_plan
+from plausible.models.compiled_model import CompiledModel, checked_weights, index_of, named_families
 from plausible.models.lowering import lower
-from plausible.variables import Assignment, EvidenceLike, Variable
+from plausible.models.numbers import Numbers, ancestors_of, regression_of
+from plausible.models.question import Parts, Question, QuestionKind
+from plausible.variables import Evidence, EvidenceLike, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,9 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HybridEngine"]
 
+_NUMBERS = QuestionKind(takes_numbers=True)
 
+
+@own_methods
 @dataclass(frozen=True, slots=True, eq=False)
-class HybridEngine:
+class HybridEngine(CompiledModel):
     """Exact answers where variables are continuous, hidden or not; made by `net.compile()`.
 
     Linear Gaussian variables whose parameters may depend on discrete ones. A discrete variable that depends on
@@ -98,100 +78,46 @@ class HybridEngine:
         numbers = sum(variable.is_continuous for variable in self.variables.values())
         return f"<HybridEngine: {counted(len(self.variables), 'variable')}, {numbers} of them continuous>"
 
-    def _repr_html_(self) -> str:
-        return html_page(title_of(self), variables_table(self.variables.values()))
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
+        kept = ancestors_of(self.cpds, names)
+        return Parts([cpd for name, cpd in self.cpds.items() if name in kept])
+
+    def _exact_way(self, question: Question) -> Numbers:
+        return Numbers(question if question.budget is not None else replace(question, budget=self.budget))
 
     # --- one evidence ---
 
-    def query(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> Factor:
-        """P(targets | evidence) of discrete targets, as a normalised factor."""
-        wanted = read_targets(targets, self.variables, self.place)
-        return hybrid_table(self.cpds, self.variables, wanted, evidence, self.budget)
-
-    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
-        """P(X | evidence) of every discrete variable; see `continuous_marginals` for the others."""
-        refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
-        answers = hybrid_marginals(self.cpds, self.variables, evidence, self.budget)
-        return Marginals((name, answer) for name, answer in answers.items() if isinstance(answer, Factor))
-
     def continuous_marginals(self, evidence: EvidenceLike | None = None) -> dict[str, MomentGaussian]:
         """The exact mean and variance of every continuous variable."""
-        answers = hybrid_marginals(self.cpds, self.variables, evidence, self.budget)
-        return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}
+        return Question.read(self, _NUMBERS, None, evidence).answer(lambda way: way.all_moments())
 
     def moments(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> MomentGaussian:
         """The mean and the covariance of continuous targets given the evidence."""
-        answer = hybrid_query(self.cpds, self.variables, targets, evidence, self.budget)
-        if not isinstance(answer, MomentGaussian):
-            raise InvalidArgument(
-                "Moments are those of continuous targets. `query` answers about discrete ones; from Python, "
-                "net.mixture about both kinds together."
-            )
+        answer: MomentGaussian = Question.read(self, _NUMBERS, targets, evidence).answer(lambda way: way.moments())
         return answer
 
     def mixture(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> GaussianMixture:
         """P(targets | evidence) as a mixture of Gaussians."""
-        return hybrid_mixture(self.cpds, self.variables, targets, evidence, self.budget)
-
-    def log_probability(self, evidence: EvidenceLike) -> float:
-        """log of the probability of the discrete findings times the density of the observed numbers."""
-        return hybrid_log_probability(self.cpds, self.variables, evidence, self.budget)
-
-    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
-        """The most probable states, numbers integrated out, and the most probable numbers given these."""
-        return hybrid_mpe(self.cpds, self.variables, evidence, self.budget)
-
-    def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
-        """Independent samples of all variables given the evidence.
-
-        Parameters
-        ----------
-        num_rows
-            How many.
-        seed
-            A number or a generator: the same one gives the same rows.
-        evidence
-            What holds in every row (likelihoods weigh the states).
-        """
-        return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, evidence, self.budget)
+        answer: GaussianMixture = Question.read(self, _NUMBERS, targets, evidence).answer(lambda way: way.mixture())
+        return answer
 
     # --- a table of evidence ---
 
-    def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
-        """P(target | row) of a discrete target for each row of evidence; missing cells are not observed.
-
-        A column of the target itself is not looked at. A row that can't happen is an error with its number. Rows are
-        treated together, by the pattern of missing numbers, so that 100,000 rows take seconds.
-
-        Parameters
-        ----------
-        frame
-            Rows of evidence, states and numbers: a pandas, polars or arrow frame, or a mapping from names to columns.
-        target
-            The name of a discrete variable.
-        """
-        import pandas as pd
-
-        variable = self._target(target)
-        if variable.is_continuous:
+    def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
+        """By the pattern of missing numbers, so that 100,000 rows take seconds."""
+        if target.is_continuous:
             raise NotSupported(
-                f"{target!r} is continuous: it has no states with probabilities. predict_moments(frame, {target!r}) "
-                "gives its mean and variance for each row, moments(...) and mixture(...) its distribution for one."
+                f"{target.name!r} is continuous: it has no states with probabilities. "
+                f"predict_moments(frame, {target.name!r}) gives its mean and variance for each row, moments(...) and "
+                "mixture(...) its distribution for one."
             )
-        answers = self._answers(self._rows(frame).without(target), groups=[(variable,)])
-        columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
-        return pd.DataFrame(answers.joints[0], columns=columns, index=_index(frame))
+        return self._answers(self._rows(frame).without(target.name), groups=[(target,)]).joints[0]
 
     def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
         """For each row the most probable state of a discrete target, or the mean of a continuous one."""
-        import pandas as pd
-
         if self._target(target).is_continuous:
             return self.predict_moments(frame, target)["mean"].rename(target)
-        probabilities = self.predict_proba(frame, target)
-        states = self.variables[target].states
-        best = probabilities.to_numpy().argmax(axis=1)
-        return pd.Series([states[place] for place in best], index=probabilities.index, name=target)
+        return CompiledModel.predict(self, frame, target)
 
     def predict_moments(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
         """The exact mean and variance of a continuous target for each row of evidence, in columns of these names.
@@ -210,7 +136,7 @@ class HybridEngine:
         if not self._target(target).is_continuous:
             raise NotSupported(f"{target!r} is discrete: predict_proba(frame, {target!r}) gives its probabilities.")
         answers = self._answers(self._rows(frame).without(target), target=target)
-        return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=_index(frame))
+        return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=index_of(frame))
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
         """log of the probability of each row's states times the density of its numbers, missing cells integrated out.
@@ -262,10 +188,7 @@ class HybridEngine:
         countable = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
         if names is None:
             return countable
-        return named_families(read_any_targets(names, self.variables), countable)
-
-    def _target(self, target: str) -> Variable:
-        return read_one_target(target, self.variables, self.place)
+        return named_families(names, countable, self.variables, self.place)
 
     def _answers(
         self,
@@ -289,7 +212,7 @@ class HybridEngine:
         impossible = np.isneginf(found.log_totals)
         if refuse_impossible and impossible.any():
             row = int(np.argmax(impossible))
-            raise impossible_row(row, contradiction_of(self.cpds, self.variables, rows.findings(row)))
+            raise self._impossible_row(row, rows.findings(row))
         return replace(found, log_totals=found.log_totals + lowered.log_scale)
 
     def _table_of_rows(self, cpd: CPD, rows: EvidenceColumns, asked: Iterable[str]) -> EvidenceWeight:
@@ -332,11 +255,4 @@ class HybridEngine:
 
     def explain(self, targets: str | Sequence[str] | None = None) -> Plan:
         """What the marginals of all variables, or the joint of some, would cost, without any evidence."""
-        return hybrid_plan(self.cpds, self.variables, targets, budget=self.budget)
-
-
-def _index(frame: Any) -> Any:
-    """The index of a pandas frame."""
-    import pandas as pd
-
-    return frame.index if isinstance(frame, pd.DataFrame) else None
+        return self._exact_way(Question.read(self, _NUMBERS, targets)).plan()

@@ -24,10 +24,12 @@ from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
 from plausible.inference.elimination import absorb, sum_product
-from plausible.models.by_name import ByName
+from plausible.models.answers import Answers
 from plausible.models.display import factors_table, title_of
-from plausible.models.markov_questions import MarkovQuestions
+from plausible.models.evidence_analyses import EvidenceAnalyses
+from plausible.models.network_input import ByName
 from plausible.models.notes import Notes
+from plausible.models.question import Parts
 from plausible.models.rebuilding import renamed_variables
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 
@@ -40,7 +42,7 @@ __all__ = ["MarkovNetwork"]
 
 
 @own_methods
-class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
+class MarkovNetwork(EvidenceAnalyses, Answers, Frozen, Hinted):
     """A Markov network: P(X) = Π φ_i(D_i) / Z. It is immutable; edits return new networks.
 
     Factors say how compatible states are; they are neither marginal nor conditional distributions.
@@ -118,6 +120,20 @@ class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
 
     def __contains__(self, name: object) -> bool:
         return name in self._variables
+
+    # --- what questions are told ---
+
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts:
+        return Parts(factors=self._all_factors())
+
+    def _all_factors(self) -> list[Factor]:
+        """The factors, and a constant one for each variable that is in none of them."""
+        seen = {variable.name for factor in self._factors for variable in factor.scope}
+        lonely = [variable for name, variable in self._variables.items() if name not in seen]
+        return [*self._factors, *(Factor((variable,), np.ones(variable.num_states)) for variable in lonely)]
+
+    def _families(self) -> dict[str, tuple[Variable, ...]]:
+        return {str(number): factor.scope for number, factor in enumerate(self._factors) if factor.scope}
 
     # --- the measure ---
 

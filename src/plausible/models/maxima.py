@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import monotonic
-from typing import TypedDict
 
-from plausible.base.options import check_seconds
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
@@ -17,13 +14,13 @@ from plausible.inference.choice import best_about
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.k_best import best_assignments
-from plausible.inference.map_orders import constrained_order
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer
 from plausible.models.lowering import Lowered, lower
+from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["MapLimits", "best_by", "best_engine", "best_of", "k_best_of", "map_fits", "map_limits"]
+__all__ = ["best_by", "best_engine", "best_of", "k_best_of"]
 
 #: Distributions are written out up to so many entries: then no search is needed.
 _LARGEST_TABLE = 2**18
@@ -73,11 +70,11 @@ def best_of(
         Where neither the tables fit nor the search ends in time; with the children that make it so.
     """
     limit, certain = read_budget(budget), replace(evidence, values={})
-    deadline, max_entries = monotonic() + limit.seconds, min(_LARGEST_SUMS, limit.table_entries)
+    clock, max_entries = Clock(limit.seconds), min(_LARGEST_SUMS, limit.table_entries)
     try:
-        lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
-        if not _auxiliaries((*factors, *lowered.factors), variables):
-            return _shifted(_by_tables((*factors, *lowered.factors), variables, limit, certain), lowered)
+        lowered = _with_tables(cpds, factors, variables, evidence)
+        if not _auxiliaries(lowered.factors, variables):
+            return _shifted(_by_tables(lowered.factors, variables, limit, certain), lowered)
     except TooLarge:
         if not any(cpd.auxiliaries for cpd in cpds):
             raise
@@ -88,11 +85,11 @@ def best_of(
             variables,
             certain,
             max_entries=max_entries,
-            time_limit=max(0.0, deadline - monotonic()),
+            time_limit=clock.remaining,
             must_be_exact=True,
         )
     except TooLarge:
-        if monotonic() >= deadline:
+        if clock.is_over:
             reason = f"A search for the best assignment did not end within {limit.seconds:g} s."
             raise _refusal(reason, cpds, _MORE_TIME) from None
         reason = f"The sums over the effects of causes need a table with more than {max_entries:.3g} entries."
@@ -101,18 +98,25 @@ def best_of(
     return _shifted(best, lowered)
 
 
-def best_by(engine: Optimizer, cpds: Sequence[CPD], variables: Sequence[Variable], evidence: Evidence) -> Assignment:
+def best_by(
+    engine: Optimizer,
+    cpds: Sequence[CPD],
+    factors: Sequence[Factor],
+    variables: Sequence[Variable],
+    evidence: Evidence,
+) -> Assignment:
     """A good assignment to the variables, observed ones included, as an engine finds it; see `best_of`."""
-    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
+    lowered = _with_tables(cpds, factors, variables, evidence)
     if _auxiliaries(lowered.factors, variables):
         raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds, [_NO_ENGINE])
     return _shifted(engine.best(lowered.factors, replace(evidence, values={})), lowered)
 
 
-def best_engine(cpds: Sequence[CPD], variables: Sequence[Variable], evidence: Evidence) -> Optimizer:
+def best_engine(
+    cpds: Sequence[CPD], factors: Sequence[Factor], variables: Sequence[Variable], evidence: Evidence
+) -> Optimizer:
     """What "auto" stands for where the tables of `best_of` don't fit."""
-    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
-    return best_about(lowered.factors, replace(evidence, values={}))
+    return best_about(_with_tables(cpds, factors, variables, evidence).factors, replace(evidence, values={}))
 
 
 def k_best_of(
@@ -125,8 +129,8 @@ def k_best_of(
 ) -> list[Assignment]:
     """The k best assignments, best first; see `best_of`."""
     limit, certain = read_budget(budget), replace(evidence, values={})
-    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
-    listed, size = (*factors, *lowered.factors), limit.table_entries
+    lowered = _with_tables(cpds, factors, variables, evidence)
+    listed, size = lowered.factors, limit.table_entries
     if is_searched := bool(_auxiliaries(listed, variables)):
         lowered = lower(cpds, _names(variables), evidence.values, evidence.hard)
         listed, size = (*factors, *lowered.factors), min(_LARGEST_SUMS, size)
@@ -139,34 +143,12 @@ def k_best_of(
     return [_shifted(one, lowered) for one in best]
 
 
-class MapLimits(TypedDict):
-    """What `marginal_map` may cost."""
-
-    max_entries: int
-    time_limit: float | None
-
-
-def map_limits(budget: Budget | None, max_entries: int, time_limit: float | None) -> MapLimits:
-    """The limits of a marginal MAP, no wider than a budget where one is given.
-
-    >>> map_limits(Budget(seconds=5.0, bytes=2**20), max_entries=2**22, time_limit=None)
-    {'max_entries': 32768, 'time_limit': 5.0}
-    """
-    check_seconds("time_limit", time_limit)
-    if budget is None:
-        return {"max_entries": max_entries, "time_limit": time_limit}
-    limit = read_budget(budget)
-    seconds = limit.seconds if time_limit is None else min(time_limit, limit.seconds)
-    return {"max_entries": min(max_entries, limit.table_entries), "time_limit": seconds}
-
-
-def map_fits(
-    factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence, budget: Budget | None, max_entries: int
-) -> bool:
-    """Whether the tables of an elimination, sums before maxima, are within the limits of a marginal MAP."""
-    free = [variable.name for variable in targets if variable.name not in evidence.hard]
-    order = constrained_order(absorb(factors, evidence), free)
-    return order.cost <= map_limits(budget, max_entries, None)["max_entries"]
+def _with_tables(
+    cpds: Sequence[CPD], factors: Sequence[Factor], variables: Sequence[Variable], evidence: Evidence
+) -> Lowered:
+    """The factors and those of the distributions, as tables where these are not too large."""
+    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
+    return replace(lowered, factors=(*factors, *lowered.factors))
 
 
 def _by_tables(

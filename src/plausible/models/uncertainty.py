@@ -14,9 +14,8 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.inference.info import QueryInfo
-from plausible.models.interventions import settings_of
 from plausible.variables import EvidenceLike, State
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, settings_of
 
 if TYPE_CHECKING:
     from plausible.inference.sensitivity import Derivatives

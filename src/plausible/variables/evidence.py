@@ -25,7 +25,7 @@ from plausible.variables.variable import State, Variable, is_missing
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "findings_of", "jeffrey", "likelihood"]
+__all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "findings_of", "jeffrey", "likelihood", "settings_of"]
 
 Weights: TypeAlias = "Sequence[float] | Floats | Mapping[State, float] | pd.Series[float]"
 #: What public functions accept: a name for each finding, and a state, states, a number, `likelihood` or `jeffrey`.
@@ -206,6 +206,11 @@ def findings_of(evidence: EvidenceLike | None) -> Mapping[str, Any]:
         )
     findings: dict[str, Any] = evidence.to_dict()
     return findings
+
+
+def settings_of(do: Mapping[str, State] | None) -> Mapping[str, State]:
+    """What an intervention sets; a pandas series will do. What is no mapping is left for `intervene` to refuse."""
+    return findings_of(do) if do is None or hasattr(do, "to_dict") else do
 
 
 def _evidence(*kinds: dict[str, Any]) -> Evidence:

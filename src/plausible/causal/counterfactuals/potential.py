@@ -13,9 +13,8 @@ from plausible.base.display import html_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, UnknownVariable
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
-from plausible.models.interventions import settings_of
 from plausible.variables import Evidence, Jeffrey, State, Variable, likelihood
-from plausible.variables.evidence import Likelihood, findings_of
+from plausible.variables.evidence import Likelihood, findings_of, settings_of
 
 __all__ = [
     "Copies",

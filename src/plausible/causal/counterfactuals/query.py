@@ -18,11 +18,10 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
-from plausible.models.interventions import settings_of
 from plausible.models.lowering import point_mass
 from plausible.models.rebuilding import rebuilt
 from plausible.variables import EvidenceLike, State, Variable
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, settings_of
 
 __all__ = ["Findings", "Outcome", "ParallelWorlds", "abduct", "counterfactual", "parallel_worlds", "twin_network"]
 

@@ -14,8 +14,8 @@ from plausible.base.options import check_count
 from plausible.causal.functional.model import causes_of
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.graphs import DAG
-from plausible.models.interventions import settings_of
 from plausible.variables import Evidence, Variable
+from plausible.variables.evidence import settings_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,9 +17,8 @@ from plausible.factors.definite import pivoted_root
 from plausible.graphs import CausalGraph
 from plausible.graphs.marks import Edge
 from plausible.models import BayesianNetwork
-from plausible.models.interventions import settings_of
 from plausible.variables import EvidenceLike, Variable
-from plausible.variables.evidence import Evidence
+from plausible.variables.evidence import Evidence, settings_of
 
 __all__ = ["LinearEquations", "network_of"]
 

@@ -19,10 +19,10 @@ from plausible.factors import Factor
 from plausible.factors.alignment import scope_text
 from plausible.graphs import DAG, CausalGraph, latent_projection
 from plausible.models import BayesianNetwork
-from plausible.models.interventions import settings_of
 from plausible.models.lowering import point_mass
 from plausible.models.rebuilding import conditional_table
 from plausible.variables import EvidenceLike, State, Variable
+from plausible.variables.evidence import settings_of
 
 __all__ = ["FunctionalModel", "NoiseLike", "causes_of", "chain_rule", "read_noise"]
 

@@ -37,9 +37,8 @@ from plausible.causal.queries.arguments import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
-from plausible.models.interventions import settings_of
 from plausible.search.chains import ChainProgress, ChainSteps, run_chains
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, settings_of
 
 __all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
 

@@ -19,9 +19,8 @@ from plausible.causal.counterfactuals.potential import (
 )
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.errors import InvalidArgument
-from plausible.models.interventions import settings_of
 from plausible.variables import State
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, settings_of
 
 __all__ = [
     "LinearQuery",

@@ -16,7 +16,7 @@ from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import NotSupported, UnknownVariable
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import checked_weights
+from plausible.models.compiled_model import checked_weights
 
 __all__ = ["GaussianGradient", "gaussian_likelihood_gradient"]
 

@@ -16,7 +16,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.incomplete.cases import Cases, distinct_rows
 from plausible.learn.incomplete.expectations import CompiledCases, compile_cases
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import impossible_row
+from plausible.models.compiled_model import impossible_row
 from plausible.variables import Variable
 
 __all__ = ["Floats", "ObservedLikelihood", "Tables", "tables_of"]

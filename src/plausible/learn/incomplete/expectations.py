@@ -19,7 +19,7 @@ from plausible.inference.contradiction import impossible_evidence
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_units import NumberUnits
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import impossible_row, refuse_large_families
+from plausible.models.compiled_model import impossible_row, refuse_large_families
 from plausible.variables import Variable
 
 __all__ = ["CompiledCases", "ExactExpectations", "ExpectationStep", "Expectations", "FamilyCounts"]

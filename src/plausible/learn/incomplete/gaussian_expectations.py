@@ -24,8 +24,9 @@ from plausible.learn.incomplete.expectations import ExactExpectations, Expectati
 from plausible.learn.incomplete.gaussian_patterns import PatternRows, RowDensity
 from plausible.learn.incomplete.gaussian_units import NumberUnits
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import impossible_row, refuse_large_families
-from plausible.models.hybrid_questions import contradiction_of, regression_of
+from plausible.models.compiled_model import impossible_row, refuse_large_families
+from plausible.models.numbers import regression_of
+from plausible.models.question import contradiction_of
 from plausible.variables import Variable
 
 __all__ = ["HybridExpectations", "expectation_step"]
@@ -230,7 +231,7 @@ class _Answer:
             rows = [cases.first_row(case) for case in places.tolist()]
             case = int(places[np.argmin(rows)])
             findings = cases.findings(case)
-            raise impossible_row(min(rows), contradiction_of(self.network.cpds, self.network.variables, findings))
+            raise impossible_row(min(rows), contradiction_of(self.network, findings))
 
 
 def _observed(cpd: CPD, cases: Cases, places: Places) -> Floats:

@@ -18,7 +18,7 @@ from plausible.kernels.expected_cells import sum_pairs, weigh_parts
 from plausible.learn.incomplete.cases import Cases, distinct_rows
 from plausible.learn.incomplete.expectations import impossible_case
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import refuse_large_families
+from plausible.models.compiled_model import refuse_large_families
 from plausible.variables.evidence import Evidence
 
 __all__ = ["MissingParts", "PartArrays"]

@@ -17,7 +17,8 @@ from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.missingness.cells import state_columns, table_cells, with_cells
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import ExactEngine, impossible_row
+from plausible.models.compiled_model import impossible_row
+from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import Variable
 

@@ -1,16 +1,69 @@
-"""What to say to someone who makes a Bayesian network of something else than CPDs."""
+"""What a Bayesian network is made of, as it is given: CPDs and inputs, and what to say where it is something else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 from plausible.cpds import CPD
-from plausible.errors import InvalidModel, shortened
+from plausible.errors import InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.graphs.nodes import NodeSet
+from plausible.variables import Variable
 
-__all__ = ["refuse_parts"]
+__all__ = ["ByName", "collect_variables", "read_cpds", "read_inputs", "refuse_parts"]
+
+PartT = TypeVar("PartT")
+
+
+class ByName(dict[str, PartT]):
+    """A dictionary whose error for an unknown name offers close matches.
+
+    Examples
+    --------
+    >>> ByName({"rain": 1, "grass": 2})["rian"]
+    Traceback (most recent call last):
+        ...
+    plausible.errors.UnknownVariable: 'rian' is not a variable of this network. Did you mean 'rain'?
+    """
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise UnknownVariable.named(name, self, "this network")
+
+
+def read_cpds(cpds: Sequence[CPD | Iterable[CPD]]) -> list[CPD]:
+    """The CPDs given one by one or as one collection."""
+    given: Any = cpds[0] if len(cpds) == 1 else cpds
+    if isinstance(given, (str, Mapping)) or hasattr(given, "columns"):
+        raise refuse_parts(given, given)
+    listed = list(given) if isinstance(given, Iterable) else [given]
+    for cpd in listed:
+        if not isinstance(cpd, CPD):
+            raise refuse_parts(given, cpd)
+    return listed
+
+
+def read_inputs(inputs: Any) -> tuple[Variable, ...]:
+    """The variables without a distribution."""
+    listed = tuple(inputs) if isinstance(inputs, Iterable) and not isinstance(inputs, str) else (inputs,)
+    for variable in listed:
+        if not isinstance(variable, Variable):
+            raise InvalidModel(
+                f"The inputs of a network are a list of Variable objects, not {variable!r}: "
+                "no CPD says what states they have."
+            )
+    return listed
+
+
+def collect_variables(variables: Iterable[Variable]) -> ByName[Variable]:
+    """Name -> variable; none may stand twice."""
+    found: ByName[Variable] = ByName()
+    for variable in variables:
+        if variable.name in found:
+            raise InvalidModel(f"{variable.name!r} has two distributions in this network.")
+        found[variable.name] = variable
+    return found
+
 
 _EXAMPLES = "TableCPD('A', [0.3, 0.7]) or TableCPD('B', rows, parents=['A'])"
 

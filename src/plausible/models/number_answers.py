@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from plausible.errors import InvalidArgument
 from plausible.factors import MomentGaussian
 from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.inference.budget import Budget
 from plausible.inference.hybrid_information import NumberInformation, number_information
-from plausible.models.hybrid_questions import hybrid_marginals, hybrid_mixture, hybrid_query
-from plausible.models.questions import NetworkQuestions
+from plausible.models.beliefs import Beliefs
+from plausible.models.question import Question, QuestionKind
 from plausible.variables import EvidenceLike, State
 
-__all__ = ["ContinuousQuestions"]
+__all__ = ["NumberAnswers"]
+
+_NUMBERS = QuestionKind(takes_numbers=True, is_hybrid=True)
 
 
-class ContinuousQuestions(NetworkQuestions):
+class NumberAnswers(Beliefs):
     """Means, covariances and mixtures of linear Gaussian variables, whose parameters may depend on discrete ones.
 
     No discrete variable may depend on a continuous one that is not observed: such questions need an approximate engine.
@@ -59,13 +60,8 @@ class ContinuousQuestions(NetworkQuestions):
         ---------+------+-------
         x        |    3 |    3.2
         """
-        network, findings = self._given(evidence, do)
-        answer = hybrid_query(network.cpds, network.variables, targets, findings, budget)
-        if not isinstance(answer, MomentGaussian):
-            raise InvalidArgument(
-                "Moments are those of continuous targets. `query` answers about discrete ones; from Python, "
-                "net.mixture about both kinds together."
-            )
+        question = Question.read(self, _NUMBERS, targets, evidence, do, budget=budget)
+        answer: MomentGaussian = question.answer(lambda way: way.moments())
         return answer
 
     def mixture(
@@ -80,14 +76,15 @@ class ContinuousQuestions(NetworkQuestions):
 
         Some of the targets may be discrete. See `moments` for the parameters.
         """
-        network, findings = self._given(evidence, do)
-        return hybrid_mixture(network.cpds, network.variables, targets, findings, budget)
+        question = Question.read(self, _NUMBERS, targets, evidence, do, budget=budget)
+        answer: GaussianMixture = question.answer(lambda way: way.mixture())
+        return answer
 
     def _number_information(
         self, target: str, name: str, evidence: EvidenceLike, base: float, budget: Budget | None
     ) -> NumberInformation:
         """What a continuous variable would tell about a discrete target, from the mixture of both."""
-        mixture = hybrid_mixture(self.cpds, self.variables, [target, name], evidence, budget)
+        mixture = self.mixture([target, name], evidence, budget=budget)
         shape = (self.variables[target].num_states, -1)
         weights, means, variances = mixture.weights.values, mixture.means, mixture.covariances
         return number_information(weights.reshape(shape), means.reshape(shape), variances.reshape(shape), base)
@@ -108,6 +105,5 @@ class ContinuousQuestions(NetworkQuestions):
         >>> {name: float(one.mean[0]) for name, one in net.continuous_marginals().items()}
         {'x': 1.0, 'y': -3.0}
         """
-        network, findings = self._given(evidence, do)
-        answers = hybrid_marginals(network.cpds, network.variables, findings, budget)
-        return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}
+        question = Question.read(self, _NUMBERS, None, evidence, do, budget=budget)
+        return question.answer(lambda way: way.all_moments())

@@ -1,0 +1,407 @@
+"""What can be asked of every model besides beliefs: best assignments, rows drawn from it, expected counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.base.options import check_seconds
+from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base.seeds import Seed
+from plausible.data import encode_evidence
+from plausible.errors import TooLarge
+from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
+from plausible.inference.approximate_map import check_map_engine
+from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine
+from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget
+from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
+from plausible.inference.engines import check_engine, check_mentioned
+from plausible.inference.estimate import difference
+from plausible.inference.info import QueryInfo
+from plausible.inference.map_search import SearchProgress
+from plausible.inference.optimizer import Optimizer, check_optimizer
+from plausible.models.beliefs import NOTHING, Beliefs
+from plausible.models.compiled_model import (
+    checked_count,
+    checked_weights,
+    impossible_row,
+    named_families,
+    refuse_large_families,
+)
+from plausible.models.hybrid_engine import HybridEngine
+from plausible.models.maxima import best_engine
+from plausible.models.question import MapLimits, Question, QuestionKind, refuse_numbers_alone
+from plausible.models.ways import Named, Tables
+from plausible.variables import Assignment, EvidenceLike, State, Variable
+from plausible.variables.evidence import findings_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["Answers", "DrawChoice"]
+
+DrawChoice: TypeAlias = SamplingEngine | Literal["auto"] | None
+
+
+def _check_best(engine: Any, variables: Mapping[str, Variable]) -> None:
+    check_optimizer(engine)
+
+
+def _check_map(engine: Any, variables: Mapping[str, Variable]) -> None:
+    check_map_engine(engine)
+    check_mentioned(engine, variables)
+
+
+def _check_draws(engine: Any, variables: Mapping[str, Variable]) -> None:
+    check_sampling_engine(engine)
+    check_mentioned(engine, variables)
+
+
+def _best_engine(question: Question) -> Optimizer:
+    return best_engine(question.parts.cpds, question.parts.factors, question.states, question.evidence)
+
+
+_BEST = QuestionKind(
+    remedies=(ADD_EVIDENCE, RAISE_BUDGET, APPROXIMATE),
+    check=_check_best,
+    otherwise=_best_engine,
+    fits=Tables.fits_best,
+    refuses_beliefs="A most probable explanation takes states and likelihoods as evidence, not jeffrey(...).",
+    takes_numbers=True,
+)
+_K_BEST = QuestionKind(
+    remedies=(
+        *(ADD_EVIDENCE, RAISE_BUDGET),
+        Remedy("ask for one good assignment: ", Call("mpe", Argument("engine", "auto"))),
+    ),
+    refuses_beliefs="A list of best assignments takes states and likelihoods as evidence, not jeffrey(...).",
+)
+_MAP = QuestionKind(
+    remedies=(Remedy("ask for more variables"), Remedy("give more evidence"), APPROXIMATE),
+    check=_check_map,
+    otherwise=lambda question: BELIEFS,
+    refuses_beliefs="A marginal MAP takes states and likelihoods as evidence, not jeffrey(...).",
+)
+_SAMPLE = QuestionKind(
+    remedies=(
+        RAISE_BUDGET,
+        Remedy("keep to fewer variables: ", Call("compile(targets=...).sample", Argument("size", Ellipsis))),
+        Remedy("draw by a chain: ", Argument("engine", "auto")),
+    ),
+    check=_check_draws,
+    otherwise=lambda question: DRAWS,
+    fits=Tables.fits_tables,
+    takes_numbers=True,
+)
+_COUNTS = QuestionKind(
+    remedies=(Remedy("count fewer families (", Argument("families"), ")"), RAISE_BUDGET, APPROXIMATE),
+    check=check_engine,
+    otherwise=lambda question: BELIEFS,
+    fits=Tables.fits_tables,
+    takes_numbers=True,
+)
+
+
+class Answers(Beliefs):
+    """All questions that every model answers, over what it tells: see `Beliefs`."""
+
+    __slots__ = ()
+
+    def _families(self) -> dict[str, tuple[Variable, ...]]:
+        """Name -> scope of what expected counts are made of: the factors that have one, by their numbers as text."""
+        factors = self._parts(self.variables, NOTHING).factors
+        return {str(number): factor.scope for number, factor in enumerate(factors) if factor.scope}
+
+    def _draw(self, num_rows: int, seed: Seed, do: Mapping[str, State] | None) -> pd.DataFrame | None:
+        """Rows without evidence by a way of the model's own, where it has one."""
+        return None
+
+    # --- best assignments ---
+
+    def mpe(
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        engine: OptimizerChoice = None,
+        budget: Budget | None = None,
+    ) -> Assignment:
+        """Find a most probable assignment of all variables given the evidence, with its `.log_probability`.
+
+        This maximises over a clique tree. If a noisy-or or similar distribution has too many parents for a table, it
+        searches instead, for as long as the budget allows, unless the child is observed in its lowest state.
+
+        If some continuous variables are not observed, they are first integrated out to find the most probable states of
+        the discrete variables; then come the most probable numbers given these states. `.log_probability` is then a
+        log-density. (The point of highest density may be different, and depends on the units.)
+
+        If a clique tree would be too large, use an `engine` such as `MaxProduct()` to find a good assignment;
+        `.info.error` bounds how much better another one could be, as a difference of logarithms. "auto" is exact if the
+        clique tree is within the budget, else `GraphCut()` if that is exact, else `MaxProduct()`.
+
+        The answer of a model with a log Z, such as a Markov network, has the logarithm of the product of the factors as
+        well, `.log_product`; that of an engine has no `.log_probability`, as there may be no clique tree for log Z.
+
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> net.mpe(evidence={"B": 1})
+        Assignment(A=1, B=1)
+        """
+        question = Question.read(self, _BEST, None, evidence, do, engine, budget)
+        best: Assignment = question.answer(lambda way: way.best())
+        states = {name: question.evidence.values.get(name, best.get(name)) for name in self.variables}
+        log_best = best.log_probability
+        if self._is_normalized:
+            return Assignment(states, log_probability=log_best, info=best.info)
+        log_z = None if question.engine is not None else self._log_normalizer(question.context, None, budget)
+        log_probability = None if log_z is None else log_best - log_z
+        return Assignment(states, log_probability=log_probability, log_product=log_best, info=best.info)
+
+    def k_best(
+        self,
+        k: int,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> list[Assignment]:
+        """Find the k most probable assignments of all discrete variables given the evidence, best first.
+
+        There are fewer if fewer are possible; ties have a fixed order (Nilsson 1998). Unobserved continuous variables
+        are integrated out.
+
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> [dict(assignment) for assignment in net.k_best(2)]
+        [{'A': 0, 'B': 0}, {'A': 1, 'B': 1}]
+        """
+        refuse_numbers_alone(self.variables, "k_best", "mpe gives the most probable numbers.")
+        question = Question.read(self, _K_BEST, None, evidence, do, budget=budget)
+        best: list[Assignment] = question.answer(lambda way: way.k_best(k))
+        if self._is_normalized:
+            return best
+        shift = self._log_normalizer(question.context, None, budget)
+        return [Assignment(one, log_probability=(one.log_probability or 0.0) - shift, info=one.info) for one in best]
+
+    def map(
+        self,
+        names: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        engine: MapChoice = None,
+        budget: Budget | None = None,
+        max_entries: int = 2**22,
+        time_limit: float | None = None,
+        progress: Callable[[SearchProgress], None] | None = None,
+    ) -> Assignment:
+        """Find the most probable states of some variables, with the others summed out (marginal MAP).
+
+        This computes argmax_m P(m | evidence, do) exactly: by elimination, sums before maxima, if the tables fit, else
+        by branch and bound (Park & Darwiche 2003). `.log_probability` is that of m and the evidence; `None` where log Z
+        of a Markov network would take too long, `.log_product` then tells the sum. `.info` names the method, and says
+        if time ran out and a better answer may exist.
+
+        With an `engine`, it searches over m and scores with the engine's sums: see `approximate_map`.
+        `.log_probability` is then the engine's estimate, and `.info.error` bounds how much better another m can be, as
+        a difference of logarithms, or is `None` if the engine has no bounds.
+
+        Parameters
+        ----------
+        names
+            The variables whose states to choose.
+        evidence
+            Name -> a state, a collection of states or `likelihood(...)`.
+        do
+            Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
+        engine
+            How to compute the sums, such as `LoopyBP()`; if there is nothing to sum out, an engine that maximises, such
+            as `MaxProduct()`. By default, the answer is exact. "auto" is exact if elimination is within `budget` and
+            `max_entries`, else a search with `LoopyBP(damping=0.3)`.
+        budget
+            The most that the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
+        max_entries
+            The most entries for all tables together in an elimination, and for each table in a search.
+        time_limit
+            Stop a search after this many seconds, with the best answer so far. If the other variables are too many to
+            sum out in tables there is none, and the question is refused whatever the time limit.
+        progress
+            Called now and then with the progress of the search.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.4, 0.6]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], parents=["A"]))
+        >>> net.map("A"), net.mpe()
+        (Assignment(A=1), Assignment(A=0, B=0))
+        """
+        limits = _map_limits(budget, max_entries, time_limit, progress)
+        kind = replace(_MAP, fits=lambda way: way.fits_map(limits.max_entries))
+        question = Question.read(self, kind, names, evidence, do, engine, budget)
+        best: Assignment = question.answer(lambda way: way.best_targets(limits))
+        return best if self._is_normalized else self._with_log_product(question, best, time_limit)
+
+    def _with_log_product(self, question: Question, best: Assignment, time_limit: float | None) -> Assignment:
+        """The answer of a marginal MAP in which log Z is told apart from the product."""
+        limit = question.budget if time_limit is None else Budget(seconds=time_limit)
+        log_value, log_probability = best.log_probability, None
+        if question.engine is None:
+            with suppress(TooLarge):
+                log_probability = log_value - self._log_normalizer(question.context, None, limit)
+        elif not isinstance(question.engine, Optimizer):
+            log_probability = difference(log_value, self._log_normalizer(question.context, question.engine, None))
+        return Assignment(best, log_probability=log_probability, log_product=log_value, info=best.info)
+
+    # --- rows ---
+
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = None,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        engine: DrawChoice = None,
+        budget: Budget | None = None,
+    ) -> pd.DataFrame:
+        """Draw rows as a data frame: independent samples of the model or, given evidence, of the exact posterior.
+
+        With an `engine` such as `Gibbs()` or `LikelihoodWeighting()` the rows have equal weight, but may be correlated
+        or repeated. `.attrs["info"]` then says how they were drawn, and `.attrs["effective_size"]` how many independent
+        rows they are worth.
+
+        Parameters
+        ----------
+        num_rows
+            How many rows to draw.
+        seed
+            An integer or a NumPy generator; the same seed gives the same rows. By default, an engine uses its own seed.
+        evidence
+            Name -> finding, true in every row; likelihoods weight the states.
+        do
+            Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
+        engine
+            How to draw, such as `Gibbs()`; by default exactly. "auto" is exact if the clique tree is within the budget,
+            else `Gibbs()`.
+        budget
+            The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, Gibbs, TableCPD
+        >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))
+        >>> coin.sample(3, seed=1)["coin"].tolist()
+        ['tails', 'tails', 'heads']
+        >>> coin.sample(100, seed=1, engine=Gibbs()).attrs["info"].engine
+        'Gibbs sampling'
+        """
+        number = checked_count(num_rows)
+        is_named = engine is not None and not (isinstance(engine, str) and engine == "auto")
+        rows: pd.DataFrame | None = None if is_named or findings_of(evidence) else self._draw(number, seed, do)
+        if rows is None:
+            question = Question.read(self, _SAMPLE, None, evidence, do, engine, budget)
+            drawn: pd.DataFrame = question.answer(lambda way: way.sample(number, seed))
+            if question.engine is not None:
+                return drawn
+            rows = drawn
+        if engine is not None:
+            info = QueryInfo("independent samples", num_steps=len(rows))
+            rows.attrs.update(info=info, effective_size=float(len(rows)))
+        return rows
+
+    def expected_counts(
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        *,
+        families: str | Iterable[str] | None = None,
+        engine: EngineChoice = None,
+        budget: Budget | None = None,
+    ) -> ExpectedCounts:
+        """Sum P(child, parents | row) over the rows: for each family, an array with axes (parents..., child).
+
+        The families of a Markov network are the scopes of its factors, by their numbers as text: such sums are what the
+        gradient of the likelihood is made of.
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence; missing cells are not observed.
+        weights
+            How often each row counts; by default once.
+        families
+            The children whose families to count; by default all.
+        engine
+            How to compute the joints, such as `LoopyBP()`, with one run for each distinct row; by default one clique
+            tree for all rows. "auto" is exact if that is within the budget, else `LoopyBP(damping=0.3)`.
+        budget
+            The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
+
+        Returns
+        -------
+        ExpectedCounts
+            Name -> array, with the `.info` of the least accurate row. `.info.error` is for one row of weight one: the
+            error of a count can be as large as that times the sum of the weights.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, LoopyBP, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> net.expected_counts({"B": [0, 1, 1]}, engine=LoopyBP())["A"].round(2)
+        array([1.56, 1.44])
+        """
+        self._refuse_inputs("a joint distribution with expected counts")
+        with advising(_COUNTS.remedies):
+            question = Question.read(self, _COUNTS, None, None, None, engine, budget)
+            if question.engine is not None:
+                return self._counts_by(question, families, frame, weights)
+            compiled = self.compile(budget=budget)
+            if isinstance(compiled, HybridEngine):
+                counts = compiled.expected_counts(frame, weights, families=families)
+                return ExpectedCounts(counts, QueryInfo("hybrid clique tree"))
+            compiled = replace(compiled, families=self._families())
+            counts = compiled.expected_counts(frame, weights, families=families)
+            return ExpectedCounts(counts, compiled.sums.info)
+
+    def _counts_by(
+        self, question: Question, names: str | Iterable[str] | None, frame: Any, weights: npt.ArrayLike | None
+    ) -> ExpectedCounts:
+        """The counts that a named engine finds."""
+        families = self._families()
+        if names is not None:
+            families = named_families(names, families, self.variables, self._place)
+        refuse_large_families(families)
+        factors = Named(question).factors()
+        rows = encode_evidence(frame, self.variables, self._place)
+        auxiliary = {v.name: v for factor in factors for v in factor.scope if v.name not in self.variables}
+        rows = np.pad(rows, ((0, 0), (0, len(auxiliary))), constant_values=-1)
+        columns, numbers = [*self.variables.values(), *auxiliary.values()], checked_weights(weights, len(rows))
+        try:
+            return expected_counts(factors, families, columns, rows, numbers, question.engine)
+        except ImpossibleRow as error:
+            raise impossible_row(error.row, error) from None
+
+
+def _map_limits(
+    budget: Budget | None,
+    max_entries: int,
+    time_limit: float | None,
+    progress: Callable[[SearchProgress], None] | None,
+) -> MapLimits:
+    """The limits of a marginal MAP, no wider than a budget where one is given.
+
+    >>> _map_limits(Budget(seconds=5.0, bytes=2**20), 2**22, None, None)
+    MapLimits(max_entries=32768, time_limit=5.0, progress=None)
+    """
+    check_seconds("time_limit", time_limit)
+    if budget is None:
+        return MapLimits(max_entries, time_limit, progress)
+    limit = read_budget(budget)
+    seconds = limit.seconds if time_limit is None else min(time_limit, limit.seconds)
+    return MapLimits(min(max_entries, limit.table_entries), seconds, progress)

@@ -1,0 +1,269 @@
+"""What every compiled model answers, by the same way as the model itself, and how rows of evidence are read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.base.arrays import Floats
+from plausible.base.display import html_page
+from plausible.base.seeds import Seed
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.alignment import Scope, num_entries
+from plausible.inference.budget import Budget
+from plausible.models.display import title_of, variables_table
+from plausible.models.question import (
+    Model,
+    Parts,
+    Question,
+    QuestionKind,
+    Way,
+    contradiction_of,
+    read_names,
+    refuse_numbers_alone,
+)
+from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
+
+__all__ = [
+    "LARGEST_FAMILY",
+    "CompiledModel",
+    "checked_count",
+    "checked_weights",
+    "impossible_row",
+    "index_of",
+    "named_families",
+    "refuse_large_families",
+]
+
+#: Families with more entries are not counted: they have no table in any question.
+LARGEST_FAMILY = 2**18
+
+_BELIEFS = QuestionKind()
+_TOTAL = QuestionKind(
+    refuses_beliefs="jeffrey evidence has no probability: it replaces a belief. See likelihood(...).",
+)
+_BEST = QuestionKind(
+    refuses_beliefs="A most probable explanation takes states and likelihoods as evidence, not jeffrey(...).",
+    takes_numbers=True,
+)
+_ROWS = QuestionKind(takes_numbers=True)
+
+
+class CompiledModel(ABC):
+    """Questions to a model that was made ready for many of them; made by `model.compile()`."""
+
+    __slots__ = ()
+
+    variables: Mapping[str, Variable]
+    place: str
+    _is_normalized = True
+
+    @property
+    def _place(self) -> str:
+        return self.place
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """None: a compiled model says how all of its variables are distributed."""
+        return ()
+
+    @abstractmethod
+    def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts: ...
+
+    def _requisite(self, names: Iterable[str], evidence: Evidence) -> None:
+        return None
+
+    @abstractmethod
+    def _exact_way(self, question: Question) -> Way: ...
+
+    def _way_of(self, question: Question) -> Way:
+        return self._exact_way(question)
+
+    def _given(self, evidence: EvidenceLike | None, do: Mapping[str, State]) -> tuple[Model, EvidenceLike | None]:
+        raise NotSupported("A compiled model takes no do=: net.intervene(...).compile() does.")
+
+    def _log_normalizer(self, context: Mapping[str, Any], engine: Any, budget: Budget | None) -> float:
+        return 0.0
+
+    def _repr_html_(self) -> str:
+        return html_page(title_of(self), variables_table(self.variables.values()))
+
+    # --- one evidence ---
+
+    def query(self, targets: str | Iterable[str], evidence: EvidenceLike | None = None) -> Factor:
+        """Compute P(targets | evidence) of discrete targets as a normalised factor; its `.info` has the cost.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import BayesianNetwork
+        >>> engine = BayesianNetwork(
+        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
+        ... ).compile()
+        >>> engine.query("A", evidence={"B": 1}).values.round(4)
+        array([0.36, 0.64])
+        """
+        answer: Factor = Question.read(self, _BELIEFS, targets, evidence).answer(lambda way: way.table())
+        return answer
+
+    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+        """Compute P(X | evidence) for every discrete variable X in one calibration."""
+        refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
+        return Question.read(self, _BELIEFS, None, evidence).answer(lambda way: way.marginals())
+
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """Compute log P(evidence), or -inf if it is impossible; with numbers, a log-density."""
+        total: float = Question.read(self, _TOTAL, (), evidence).answer(lambda way: way.log_total())
+        return total - self._log_constant
+
+    @property
+    def _log_constant(self) -> float:
+        """By how much the logarithm of the product of the parts exceeds that of the probability."""
+        return 0.0
+
+    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
+        """Find a most probable assignment to all variables; `.log_probability` is that of it all.
+
+        Of several equally probable ones, one is given, always the same. Numbers that are not observed are integrated
+        out to find the most probable states; then come the most probable numbers given these.
+        """
+        best = Question.read(self, _BEST, None, evidence).answer(lambda way: way.best())
+        states, log_product = {name: best[name] for name in self.variables}, best.log_probability
+        log_best = (log_product or 0.0) - self._log_constant
+        return Assignment(states, log_probability=log_best, log_product=log_product, info=best.info)
+
+    def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
+        """Draw independent samples from the exact distribution given the evidence: a column for each variable.
+
+        Parameters
+        ----------
+        num_rows
+            How many.
+        seed
+            A number or a generator: the same one gives the same rows.
+        evidence
+            What holds in every row (likelihoods weigh the states).
+        """
+        number = checked_count(num_rows)
+        rows: pd.DataFrame = Question.read(self, _ROWS, None, evidence).answer(lambda way: way.sample(number, seed))
+        return rows
+
+    # --- a table of evidence ---
+
+    def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
+        """Compute P(target | row) for each row of evidence, a column per state; missing cells are not observed.
+
+        A column of the target itself is not looked at. Identical rows are computed once; a row that can't happen is
+        an error with its number and the cells that contradict each other.
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence, states and numbers: a pandas, polars or arrow frame, or a mapping from names to columns.
+        target
+            The name of a discrete variable.
+
+        Examples
+        --------
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import BayesianNetwork
+        >>> engine = BayesianNetwork(
+        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
+        ... ).compile()
+        >>> engine.predict_proba({"B": [0, 1, None]}, "A").round(2)
+              0     1
+        0  0.84  0.16
+        1  0.36  0.64
+        2  0.60  0.40
+        """
+        import pandas as pd
+
+        variable = self._target(target)
+        columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
+        return pd.DataFrame(self._row_beliefs(frame, variable), columns=columns, index=index_of(frame))
+
+    def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
+        """Find the most probable state of the target for each row; ties go to the first state."""
+        import pandas as pd
+
+        variable = self._target(target)
+        best = self._row_beliefs(frame, variable).argmax(axis=1)
+        return pd.Series([variable.states[place] for place in best], index=index_of(frame), name=target)
+
+    @abstractmethod
+    def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
+        """P(target | row), a row each."""
+
+    def _target(self, target: str) -> Variable:
+        """The one variable that rows are asked about."""
+        if not isinstance(target, str):
+            raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
+        if target not in self.variables:
+            raise UnknownVariable.named(target, self.variables, self.place)
+        return self.variables[target]
+
+    def _impossible_row(self, row: int, findings: Mapping[str, Any]) -> ImpossibleEvidence:
+        """The error for a row that can't happen, with the cells that contradict each other."""
+        return impossible_row(row, contradiction_of(self, findings))
+
+
+def index_of(frame: Any) -> Any:
+    """The index of a pandas frame."""
+    import pandas as pd
+
+    return frame.index if isinstance(frame, pd.DataFrame) else None
+
+
+def checked_count(num_rows: int) -> int:
+    """A number of rows: an integer that is not negative."""
+    if not isinstance(num_rows, (int, np.integer)) or num_rows < 0:
+        raise InvalidArgument(f"The number of rows must be an integer that is not negative, not {num_rows!r}.")
+    return int(num_rows)
+
+
+def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> Floats:
+    """How often each row counts: numbers that are not negative, one each where none are given."""
+    if weights is None:
+        return np.ones(num_rows)
+    try:
+        numbers = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument("The weights of rows must be numbers.") from None
+    if numbers.shape != (num_rows,) or not np.all((numbers >= 0) & (numbers < np.inf)):
+        raise InvalidArgument(f"There must be a weight for each of the {num_rows} rows, finite and not negative.")
+    return numbers
+
+
+def impossible_row(row: int, contradiction: ImpossibleEvidence | None) -> ImpossibleEvidence:
+    """The error for a row of data that can't happen, and what is known about why."""
+    why = contradiction or "It has probability zero."
+    return ImpossibleEvidence(
+        f"Row {row} of the data can't happen. {why} Drop the row, or mend the cell that is wrong."
+    )
+
+
+def refuse_large_families(families: Mapping[str, Scope]) -> None:
+    """Refuse families whose tables of counts would be too large."""
+    for name, family in families.items():
+        if num_entries(family) > LARGEST_FAMILY:
+            raise TooLarge(
+                f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
+                f"{num_entries(family):.3g} entries; up to {LARGEST_FAMILY} are counted. Leave it out."
+            )
+
+
+def named_families(
+    names: str | Iterable[str], families: Mapping[str, Scope], variables: Mapping[str, Variable], place: str
+) -> dict[str, Scope]:
+    """The families of some children, all of which must have a table of counts; or of some factors, by number."""
+    listed = read_names(names, {*variables, *families}, place)
+    if lacking := [name for name in listed if name not in families]:
+        raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
+    return {name: families[name] for name in listed}
