@@ -145,7 +145,7 @@ def test_a_new_kind_of_model_is_compiled():
     assert engine.mpe(EVIDENCE).log_probability == pytest.approx(MODEL.mpe(EVIDENCE).log_probability)
     rows = engine.predict_proba({"c": ["no", None], "b": ["yes", "no"]}, "a")
     np.testing.assert_allclose(rows.iloc[0], MODEL.query("a", {"c": "no", "b": "yes"}).values)
-    assert list(MODEL.compile(targets="source").variables) == ["source"]
+    assert list(MODEL.compile(targets="source").variables) == ["source", "a"]  # b and c are summed out at once
 
 
 def test_a_new_kind_of_model_has_the_errors_of_all_models():
