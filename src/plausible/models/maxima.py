@@ -70,7 +70,7 @@ def best_of(
         Where neither the tables fit nor the search ends in time; with the children that make it so.
     """
     limit, certain = read_budget(budget), replace(evidence, values={})
-    clock, max_entries = Clock(limit.seconds), min(_LARGEST_SUMS, limit.table_entries)
+    clock, max_entries = Clock.of(limit.seconds), min(_LARGEST_SUMS, limit.table_entries)
     try:
         lowered = _with_tables(cpds, factors, variables, evidence)
         if not _auxiliaries(lowered.factors, variables):
@@ -85,7 +85,7 @@ def best_of(
             variables,
             certain,
             max_entries=max_entries,
-            time_limit=clock.remaining,
+            time_limit=clock.seconds_left,
             must_be_exact=True,
         )
     except TooLarge:
