@@ -591,5 +591,5 @@ def test_arguments_in_another_order_are_named():
     for order in (("Z -> X", seen, query), (query, "Z -> X", seen)):
         with pytest.raises(InvalidArgument, match=r"write bounds\(graph, query, source\)"):
             bounds(*order)
-    with pytest.raises(InvalidArgument, match=r"the effect is named first, as in Monotone\('X', 'Z'\)"):
+    with pytest.raises(InvalidArgument, match=r"the other way: Monotone\(variable='X', cause='Z'\)"):
         bounds("Z -> X", query, seen, assumptions=Monotone("Z", "X"))

@@ -593,7 +593,7 @@ def test_a_continuous_covariate_does_not_hide_empty_strata():
     treated = np.where((man == 1) & (smokes == 2), 1, rng.integers(2, size=600))
     rows = {"man": man, "smokes": smokes, "age": age, "T": treated, "Y": treated + age + rng.normal(size=600)}
     graph = "man -> T; smokes -> T; man -> Y; smokes -> Y; T -> Y"
-    with pytest.raises(PositivityViolation, match=r'fill in: method=DoublyRobust\(model="regression"\)'):
+    with pytest.raises(PositivityViolation, match=r"fill in: method=DoublyRobust\(model='regression'\)"):
         estimate_effect(graph, rows, "Y", "T")
     report = estimate_effect(f"{graph}; age -> T; age -> Y", rows, "Y", "T", bootstrap=NO_RESAMPLES).positivity
     assert not report.is_satisfied
