@@ -12,7 +12,7 @@ from plausible.errors import NotSupported, TooLarge
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.gradients import identifiability as identification
-from plausible.learn.gradients import pairs
+from plausible.learn.gradients import free_parameters
 from plausible.learn.gradients.identifiability import identifiability
 from plausible.learn.gradients.information import log_likelihood_hessian, observed_information
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
@@ -232,7 +232,7 @@ def test_flat_directions_do_not_hang_on_the_singular_vectors(monkeypatch):
 def test_curvature_that_costs_too_much_or_is_not_of_tables_is_refused(monkeypatch):
     """With what to do instead."""
     network = BayesianNetwork(TableCPD("A", [0.5, 0.5]))
-    monkeypatch.setattr(pairs, "_MOST_RUNS", 3)
+    monkeypatch.setattr(free_parameters, "_MOST_RUNS", 3)
     with pytest.raises(TooLarge, match="knowledge="):
         log_likelihood_hessian(network, {"A": [0, 1]})
     noisy = NoisyOr("E", [Variable("A", 2)], [0.5], 0.1)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from plausible.data.evidence_columns import EvidenceColumns
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import NotSupported, UnknownVariable
+from plausible.learn.incomplete.gaussian_rows import PatternRows
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import checked_weights
 
@@ -68,50 +67,25 @@ def gaussian_likelihood_gradient(
     >>> round(gradient.parameters["X"]["(intercept)"], 9), round(gradient.parameters["Y"]["X"], 9)
     (1.0, 0.5)
     """
-    cpds = _gaussians(network)
+    cpds, names = _gaussians(network), list(network.variables)
     values, counts = _read(network, data, weights)
-    total, moments = _moments(_joint(cpds, list(network.variables)), values, counts)
-    places = {name: 1 + place for place, name in enumerate(network.variables)}
+    rows, means, covariances = PatternRows.of(values), *_joint(cpds, names)
+    density = rows.density(means, covariances)
+    moments = rows.moments(density, counts[:, None], means, covariances)[0]
+    places = {name: 1 + place for place, name in enumerate(names)}
     slopes = {name: _slopes(cpd, places, moments) for name, cpd in cpds.items()}
-    return GaussianGradient(network, total, slopes)
+    return GaussianGradient(network, float(counts @ density.log_density[:, 0]), slopes)
 
 
-class _Joint(NamedTuple):
-    mean: Floats
-    covariance: Floats
-
-
-def _joint(cpds: Mapping[str, LinearGaussianCPD], names: list[str]) -> _Joint:
-    """The normal distribution of all variables: x = (I - B)⁻¹ (β_0 + noise)."""
+def _joint(cpds: Mapping[str, LinearGaussianCPD], names: list[str]) -> tuple[Floats, Floats]:
+    """The mean, (1, n), and the covariance, (1, n, n), of all variables: x = (I - B)⁻¹ (β_0 + noise)."""
     weights = np.zeros((len(names), len(names)))
     for name, cpd in cpds.items():
         weights[names.index(name), [names.index(parent) for parent in cpd.parent_names]] = cpd.coefficients
     spread = np.linalg.inv(np.eye(len(names)) - weights)
     intercepts = np.array([cpds[name].intercept for name in names])
     variances = np.array([cpds[name].variance for name in names])
-    return _Joint(spread @ intercepts, (spread * variances) @ spread.T)
-
-
-def _moments(joint: _Joint, values: Floats, weights: Floats) -> tuple[float, Floats]:
-    """ℓ, and Σ w E[z zᵀ | row] for z = (1, all variables); rows with the same missing cells together."""
-    size = values.shape[1]
-    total, moments = 0.0, np.zeros((size + 1, size + 1))
-    if not len(values):
-        return total, moments
-    patterns, which = np.unique(~np.isnan(values), axis=0, return_inverse=True)
-    for number, seen in enumerate(patterns):
-        at = which.ravel() == number
-        part, share = values[at][:, seen], weights[at]
-        inside = joint.covariance[np.ix_(seen, seen)]
-        gain = np.linalg.solve(inside, joint.covariance[seen]).T
-        away = part - joint.mean[seen]
-        distances = np.einsum("ij,ij->i", away, np.linalg.solve(inside, away.T).T)
-        constant = np.linalg.slogdet(inside)[1] + seen.sum() * math.log(2 * math.pi)
-        total -= 0.5 * float(share @ (distances + constant))
-        filled = np.column_stack([np.ones(len(part)), joint.mean + away @ gain.T])
-        moments += filled.T @ (share[:, None] * filled)
-        moments[1:, 1:] += share.sum() * (joint.covariance - gain @ joint.covariance[seen])
-    return total, moments
+    return (spread @ intercepts)[None], ((spread * variances) @ spread.T)[None]
 
 
 def _slopes(cpd: LinearGaussianCPD, places: Mapping[str, int], moments: Floats) -> dict[str, float]:

@@ -12,9 +12,8 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.factors.definite import pivoted_root
 from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.gradients.free_parameters import Entries, FreeParameters
+from plausible.learn.gradients.free_parameters import Entries, FreeParameters, entry_posteriors
 from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
-from plausible.learn.gradients.pairs import entry_posteriors
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
 

@@ -13,9 +13,8 @@ from plausible.data.table import TableLike
 from plausible.errors import counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.gradients.free_parameters import Entries, FreeParameters
+from plausible.learn.gradients.free_parameters import Entries, FreeParameters, entry_posteriors, pair_counts
 from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
-from plausible.learn.gradients.pairs import entry_posteriors, pair_counts
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Positions
+from plausible.base.arrays import Codes, Floats, Positions
 from plausible.data.table import TableLike
 from plausible.engine.batch import PreparedRows
 from plausible.errors import InvalidArgument, NotSupported
@@ -19,9 +18,8 @@ from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row
 from plausible.variables import Variable
 
-__all__ = ["Floats", "ObservedLikelihood", "Tables", "tables_of"]
+__all__ = ["ObservedLikelihood", "Tables", "tables_of"]
 
-Floats: TypeAlias = NDArray[np.float64]
 #: Name -> P(X | U), an axis for each parent, then one for the child.
 Tables: TypeAlias = Mapping[str, Floats]
 
@@ -31,42 +29,19 @@ class ObservedLikelihood:
     """Incomplete rows, and the program that sums their missing cells out; made by `ObservedLikelihood.of`.
 
     Equal rows are kept once. Cost of a question: a pass of the different rows through the clique tree.
-
-    Attributes
-    ----------
-    families
-        Name -> (parents..., child).
-    rows
-        The different rows: the position of each variable's state, -1 where it is missing.
-    weights
-        How often each of them counts.
-    first_places
-        For each of them, a row of the data that it stands for.
-    compiled
-        The clique tree, in which each family lies in a clique, and the rows made ready for it.
     """
 
-    families: Mapping[str, tuple[Variable, ...]]
-    rows: Codes
-    weights: Floats
-    first_places: Positions
-    compiled: CompiledCases
+    families: Mapping[str, tuple[Variable, ...]]  # name -> (parents..., child)
+    rows: Codes  # the different rows: the position of each variable's state, -1 where it is missing
+    weights: Floats  # how often each of them counts
+    first_places: Positions  # for each of them, a row of the data that it stands for
+    compiled: CompiledCases  # the clique tree, in which each family lies in a clique, and the rows made ready for it
 
     @classmethod
     def of(
         cls, network: BayesianNetwork, data: TableLike, weights: Iterable[float] | None = None
     ) -> ObservedLikelihood:
-        """Read the rows that count, and compile the network.
-
-        Parameters
-        ----------
-        network
-            Discrete; only its graph and its states matter.
-        data
-            Rows with cells missing, or whole columns.
-        weights
-            How often each row counts; as the table says where left out.
-        """
+        """Read the rows that count, and compile the network, of which only the graph and the states matter."""
         families = _families(network)
         cases = _read(network, data, weights)
         counted = np.flatnonzero(cases.case_of_row >= 0)

@@ -47,25 +47,16 @@ class Block(NamedTuple):
     """The coordinates of one distribution, who has it, and its part of the point."""
 
     coordinates: CPDCoordinates
-    #: The variables whose distribution it is; several where tables are tied.
-    users: tuple[str, ...]
+    users: tuple[str, ...]  # the variables whose distribution it is; several where tables are tied
     part: slice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterSpace:
-    """Networks with one graph, by points without constraints; made by `ParameterSpace.of`.
+    """Networks with one graph, by points without constraints; made by `ParameterSpace.of`."""
 
-    Attributes
-    ----------
-    network
-        The network that `start` stands for.
-    blocks
-        The distributions that are free.
-    """
-
-    network: BayesianNetwork
-    blocks: tuple[Block, ...]
+    network: BayesianNetwork  # the network that `start` stands for
+    blocks: tuple[Block, ...]  # the distributions that are free
 
     @classmethod
     def of(cls, network: BayesianNetwork, knowledge: ParameterKnowledge | None = None) -> ParameterSpace:
@@ -162,22 +153,12 @@ def _copied(owner: CPD, user: CPD) -> CPD:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """Σ_i s_i ℓ_i(θ) + Σ (α - 1) log θ, as a function of a point of a parameter space.
-
-    Attributes
-    ----------
-    space
-        The parameters.
-    terms
-        Signs, and the likelihoods that they stand before: (+1, ℓ) for the likelihood, (+1, ℓ_xy) and (-1, ℓ_x) for
-        the conditional likelihood of y given x.
-    prior_weights
-        Name -> α - 1 of a table's prior.
-    """
+    """Σ_i s_i ℓ_i(θ) + Σ (α - 1) log θ, as a function of a point of a parameter space."""
 
     space: ParameterSpace
+    # signs and likelihoods: (+1, ℓ) for the likelihood, (+1, ℓ_xy) and (-1, ℓ_x) for that of y given x
     terms: tuple[tuple[float, ObservedLikelihood], ...]
-    prior_weights: Tables
+    prior_weights: Tables  # name -> α - 1 of a table's prior
 
     @property
     def total(self) -> float:

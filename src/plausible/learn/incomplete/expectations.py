@@ -17,7 +17,7 @@ from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, 
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.gaussian_units import NumberUnits
+from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
 from plausible.variables import Variable

@@ -21,8 +21,7 @@ from plausible.inference.gaussian_rows import connected_parts
 from plausible.inference.hybrid_rows import HybridRows
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
-from plausible.learn.incomplete.gaussian_patterns import PatternRows, RowDensity
-from plausible.learn.incomplete.gaussian_units import NumberUnits
+from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows, RowDensity
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
 from plausible.models.numbers import regression_of

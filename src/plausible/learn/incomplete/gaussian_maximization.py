@@ -23,7 +23,7 @@ from plausible.learn.estimation.gaussian import GaussianLearner, gaussian_cpd, r
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.task import CPDLearner, FamilyFit, FamilyTask
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.gaussian_units import NumberUnits
+from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.variables import Variable
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.gaussian_rows import same_rows
-from plausible.learn.incomplete.gaussian_patterns import PatternRows
+from plausible.learn.incomplete.gaussian_rows import PatternRows
 
 __all__ = ["GaussianFit", "NumberPattern", "fit_gaussian", "number_patterns"]
 

@@ -14,7 +14,7 @@ from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.log_gamma import log_rising
 from plausible.learn.mixtures.clustering import MixtureClustering
-from plausible.learn.mixtures.expectation import expect, log_totals
+from plausible.learn.mixtures.em import expect, log_totals
 
 __all__ = ["CRITERIA", "ClusterChoice", "ClusterScore", "choose_clusters"]
 

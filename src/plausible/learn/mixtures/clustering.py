@@ -15,12 +15,10 @@ from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features, with_unseen_missing
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, best_mixture
-from plausible.learn.mixtures.expectation import log_joint, log_totals
-from plausible.learn.mixtures.networks import mixture_network
-from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, MixturePrior
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, log_joint, log_totals
+from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, MixturePrior, mixture_network
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
-from plausible.learn.mixtures.starts import given_shares
+from plausible.learn.mixtures.starts import best_mixture, given_shares
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
 from plausible.variables import Variable

@@ -1,4 +1,4 @@
-"""EM for mixtures: the step, and the best of several runs."""
+"""EM for mixtures: the E-step (whose rows are whose), the M-step (the parameters of that), and runs of both."""
 
 from __future__ import annotations
 
@@ -10,18 +10,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.base.options import check_count
-from plausible.base.seeds import generator_of
-from plausible.learn.mixtures.expectation import Expectation, expect, log_joint, log_prior
-from plausible.learn.mixtures.maximization import maximize
+from plausible.base.arrays import Flags, Floats
+from plausible.errors import ImpossibleEvidence
+from plausible.learn.incomplete.gaussian_rows import (
+    LOG_TWO_PI,
+    MatrixBlock,
+    Moments,
+    PatternBlock,
+    expected_moments,
+    matrix_block,
+)
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
-from plausible.learn.mixtures.starts import start
 from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
+from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = ["MixtureProblem", "MixtureState", "best_mixture", "mixture_run", "step"]
+__all__ = [
+    "Expectation",
+    "MixtureProblem",
+    "MixtureState",
+    "clipped",
+    "expect",
+    "log_joint",
+    "log_prior",
+    "log_totals",
+    "maximize",
+    "mixture_run",
+    "step",
+]
+
+#: Stands for log 0 in matrix products, where 0 · -inf would be no number.
+_NEVER = -1e200
 
 
 class MixtureProblem(NamedTuple):
@@ -30,6 +49,231 @@ class MixtureProblem(NamedTuple):
     rows: MixtureRows
     space: MixtureSpace
     kind: MixtureKind
+
+
+# --- the E-step ---
+
+
+class Expectation(NamedTuple):
+    """Expected statistics of complete rows under given parameters."""
+
+    shares: Floats  # (K, rows), without weights
+    sizes: Floats  # (K,)
+    counts: Floats  # (K, states)
+    moments: Moments
+    log_likelihood: float  # of the rows; of rows and clusters together where assignments are hard
+
+
+def expect(
+    rows: MixtureRows, parameters: MixtureParameters, kind: MixtureKind, shares: Floats | None = None
+) -> Expectation:
+    """Shares P(k | row), and the statistics that they give; one pass over the rows. O(rows K (states + d²)).
+
+    `shares` (K, rows) are taken instead of the posterior, as at a start.
+    """
+    base = _discrete_log_joint(rows, parameters)
+    chosen = np.empty_like(base)
+    means, covariances, value = parameters.means, parameters.covariances, 0.0
+    moments = Moments(np.zeros_like(means), np.zeros_like(means), np.zeros_like(covariances))
+    for block in rows.blocks:
+        here = slice(block.start, block.stop)
+        gaussian = _gaussian(rows, block, parameters, kind)
+        if shares is None:
+            joint = base[:, here] + gaussian.log_density
+            chosen[:, here], totals = _shares(joint, kind, block.start)
+            value += float(totals @ rows.weights[here])
+        else:
+            chosen[:, here] = shares[:, here]
+        weighted = chosen[:, here] * rows.weights[here]
+        more = (
+            vector_moments(gaussian, weighted)
+            if isinstance(gaussian, VectorBlock)
+            else expected_moments(gaussian, weighted, covariances)
+        )
+        moments = moments.plus(more)
+    weighted = chosen * rows.weights
+    return Expectation(chosen, weighted.sum(axis=1), weighted @ rows.indicators, moments, value)
+
+
+def log_joint(rows: MixtureRows, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
+    """log P(k, row) in the units of the space: (K, rows); missing cells are summed out."""
+    found = _discrete_log_joint(rows, parameters)
+    for block in rows.blocks:
+        found[:, block.start : block.stop] += _gaussian(rows, block, parameters, kind).log_density
+    return found
+
+
+def log_totals(joint: Floats) -> Floats:
+    """log P(row) of log P(k, row)."""
+    top = joint.max(axis=0)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(safe + np.log(np.exp(joint - safe).sum(axis=0)))
+
+
+def log_prior(parameters: MixtureParameters, kind: MixtureKind) -> float:
+    """The logarithm of the prior's density, but for a constant; zero where there is none."""
+    prior, value = kind.prior, 0.0
+    if prior.weights and not kind.has_equal_weights:
+        value += prior.weights * float(np.log(parameters.weights).sum())
+    if prior.cells:
+        value += prior.cells * float(np.log(parameters.tables).sum())
+    if not parameters.means.shape[1] or not (prior.means or prior.variances):
+        return value
+    means, covariances = parameters.means, parameters.covariances
+    if not kind.has_matrices:
+        value -= prior.means / 2 * float((means**2 / covariances).sum())
+        has_variances = kind.covariance != "unit"
+        return value - has_variances * prior.variances / 2 * float((np.log(covariances) + 1 / covariances).sum())
+    inverse = np.linalg.inv(covariances)
+    value -= prior.means / 2 * float(np.einsum("ki,kij,kj->", means, inverse, means))
+    spread = np.linalg.slogdet(covariances)[1] + np.trace(inverse, axis1=1, axis2=2)
+    return value - prior.variances / 2 * float(spread[0] if kind.covariance == "tied" else spread.sum())
+
+
+def _discrete_log_joint(rows: MixtureRows, parameters: MixtureParameters) -> Floats:
+    with np.errstate(divide="ignore"):
+        tables = np.maximum(np.log(parameters.tables), _NEVER)
+        found = tables @ rows.indicators.T + np.log(parameters.weights)[:, None]
+    found[found <= _NEVER / 2] = -np.inf
+    return np.asarray(found)
+
+
+def _gaussian(
+    rows: MixtureRows, block: PatternBlock, parameters: MixtureParameters, kind: MixtureKind
+) -> MatrixBlock | VectorBlock:
+    numbers, known = rows.numbers[block.start : block.stop], rows.known[block.start : block.stop]
+    if not kind.has_matrices:
+        return vector_block(numbers, known, parameters.means, parameters.covariances)
+    size, num_numbers = len(numbers) // block.num_groups, numbers.shape[1]
+    grouped = numbers.reshape(block.num_groups, size, num_numbers)
+    return matrix_block(grouped, known[::size], parameters.means, parameters.covariances)
+
+
+def _shares(joint: Floats, kind: MixtureKind, start: int) -> tuple[Floats, Floats]:
+    """P(k | row), or all for the first of the best clusters; and what each row adds to the objective."""
+    top = joint.max(axis=0)
+    if not np.isfinite(top).all():
+        row = start + int(np.argmin(np.isfinite(top)))
+        raise ImpossibleEvidence(
+            f"Row {row} of the distinct rows can't happen in any cluster. Give a prior, such as "
+            "MixturePrior(cells=0.1)."
+        )
+    if kind.is_hard:
+        best = joint.argmax(axis=0)
+        return (np.arange(len(joint))[:, None] == best).astype(float), top
+    shares = np.exp(joint - top)
+    sums = shares.sum(axis=0)
+    return shares / sums, top + np.log(sums)
+
+
+class VectorBlock(NamedTuple):
+    """Rows of a block, c of them, beside K clusters: `log_density` is (K, c), `numbers` and `known` (c, d)."""
+
+    log_density: Floats
+    numbers: Floats
+    known: Floats
+    means: Floats
+
+
+def vector_block(numbers: Floats, known: Flags, means: Floats, variances: Floats) -> VectorBlock:
+    """The log density of the numbers known, (c, d), for each cluster: O(rows K d), in matrix products.
+
+    (x - μ)²/σ² is taken apart into products. In units where columns vary by about one, and variances have a floor, what
+    this loses by rounding is below 1e-15 x² / floor.
+    """
+    there = known.astype(np.float64)
+    constant = (means**2 / variances + np.log(variances) + LOG_TWO_PI) @ there.T
+    distance = (1 / variances) @ (numbers**2).T - (2 * means / variances) @ numbers.T
+    return VectorBlock(-0.5 * (distance + constant), numbers, there, means)
+
+
+def vector_moments(block: VectorBlock, shares: Floats) -> Moments:
+    """Moments of the numbers known: those missing tell nothing, as others don't tell of them."""
+    counts, sums = shares @ block.known, shares @ block.numbers
+    squares = shares @ block.numbers**2 - 2 * block.means * sums + counts * block.means**2
+    return Moments(counts, sums - counts * block.means, np.maximum(squares, 0.0))
+
+
+# --- the M-step ---
+
+
+def maximize(
+    expected: Expectation, parameters: MixtureParameters, kind: MixtureKind, space: MixtureSpace
+) -> MixtureParameters:
+    """The parameters of greatest posterior density; those of which the statistics tell nothing (0/0) stay."""
+    means = _means(expected.moments, parameters, kind)
+    return MixtureParameters(
+        _weights(expected.sizes, parameters, kind),
+        _tables(expected.counts, parameters, kind, space),
+        means,
+        _covariances(expected.moments, means, parameters, kind),
+    )
+
+
+def _weights(sizes: Floats, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
+    if kind.has_equal_weights:
+        return np.full(len(sizes), 1 / len(sizes))
+    cases = sizes + kind.prior.weights
+    return cases / cases.sum() if cases.sum() > 0 else parameters.weights
+
+
+def _tables(counts: Floats, parameters: MixtureParameters, kind: MixtureKind, space: MixtureSpace) -> Floats:
+    if not len(space.discrete):
+        return parameters.tables
+    cases = counts + kind.prior.cells
+    totals = np.repeat(np.add.reduceat(cases, space.offsets[:-1], axis=1), space.num_states, axis=1)
+    return np.asarray(np.divide(cases, totals, out=parameters.tables.copy(), where=totals > 0))
+
+
+def _means(moments: Moments, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
+    """(Σ x + κ m) / (n + κ), with m = 0 in the units of the space."""
+    cases = moments.counts + kind.prior.means
+    sums = moments.counts * parameters.means + moments.firsts
+    return np.divide(sums, cases, out=parameters.means.copy(), where=cases > 0)
+
+
+def _covariances(moments: Moments, means: Floats, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
+    """Scatter around the new means and that of the prior, by cases; what is below the floor is raised to it."""
+    if kind.covariance == "unit" or not means.shape[1]:
+        return parameters.covariances
+    shifts, prior = means - parameters.means, kind.prior
+    if not kind.has_matrices:
+        scatter = moments.seconds - 2 * shifts * moments.firsts + moments.counts * shifts**2
+        scatter += prior.means * means**2 + prior.variances
+        cases = moments.counts + prior.variances
+        if kind.covariance == "spherical":
+            scatter, cases = (np.broadcast_to(a.sum(axis=1, keepdims=True), means.shape) for a in (scatter, cases))
+        variances = np.divide(scatter, cases, out=parameters.covariances.copy(), where=cases > 0)
+        return np.maximum(variances, kind.variance_floor)
+    crossed = shifts[:, :, None] * moments.firsts[:, None, :]
+    sizes = moments.counts[:, :1, None]
+    matrices = moments.seconds - crossed - np.swapaxes(crossed, 1, 2) + sizes * shifts[:, :, None] * shifts[:, None, :]
+    matrices += prior.means * means[:, :, None] * means[:, None, :]
+    if kind.covariance == "tied":
+        matrices, sizes = matrices.sum(axis=0, keepdims=True), sizes.sum(axis=0, keepdims=True)
+    matrices = matrices + prior.variances * np.eye(means.shape[1])
+    cases = np.broadcast_to(sizes + prior.variances, parameters.covariances.shape)
+    matrices = np.broadcast_to((matrices + np.swapaxes(matrices, 1, 2)) / 2, cases.shape)
+    found = np.divide(matrices, cases, out=parameters.covariances.copy(), where=cases > 0)
+    return clipped(found, kind.variance_floor)
+
+
+def clipped(covariances: Floats, floor: float) -> Floats:
+    """The covariances whose eigenvalues are at least `floor`: of greatest likelihood among those (K&F exercise 19.10).
+
+    >>> clipped(np.array([[[1.0, 0.0], [0.0, 0.0]]]), 0.25).round(9).tolist()
+    [[[1.0, 0.0], [0.0, 0.25]]]
+    """
+    if not covariances.size:
+        return covariances
+    values, vectors = np.linalg.eigh(covariances)
+    if (values >= floor).all():
+        return covariances
+    return np.asarray((vectors * np.maximum(values, floor)[:, None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+# --- runs ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,19 +326,6 @@ def mixture_run(
         return CONVERGED if now.moved == before.moved and abs(now.value - before.value) <= enough else ""
 
     return iterate(partial(step, problem), start, stops, [settled], objective=attrgetter("value"), clock=clock)
-
-
-def best_mixture(
-    problem: MixtureProblem, num_clusters: int, shares: str | Floats, restarts: int, seed: int, stops: Stops
-) -> tuple[Run[MixtureState], ...]:
-    """The runs, that with the greatest objective first; one run where shares are given."""
-    check_count("restarts", restarts)
-    generators = generator_of(seed).spawn(1 + restarts if isinstance(shares, str) else 1)
-    starts = (
-        MixtureState(start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng), restart=number)
-        for number, rng in enumerate(generators)
-    )
-    return best_run(lambda state, clock: mixture_run(problem, state, stops, clock), starts, stops.time_limit)
 
 
 def _with_empty_moved(

@@ -1,4 +1,4 @@
-"""What kind of mixture is fitted, and what is believed of its parameters beforehand."""
+"""What kind of mixture is fitted, what is believed of its parameters beforehand, and the network that they make."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from plausible.base.arrays import Floats, Positions
-from plausible.errors import InvalidArgument, suggestion
+import numpy as np
 
-__all__ = ["COVARIANCES", "MixtureKind", "MixtureParameters", "MixturePrior"]
+from plausible.base.arrays import Floats, Positions
+from plausible.cpds import CPD, ConditionalGaussianCPD, TableCPD
+from plausible.errors import InvalidArgument, suggestion
+from plausible.learn.mixtures.rows import MixtureSpace
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["COVARIANCES", "MixtureKind", "MixtureParameters", "MixturePrior", "mixture_network"]
 
 
 #: How the variances of numbers are restricted.
@@ -53,40 +59,22 @@ class MixturePrior:
 
 
 class MixtureParameters(NamedTuple):
-    """All parameters of K clusters; numbers in the units of `MixtureSpace`.
-
-    `tables[k]` has P(state | k) for the states of all discrete features, one feature after the other;
-    `covariances` has the shape (K, d, d), or (K, d) where the features are independent given the cluster.
-    """
+    """All parameters of K clusters; numbers in the units of `MixtureSpace`."""
 
     weights: Floats
-    tables: Floats
-    means: Floats
-    covariances: Floats
+    tables: Floats  # P(state | k) for the states of all discrete features, one feature after the other
+    means: Floats  # (K, d)
+    covariances: Floats  # (K, d, d), or (K, d) where the features are independent given the cluster
 
 
 @dataclass(frozen=True, slots=True)
 class MixtureKind:
-    """The model and the objective: covariances, assignments, prior.
+    """The model and the objective: covariances, assignments, prior."""
 
-    Parameters
-    ----------
-    covariance
-        One of `COVARIANCES`.
-    is_hard
-        Whether each row belongs wholly to its most probable cluster.
-    has_equal_weights
-        Whether all clusters weigh the same, rather than as much as their rows.
-    variance_floor
-        No variance, and no eigenvalue of a covariance, is less, in the units of `MixtureSpace`.
-    prior
-        What is believed beforehand.
-    """
-
-    covariance: str = "full"
-    is_hard: bool = False
-    has_equal_weights: bool = False
-    variance_floor: float = 1e-6
+    covariance: str = "full"  # one of `COVARIANCES`
+    is_hard: bool = False  # whether each row belongs wholly to its most probable cluster
+    has_equal_weights: bool = False  # whether all clusters weigh the same, rather than as much as their rows
+    variance_floor: float = 1e-6  # the least variance, or eigenvalue of a covariance, in the units of `MixtureSpace`
     prior: MixturePrior = MixturePrior()
 
     def __post_init__(self) -> None:
@@ -123,3 +111,37 @@ class MixtureKind:
             "unit": 0,
         }
         return weights + tables + num_clusters * num_numbers + variances[self.covariance]
+
+
+def mixture_network(space: MixtureSpace, kind: MixtureKind, parameters: MixtureParameters) -> BayesianNetwork:
+    """The mixture as a network: the cluster above all features, dependent numbers as a chain of regressions."""
+    name, taken = "cluster", {variable.name for variable in (*space.discrete, *space.continuous)}
+    while name in taken:
+        name += "_"
+    cluster = Variable(name, len(parameters.weights))
+    cpds: list[CPD] = [TableCPD(cluster, parameters.weights)]
+    for number, variable in enumerate(space.discrete):
+        columns = slice(space.offsets[number], space.offsets[number + 1])
+        cpds.append(TableCPD(variable, parameters.tables[:, columns], parents=[cluster]))
+    means = space.location + space.scale * parameters.means
+    if not kind.has_matrices:
+        variances = parameters.covariances * space.scale**2
+        for number, variable in enumerate(space.continuous):
+            cpds.append(ConditionalGaussianCPD(variable, means[:, number], {}, variances[:, number], [cluster]))
+        return BayesianNetwork(*cpds)
+    covariances = parameters.covariances * np.outer(space.scale, space.scale)
+    cpds += [_regression(number, space.continuous, cluster, means, covariances) for number in range(means.shape[1])]
+    return BayesianNetwork(*cpds)
+
+
+def _regression(
+    number: int, variables: tuple[Variable, ...], cluster: Variable, means: Floats, covariances: Floats
+) -> ConditionalGaussianCPD:
+    """The distribution of a number given those before it, in each cluster."""
+    before, across = covariances[:, :number, :number], covariances[:, :number, number]
+    slopes = np.linalg.solve(before, across[:, :, None])[:, :, 0]
+    intercepts = means[:, number] - (slopes * means[:, :number]).sum(axis=1)
+    variances = covariances[:, number, number] - (slopes * across).sum(axis=1)
+    parents = variables[:number]
+    coefficients = {parent.name: slopes[:, place] for place, parent in enumerate(parents)}
+    return ConditionalGaussianCPD(variables[number], intercepts, coefficients, variances, [cluster, *parents])

@@ -1,4 +1,4 @@
-"""Where EM starts: shares of rows, and the parameters that they give."""
+"""Where EM starts: shares of rows, the parameters that they give, and the runs from several of them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,33 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.options import check_count
+from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.starts import SymmetricStart
-from plausible.learn.mixtures.expectation import expect
-from plausible.learn.mixtures.maximization import maximize
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, expect, maximize, mixture_run
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
+from plausible.search.run import Run, Stops, best_run
 
-__all__ = ["STARTS", "equal_clusters", "given_shares", "start"]
+__all__ = ["STARTS", "best_mixture", "equal_clusters", "given_shares", "start"]
 
 
 #: How shares are drawn.
 STARTS = ("k-means++", "random")
+
+
+def best_mixture(
+    problem: MixtureProblem, num_clusters: int, shares: str | Floats, restarts: int, seed: int, stops: Stops
+) -> tuple[Run[MixtureState], ...]:
+    """The runs, that with the greatest objective first; one run where shares are given."""
+    check_count("restarts", restarts)
+    generators = generator_of(seed).spawn(1 + restarts if isinstance(shares, str) else 1)
+    starts = (
+        MixtureState(start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng), restart=number)
+        for number, rng in enumerate(generators)
+    )
+    return best_run(lambda state, clock: mixture_run(problem, state, stops, clock), starts, stops.time_limit)
 
 
 def start(
