@@ -11,8 +11,8 @@ from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.errors import NotSupported, TooLarge
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
-from plausible.learn.gradients import identifiability as identification
 from plausible.learn.gradients import free_parameters
+from plausible.learn.gradients import identifiability as identification
 from plausible.learn.gradients.identifiability import identifiability
 from plausible.learn.gradients.information import log_likelihood_hessian, observed_information
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
