@@ -280,7 +280,7 @@ def test_a_choice_tells_how_far_it_is_and_can_be_ended(monkeypatch):
     told = []
     found = choose_observations(pointer(), costs=1.0, progress=lambda state: told.append(state) or len(told) == 4)
     assert [(state.num_sets, state.most_sets) for state in told] == [(1, 8), (2, 8), (3, 8), (4, 8)]
-    assert (found.num_sets, found.is_exact, found.is_stopped) == (4, False, True)
+    assert (found.num_sets, found.is_exact, found.stopped_by) == (4, False, "interrupted")
     assert found.best == told[-1].best
     assert "stopped early, the best of the first 4 sets" in str(found)
     whole = choose_observations(pointer(), costs=1.0, progress=lambda _: None)
@@ -322,5 +322,5 @@ def test_a_choice_among_values_that_are_not_proved_is_not_exact():
     proved = choose_observations(diagram, "D4", candidates=["M"])
     assert (proved.is_exact, proved.is_greedy) == (True, False)
     found = choose_observations(diagram, "D4", candidates=["M"], options=SolvingOptions(progress=lambda _: True))
-    assert (found.is_exact, found.is_greedy, found.is_stopped) == (False, False, False)
+    assert (found.is_exact, found.is_greedy, found.converged) == (False, False, True)
     assert "2 sets, some of them not solved to the end" in str(found)

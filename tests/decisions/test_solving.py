@@ -455,6 +455,7 @@ def test_progress_is_told_each_step_and_can_stop():
     stopped = diagram.solve(progress=lambda state: state.num_settled == 2)
     assert stopped.expected_utility <= full.expected_utility + 1e-12
     assert stopped.upper_bound >= full.expected_utility - 1e-9
+    assert (full.stopped_by, stopped.stopped_by) == ("converged", "converged" if stopped.is_optimal else "interrupted")
 
 
 def test_a_solution_survives_pickling():

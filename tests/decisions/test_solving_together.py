@@ -233,6 +233,8 @@ def test_a_hard_chain_gets_good_rules_and_a_finite_gap():
     solution = exam_chain(12, 0, (3, 3, 3)).solve(time_limit=1.0, restarts=2)
     assert not solution.is_optimal
     assert math.isfinite(solution.gap)
+    assert (solution.converged, solution.stopped_by) == (False, "time limit")
+    assert solution.seconds >= 0.8
 
 
 def test_a_watch_is_over_once_it_was_stopped():

@@ -14,29 +14,6 @@ def diagram_dot(diagram: Diagram, hide_recall: bool = False) -> str:
     """The diagram in Graphviz' DOT language: ovals for chance, boxes for decisions, diamonds for utilities.
 
     Information edges are dashed. Draw it with `dot -Tsvg`.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    hide_recall
-        Leave out edges that perfect recall implies; the diagram must have it.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> print(diagram_dot(pb.InfluenceDiagram(
-    ...     [pb.TableCPD("rain", [0.7, 0.3])], [pb.Decision("umbrella", 2, sees=["rain"])],
-    ...     [pb.Utility(["rain", "umbrella"], [[1, 0], [-5, 0]], name="comfort")],
-    ... )))
-    digraph {
-      "rain" [shape=oval];
-      "umbrella" [shape=box];
-      "comfort" [shape=diamond];
-      "rain" -> "umbrella" [style=dashed];
-      "rain" -> "comfort";
-      "umbrella" -> "comfort";
-    }
     """
     shown = without_recall_edges(diagram) if hide_recall else diagram
     shapes = {

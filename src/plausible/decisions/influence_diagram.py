@@ -1,44 +1,28 @@
-"""Influence diagrams with the questions that they answer."""
+"""Influence diagrams: the value with all questions that it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from plausible.base.method_names import own_methods
-from plausible.decisions.diagram import Diagram
 from plausible.decisions.drawing import diagram_dot, diagram_html
 from plausible.decisions.information.control import ValueOfControl, value_of_control
 from plausible.decisions.information.value import ValueOfInformation, value_of_information
-from plausible.decisions.rules import RuleLike
+from plausible.decisions.questions import StrategyQuestions
 from plausible.decisions.solving.counting import StrategyCount, count_strategies
-from plausible.decisions.solving.evaluating import (
-    LocalOptimality,
-    expected_utility,
-    expected_utility_factor,
-    local_optimality_test,
-    optimal_rule,
-    utility_parts,
-)
-from plausible.decisions.solving.options import Method, Seed, SolvingOptions, SolvingState
-from plausible.decisions.solving.solution import Solution
-from plausible.decisions.solving.solve import SolvingPlan, plan, solve
-from plausible.decisions.strategy import Strategy
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.structure.edits import AllowedActions
 from plausible.decisions.structure.recall import Recall, check_recall, with_recall
 from plausible.decisions.structure.relevance import Reduction, RelevanceGraph, minimal_reduction, relevance_graph
-from plausible.decisions.totals import risk_profile, with_curve
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
-from plausible.factors import Factor
-from plausible.utilities.lotteries.curve_base import UtilityCurve
-from plausible.utilities.lotteries.lottery import Lottery
 from plausible.variables.evidence import EvidenceLike
 
 __all__ = ["InfluenceDiagram"]
 
 
 @own_methods
-class InfluenceDiagram(Diagram):
+class InfluenceDiagram(StrategyQuestions):
     """An influence diagram: chance variables, decisions and utilities. It is immutable; edits return new diagrams.
 
     A decision knows only what it `sees`: memory is explicit and may be limited (a LIMID). Utilities add up.
@@ -68,158 +52,6 @@ class InfluenceDiagram(Diagram):
 
     __slots__ = ()
 
-    def solve(
-        self,
-        *,
-        method: Method = "auto",
-        evidence: EvidenceLike | None = None,
-        restarts: int = 10,
-        seed: Seed = 0,
-        time_limit: float | None = 60.0,
-        progress: Callable[[SolvingState], object] | None = None,
-    ) -> Solution:
-        """Find a strategy with the largest expected utility, and say whether that is proved.
-
-        Parameters
-        ----------
-        method
-            `"auto"`: what decisions need not know is dropped; then they are settled in the order in which they rely on
-            each other, each rule once, on a clique tree of joint factors. Decisions that rely on each other are settled
-            together, by lists of policies and by branch and bound; where the time does not suffice for a proof, the gap
-            to an upper bound is told.
-            `"local"`: iterated optimisation of one rule at a time, from uniform and from random rules.
-            `"elimination"`: sum-max-sum elimination in an order against time; needs perfect recall.
-            `"arc-reversal"`: nodes are removed from the diagram one by one; needs perfect recall, and few variables.
-            `"network"`: a query to a Bayesian network for each decision; none may rely on each other.
-            `"enumeration"`: all deterministic strategies one by one, where they are few.
-        evidence
-            What is known before any decision is made.
-        restarts, seed
-            How many random strategies iterated optimisation starts from, beside the uniform one, and the seed that
-            draws them: the same seed gives the same answer.
-        time_limit
-            Stop the search for a proof after this many seconds, with the best strategy so far and its `gap`; `None` for
-            no limit.
-        progress
-            Called with a `SolvingState` after each step; return true to stop.
-
-        Notes
-        -----
-        With an acyclic relevance graph the cost of `"auto"` is that of one calibration of a clique tree in which each
-        decision lies together with what it has to know.
-
-        References
-        ----------
-        Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management
-        Science 47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
-
-        Examples
-        --------
-        >>> import plausible as pb
-        >>> market = pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
-        >>> profit = pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
-        >>> diagram = pb.InfluenceDiagram([market], [pb.Decision("found", ["no", "yes"])], [profit])
-        >>> solution = diagram.solve()
-        >>> solution.expected_utility, solution.strategy.action("found"), solution.is_optimal
-        (2.0, 'yes', True)
-        """
-        return solve(self, method, evidence, SolvingOptions(restarts, seed, time_limit, progress))
-
-    def expected_utility(
-        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
-    ) -> float:
-        """Compute the expected utility of a strategy, given evidence known before all decisions.
-
-        `strategy` is a `Strategy`, or rules as for `InfluenceDiagram.strategy`.
-
-        >>> from plausible.decisions import Decision, InfluenceDiagram
-        >>> from plausible.utilities import Utility
-        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-        >>> pair.expected_utility({"D": 1, "E": 1})
-        2.0
-        """
-        return expected_utility(self, self._strategy(strategy), evidence)
-
-    def utility_parts(
-        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
-    ) -> dict[str, float]:
-        """Compute the expectation of each utility under a strategy; they add up to `expected_utility`.
-
-        >>> import plausible as pb
-        >>> parts = [pb.Utility("D", [3, 5], name="gain"), pb.Utility("D", [0, -1], name="cost")]
-        >>> pb.InfluenceDiagram([], [pb.Decision("D", 2)], parts).utility_parts({"D": 1})
-        {'gain': 5.0, 'cost': -1.0}
-        """
-        return utility_parts(self, self._strategy(strategy), evidence)
-
-    def risk_profile(
-        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
-    ) -> Lottery:
-        """Compute the distribution of the total utility under a strategy, as a `Lottery` over amounts.
-
-        See `plausible.decisions.totals.risk_profile`.
-
-        >>> import plausible as pb
-        >>> bet = pb.InfluenceDiagram([pb.TableCPD("coin", [0.5, 0.5])], [pb.Decision("bet", 2)],
-        ...                        [pb.Utility(["coin", "bet"], [[0, 3], [0, -1]])])
-        >>> print(bet.risk_profile({"bet": 1}), bet.risk_profile({"bet": 0}))
-        [-1: 0.5; 3: 0.5] [0: 1]
-        """
-        return risk_profile(self, self._strategy(strategy), evidence)
-
-    def optimal_rule(
-        self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
-    ) -> Factor:
-        """Find the best rule for one decision, when all others follow a strategy.
-
-        >>> from plausible.decisions import Decision, InfluenceDiagram
-        >>> from plausible.utilities import Utility
-        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-        >>> pair.optimal_rule("D", {"D": 1, "E": 0}).values
-        array([1., 0.])
-        """
-        return optimal_rule(self, decision, self._strategy(strategy), evidence)
-
-    def expected_utility_factor(
-        self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
-    ) -> Factor:
-        """Compute μ(w, d) = P(w) E[U | w, d] for one decision, when all others follow a strategy.
-
-        >>> from plausible.decisions import Decision, InfluenceDiagram
-        >>> from plausible.utilities import Utility
-        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-        >>> pair.expected_utility_factor("D", {"D": 1, "E": 1}).values
-        array([0., 2.])
-        """
-        return expected_utility_factor(self, decision, self._strategy(strategy), evidence)
-
-    def local_optimality_test(
-        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
-    ) -> LocalOptimality:
-        """Test whether changing a single rule would improve a strategy, and if so, how.
-
-        >>> from plausible.decisions import Decision, InfluenceDiagram
-        >>> from plausible.utilities import Utility
-        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-        >>> pair.local_optimality_test({"D": 0, "E": 0}).is_locally_optimal
-        True
-        """
-        return local_optimality_test(self, self._strategy(strategy), evidence)
-
-    def explain(self, evidence: EvidenceLike | None = None) -> SolvingPlan:
-        """Show how `solve` would proceed: what decisions need to know, their order, and the tables required.
-
-        >>> from plausible.decisions import Decision, InfluenceDiagram
-        >>> from plausible.utilities import Utility
-        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-        >>> print(pair.explain())
-        D needs nothing, relies on E
-        E needs nothing, relies on D
-          (D, E rely on each other: settled together)
-        Tables with 4 entries, the largest over D, E
-        """
-        return plan(self, evidence)
-
     # --- what it is worth to know, or to have a say ---
 
     def value_of_information(
@@ -230,16 +62,51 @@ class InfluenceDiagram(Diagram):
         evidence: EvidenceLike | None = None,
         options: SolvingOptions | None = None,
     ) -> ValueOfInformation:
-        """Compute what it is worth to see some variables before a decision, and which actions that would change.
+        """Compute the value of perfect information: how much more D is worth if it and later decisions see X.
 
-        See `plausible.decisions.information.value.value_of_information`, and `rank_observations` for all variables.
+        It is the gain in maximum expected utility. Later means after D in time or, if the graph leaves that open, in
+        the order of the diagram. The value is never negative, since a decision may ignore what it sees, and it is zero
+        exactly if an optimal strategy stays optimal. The values of several variables do not add up: two may say the
+        same, or be useful only together.
 
+        Parameters
+        ----------
+        variables
+            X: one variable or several, which D must not influence; none are worth 0. Variables that D already sees are
+            listed in `already_seen`, with what D and later decisions would lose without them.
+        decision
+            D; may be omitted if there is only one decision.
+        cost
+            What it costs to see them, in units of utility.
+        evidence, options
+            As of `solve`.
+
+        Notes
+        -----
+        Two diagrams are solved, and a third where D sees some of X anyway. Where it costs something to look, and what
+        is seen first may decide what to look at next, see `observation_plan`, and `with_optional_observation` for
+        several decisions.
+
+        References
+        ----------
+        Koller & Friedman (2009), Probabilistic graphical models, definition 23.11 and proposition 23.6. Howard (1966),
+        Information value theory.
+
+        Examples
+        --------
         >>> import plausible as pb
-        >>> market = pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
-        >>> profit = pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
-        >>> diagram = pb.InfluenceDiagram([market], [pb.Decision("found", ["no", "yes"])], [profit])
-        >>> round(diagram.value_of_information("market").value, 6)
-        3.5
+        >>> diagram = pb.InfluenceDiagram(
+        ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+        ...     [pb.Decision("found", ["no", "yes"])],
+        ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+        ... )
+        >>> print(diagram.value_of_information("market", cost=1))
+        Seeing market at found is worth 3.5: expected utility 5.5 instead of 2.
+        At a cost of 1 it pays: net 2.5.
+        found, market=poor (probability 0.5): no instead of yes, better by 7
+        >>> print(diagram.with_information({"found": ["market"]}).value_of_information("market"))
+        found already sees market, and that is worth 3.5: expected utility 5.5 instead of 2 without it.
+        Seeing it once more is worth 0.
         """
         return value_of_information(self, variables, decision, cost, evidence, options)
 
@@ -251,41 +118,128 @@ class InfluenceDiagram(Diagram):
         evidence: EvidenceLike | None = None,
         options: SolvingOptions | None = None,
     ) -> ValueOfControl:
-        """Compute what it is worth to set a chance variable, seeing its parents or the variables in `sees`.
+        """MEU of the diagram in which a chance variable X is a decision, less MEU.
 
-        See `plausible.decisions.information.control.value_of_control`.
+        By default X is set knowing its parents, which is what chance "knows": then the value is never negative, since a
+        rule may do what chance does. With `sees=()` X is set blindly, which can be worse than chance. Other decisions
+        see what they saw before, X itself among it.
 
+        Parameters
+        ----------
+        variable
+            The chance variable X.
+        sees
+            What is known when X is set; by default the parents of X.
+        cost
+            What control costs, in units of utility.
+        evidence
+            What is known before any decision is made; nothing that X influences.
+        options
+            As of `solve`.
+
+        References
+        ----------
+        Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence
+        diagrams to value information and control.
+
+        Examples
+        --------
         >>> import plausible as pb
-        >>> market = pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
-        >>> profit = pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
-        >>> diagram = pb.InfluenceDiagram([market], [pb.Decision("found", ["no", "yes"])], [profit])
-        >>> round(diagram.value_of_control("market").value, 6)
-        18.0
+        >>> diagram = pb.InfluenceDiagram(
+        ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+        ...     [pb.Decision("found", ["no", "yes"])],
+        ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+        ... )
+        >>> control = diagram.value_of_control("market")
+        >>> control.value, control.after.strategy.action("market")
+        (18.0, 'good')
         """
         return value_of_control(self, variable, sees, cost, evidence, options)
 
     # --- structure ---
 
     def relevance_graph(self) -> RelevanceGraph:
-        """Which decisions rely on which: see `plausible.decisions.structure.relevance`."""
+        """Which decisions rely on which, and the order in which they can be settled.
+
+        With perfect recall the graph is acyclic, and the order is the reverse of time. One Bayes ball for each
+        decision, all at once: O(n + k²) for n nodes and k decisions (Koller & Friedman 2009, definition 23.9 and
+        theorem 23.4).
+
+        >>> import plausible as pb
+        >>> steps = [pb.Decision("first", 2), pb.Decision("second", 2, sees=["first"])]
+        >>> print(pb.InfluenceDiagram([], steps, [pb.Utility(["first", "second"], [[1, 0], [0, 2]])]).relevance_graph())
+        second relies on no other
+        first relies on second
+        """
         return relevance_graph(self)
 
     def minimal_reduction(self) -> Reduction[InfluenceDiagram]:
-        """Return this diagram without irrelevant information: see `plausible.decisions.structure.irrelevance`."""
+        """The diagram with irrelevant information removed until none is left; its best strategy is as good.
+
+        An edge may turn irrelevant only after others are gone, when a decision no longer influences some utility: hence
+        passes over the decisions, the last first, until nothing more goes. The result does not depend on the order.
+        Rules get smaller, and the relevance graph loses edges. A pass is linear in the graph for each decision; there
+        are two mostly (Koller & Friedman 2009, theorems 23.6 and 23.7).
+
+        >>> import plausible as pb
+        >>> steps = [pb.Decision("call", 2, sees=["coin"]), pb.Decision("echo", 2, sees=["call"])]
+        >>> diagram = pb.InfluenceDiagram([pb.TableCPD("coin", [0.5, 0.5])], steps, [pb.Utility("echo", [0, 1], "V")])
+        >>> print(diagram.minimal_reduction())
+        call -> echo: call says nothing about V given echo
+        coin -> call: call changes no utility
+        """
         return minimal_reduction(self)
 
     def recall(self) -> Recall:
-        """The decisions in time, and what later ones forget: see `plausible.decisions.structure.recall`."""
+        """Whether each decision sees all that earlier ones saw and chose, and what is missing.
+
+        Decisions D_1, ..., D_k in time have perfect recall if D_j sees D_i and all that D_i sees, for all i < j
+        (Koller & Friedman 2009, definition 23.5). There can be only one such order: the edges D_i -> D_j force it.
+
+        >>> import plausible as pb
+        >>> print(pb.InfluenceDiagram(decisions=[pb.Decision("early", 2), pb.Decision("late", 2)]).recall())
+        order: early < late
+        late forgets early
+        """
         return check_recall(self)
 
     def with_recall(self) -> InfluenceDiagram:
-        """Return a diagram with perfect recall: decisions also see what earlier decisions saw and chose."""
+        """The diagram with perfect recall: each decision also sees what earlier ones saw and chose.
+
+        What is remembered comes after what the decision sees anyway, the oldest first.
+
+        >>> import plausible as pb
+        >>> forgetful = pb.InfluenceDiagram(decisions=[pb.Decision("early", 2), pb.Decision("late", 2)])
+        >>> forgetful.with_recall().decisions["late"]
+        Decision('late', [0, 1], sees=['early'])
+        """
         return with_recall(self)
 
     def count_strategies(
         self, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
     ) -> StrategyCount:
-        """The number of deterministic strategies: see `plausible.decisions.solving.counting`."""
+        """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly.
+
+        Parameters
+        ----------
+        allowed
+            Counts only reasonable strategies: for some decisions the actions that are open, by what is seen, as in
+            `with_allowed_actions`.
+        only_possible
+            Leave out information states that have probability zero whatever is done: what a rule says there is no
+            matter.
+
+        Examples
+        --------
+        >>> import plausible as pb
+        >>> treat = pb.Decision("treat", 3, sees=["test"])
+        >>> diagram = pb.InfluenceDiagram([pb.TableCPD("test", [0.5, 0.5])], [treat])
+        >>> print(diagram.count_strategies())
+        treat: 9 rules, 2 information states
+        9 strategies
+        >>> diagram.count_strategies({"treat": {0: [0]}}).total
+        3
+        """
         return count_strategies(self, allowed, only_possible)
 
     def decision_tree(
@@ -294,28 +248,65 @@ class InfluenceDiagram(Diagram):
         show_hidden: bool = False,
         max_outcomes: int = 100_000,
     ) -> DecisionTree:
-        """The decision tree of this diagram, if it has perfect recall: see `plausible.decisions.trees.unrolling`."""
+        """The decision tree of a diagram with perfect recall; exponential in its variables, so for small ones.
+
+        The order is that of observation, not of the graph: what is seen before the first decision, that decision, what
+        is then new, and so on; last what is never seen. The probability of a branch given its path is the same for
+        every strategy that can lead there, so that of acting at random gives them all. Branches of probability zero are
+        left out.
+
+        Parameters
+        ----------
+        allowed
+            For some decisions the actions that are open, by what is seen, as in `with_allowed_actions`: others are no
+            branches of the tree.
+        show_hidden
+            Whether what is never seen has branches too; else outcomes are worth the mean over it.
+        max_outcomes
+            Refuse trees that could have more.
+
+        References
+        ----------
+        Koller & Friedman (2009), Probabilistic graphical models, section 23.3.1 and lemma 23.1.
+
+        Examples
+        --------
+        >>> import plausible as pb
+        >>> diagram = pb.InfluenceDiagram(
+        ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
+        ...      pb.TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
+        ...     [pb.Decision("umbrella", ["leave", "take"], sees=["sky"])],
+        ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
+        ... )
+        >>> print(diagram.decision_tree().solve())
+        ○ sky = 8.78
+        ├─ blue (0.69): □ umbrella = 9.13043
+        │  ├▶ leave: 9.13043
+        │  └─ take: 8
+        └─ grey (0.31): □ umbrella = 8
+           ├─ leave: 2.25806
+           └▶ take: 8
+        """
         return decision_tree(self, allowed, show_hidden, max_outcomes)
 
     def to_dot(self, hide_recall: bool = False) -> str:
-        """This diagram as Graphviz text: see `plausible.decisions.drawing`."""
-        return diagram_dot(self, hide_recall)
+        """The diagram in Graphviz' DOT language: ovals for chance, boxes for decisions, diamonds for utilities.
 
-    def with_curve(self, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
-        """Return a diagram whose only utility is a curve of the total utility: see `plausible.decisions.totals`.
+        Information edges are dashed. Draw it with `dot -Tsvg`. `hide_recall` leaves out edges that perfect recall
+        implies; the diagram must have it.
 
         >>> import plausible as pb
-        >>> from plausible.utilities import ExponentialCurve, Utility
-        >>> risk = Utility(["coin", "bet"], [[0, 3], [0, -1]])
-        >>> diagram = InfluenceDiagram([pb.TableCPD("coin", [0.5, 0.5])], [pb.Decision("bet", 2)], [risk])
-        >>> averse = diagram.with_curve(ExponentialCurve(2))
-        >>> diagram.solve().strategy.action("bet"), averse.solve().strategy.action("bet")
-        (1, 0)
+        >>> rain, umbrella = pb.TableCPD("rain", [0.7, 0.3]), pb.Decision("umbrella", 2, sees=["rain"])
+        >>> print(pb.InfluenceDiagram([rain], [umbrella], [pb.Utility("umbrella", [0, -1], name="burden")]).to_dot())
+        digraph {
+          "rain" [shape=oval];
+          "umbrella" [shape=box];
+          "burden" [shape=diamond];
+          "rain" -> "umbrella" [style=dashed];
+          "umbrella" -> "burden";
+        }
         """
-        return with_curve(self, curve, name)
-
-    def _strategy(self, strategy: Strategy | Mapping[str, RuleLike]) -> Strategy:
-        return strategy if isinstance(strategy, Strategy) else self.strategy(strategy)
+        return diagram_dot(self, hide_recall)
 
     def _repr_html_(self) -> str:
         return diagram_html(self)

@@ -51,24 +51,6 @@ def with_curve(diagram: DiagramT, curve: UtilityCurve, name: str = "utility") ->
     `curve.inverse` of the expected utility is the amount for sure that is as good, the certainty equivalent. Costs that
     are told afterwards, as those of observations, count in units of utility: add what costs amounts before, for
     instance by `with_optional_observation`.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram, its utilities in amounts.
-    curve
-        What amounts are worth.
-    name
-        Of the utility that takes the place of all others.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> from plausible.utilities import ExponentialCurve
-    >>> oil, careful = pb.examples.load("oil"), ExponentialCurve(1 / 50)
-    >>> solution = oil.with_curve(careful).solve()
-    >>> round(oil.solve().expected_utility, 4), round(careful.inverse(solution.expected_utility), 4)
-    (16.75, 0.0)
     """
     if not isinstance(curve, UtilityCurve):
         raise InvalidArgument(f"{curve!r} is no utility curve: wrap a function in FunctionCurve.")
@@ -86,22 +68,6 @@ def risk_profile(diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | 
 
     Its mean is the expected utility. Totals that differ by rounding only count as one. The cost is that of the joint
     distribution of all that utilities depend on.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    strategy
-        What is done.
-    evidence
-        What is known before any decision is made.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> oil = pb.examples.load("oil")
-    >>> print(risk_profile(oil, oil.solve().strategy))
-    [-92: 0.22; -12: 0.435; 48: 0.21; 238: 0.135]
     """
     total = total_utility(diagram)
     complete = diagram.strategy(strategy)

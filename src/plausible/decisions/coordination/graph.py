@@ -14,6 +14,7 @@ from plausible.base.frozen import Frozen
 from plausible.base.frozen_mapping import FrozenMapping
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
+from plausible.base.tolerances import PROOF, UTILITY_NOISE
 from plausible.decisions.coordination.local_values import LocalValue, ValueRule, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
@@ -29,10 +30,6 @@ __all__ = ["CoordinationGraph", "JointAction"]
 
 #: The largest and the least difference between exponents that messages are made of.
 _RANGE, _LEAST_RANGE = 200.0, 1.0
-#: Bounds nearer than this to the value, relative to what the actions can change, are reached.
-_REACHED = 1e-9
-#: The rounding of sums, relative to all that is added.
-_ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @record
@@ -163,7 +160,7 @@ class CoordinationGraph(Frozen):
                 raise InvalidArgument(f"{name!r} is an agent: the state of the world can't set it. See with_roles.")
         left = (value.given(known) for value in self._values)
         agents = {name: agent.states for name, agent in self._agents.items()}
-        return CoordinationGraph(agents, [part for part in left if part is not None])
+        return CoordinationGraph(agents, [value.part for value in left if value is not None])
 
     def with_roles(self, roles: Mapping[str, Iterable[State] | None]) -> CoordinationGraph:
         """The team when agents have roles.
@@ -190,7 +187,7 @@ class CoordinationGraph(Frozen):
             if name not in passive
         }
         fewer = (value.narrowed(agents) for value in self._values if passive.isdisjoint(value.names))
-        return CoordinationGraph(agents, [part for part in fewer if part is not None])
+        return CoordinationGraph(agents, [value.part for value in fewer if value is not None])
 
     # --- what to do ---
 
@@ -261,7 +258,7 @@ class CoordinationGraph(Frozen):
         """Joint actions whose values differ by less are equally good, as far as sums of floats can tell."""
         spread = math.fsum(value.spread for value in self._values)
         size = math.fsum(value.largest for value in self._values)
-        return _REACHED * spread + _ROUNDING * size
+        return PROOF * spread + UTILITY_NOISE * size
 
     def _tables(self) -> list[Factor]:
         """All values as factors over actions, each agent in one at least."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import State, Variable
 
-__all__ = ["LocalValue", "RuleValue", "TableValue", "ValueRule", "local_value"]
+__all__ = ["LocalValue", "TableValue", "ValueRule", "local_value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class ValueRule:
 
     context: Mapping[str, Any]
     value: float
+    is_rule: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Mapping):
@@ -61,6 +62,61 @@ class ValueRule:
                 return None
         left = {name: allowed for name, allowed in self.context.items() if name not in state}
         return ValueRule(left, self.value)
+
+    @property
+    def part(self) -> ValueRule:
+        """The rule as given."""
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents and state variables that it speaks of."""
+        return tuple(self.context)
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude that it has."""
+        return abs(self.value)
+
+    @property
+    def spread(self) -> float:
+        """By how much its greatest value exceeds its least."""
+        return abs(self.value)
+
+    def check(self, agents: Mapping[str, Variable]) -> None:
+        """Refuse actions that these agents do not have."""
+        for name in self.context.keys() & agents.keys():
+            for action in self.context[name]:
+                agents[name].index(action)
+
+    def at(self, actions: Mapping[str, State]) -> float:
+        """The value at actions of all agents that it speaks of."""
+        return self.value if all(actions[name] in allowed for name, allowed in self.context.items()) else 0.0
+
+    def narrowed(self, agents: Mapping[str, list[State]]) -> ValueRule | None:
+        """The value for agents with fewer actions; `None` where it is zero whatever they do."""
+        context = {
+            name: [state for state in allowed if state in agents.get(name, allowed)]
+            for name, allowed in self.context.items()
+        }
+        return ValueRule(context, self.value) if all(context.values()) else None
+
+    def table(self, agents: Mapping[str, Variable]) -> Factor:
+        """The value as a factor over agents; refused where that would be too large."""
+        scope = [agents[name] for name in self.names]
+        entries = math.prod(agent.num_states for agent in scope)
+        if entries > MAX_ENTRIES:
+            raise TooLarge(
+                f"The rule over {len(scope)} agents has a table of {entries:.3g} entries. Use method='rules'."
+            )
+        table = np.array(self.value)
+        for agent in scope:
+            table = table[..., None] * np.array([action in self.context[agent.name] for action in agent.states])
+        return Factor(scope, table)
+
+    def rules(self) -> list[ValueRule]:
+        """The value as rules that add up to it."""
+        return [self]
 
     def __repr__(self) -> str:
         return f"ValueRule({dict(self.context)!r}, {format_number(self.value)})"
@@ -84,59 +140,9 @@ def _choices(value: Any) -> tuple[State, ...]:
     return tuple(value) if is_collection else (value,)
 
 
-class LocalValue(Protocol):
-    """A function of some agents' actions and some of the world's state."""
-
-    #: Whether it is cheap to eliminate agents from as rules.
-    is_rule: ClassVar[bool]
-
-    @property
-    def part(self) -> Factor | ValueRule:
-        """The factor or rule as given."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The agents and state variables that it speaks of."""
-
-    @property
-    def largest(self) -> float:
-        """The largest magnitude that it has."""
-
-    @property
-    def spread(self) -> float:
-        """By how much its greatest value exceeds its least."""
-
-    def check(self, agents: Mapping[str, Variable]) -> None:
-        """Refuse actions that these agents do not have, and numbers that are not finite."""
-
-    def at(self, actions: Mapping[str, State]) -> float:
-        """The value at actions of all agents that it speaks of."""
-
-    def given(self, state: Mapping[str, State]) -> Factor | ValueRule | None:
-        """The value in a state of the world; `None` where it is zero whatever the agents do."""
-
-    def narrowed(self, agents: Mapping[str, list[State]]) -> Factor | ValueRule | None:
-        """The value for agents with fewer actions; `None` where it is zero whatever they do."""
-
-    def table(self, agents: Mapping[str, Variable]) -> Factor:
-        """The value as a factor over agents; refused where that would be too large."""
-
-    def rules(self) -> list[ValueRule]:
-        """The value as rules that add up to it."""
-
-
-def local_value(part: Factor | ValueRule) -> LocalValue:
-    """Read a factor or a rule."""
-    if isinstance(part, Factor):
-        return TableValue(part)
-    if isinstance(part, ValueRule):
-        return RuleValue(part)
-    raise InvalidModel(f"The values of a team are factors and value rules, not {part!r}.")
-
-
 @dataclass(frozen=True, slots=True)
 class TableValue:
-    """A value for each joint state of a scope; see `LocalValue`."""
+    """A value for each joint state of a scope: a factor that is asked what a `ValueRule` is."""
 
     part: Factor
     is_rule: ClassVar[bool] = False
@@ -166,15 +172,15 @@ class TableValue:
     def at(self, actions: Mapping[str, State]) -> float:
         return self.part.reduce({name: actions[name] for name in self.names}).sum()
 
-    def given(self, state: Mapping[str, State]) -> Factor:
-        return self.part.reduce(state)
+    def given(self, state: Mapping[str, State]) -> TableValue:
+        return TableValue(self.part.reduce(state))
 
-    def narrowed(self, agents: Mapping[str, list[State]]) -> Factor:
+    def narrowed(self, agents: Mapping[str, list[State]]) -> TableValue:
         if not self.part.scope:
-            return self.part
+            return self
         places = [[v.index(state) for state in agents.get(v.name, v.states)] for v in self.part.scope]
         scope = [Variable(v.name, agents.get(v.name, v.states)) for v in self.part.scope]
-        return Factor(scope, self.part.values[np.ix_(*places)])
+        return TableValue(Factor(scope, self.part.values[np.ix_(*places)]))
 
     def table(self, agents: Mapping[str, Variable]) -> Factor:
         return self.part
@@ -189,55 +195,14 @@ class TableValue:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleValue:
-    """A value where a context holds, zero elsewhere; see `LocalValue`."""
+#: A function of some agents' actions and some of the world's state.
+LocalValue: TypeAlias = TableValue | ValueRule
 
-    part: ValueRule
-    is_rule: ClassVar[bool] = True
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.part.context)
-
-    @property
-    def largest(self) -> float:
-        return abs(self.part.value)
-
-    @property
-    def spread(self) -> float:
-        return abs(self.part.value)
-
-    def check(self, agents: Mapping[str, Variable]) -> None:
-        for name in self.part.context.keys() & agents.keys():
-            for action in self.part.context[name]:
-                agents[name].index(action)
-
-    def at(self, actions: Mapping[str, State]) -> float:
-        holds = all(actions[name] in allowed for name, allowed in self.part.context.items())
-        return self.part.value if holds else 0.0
-
-    def given(self, state: Mapping[str, State]) -> ValueRule | None:
-        return self.part.given(state)
-
-    def narrowed(self, agents: Mapping[str, list[State]]) -> ValueRule | None:
-        context = {
-            name: [state for state in allowed if state in agents.get(name, allowed)]
-            for name, allowed in self.part.context.items()
-        }
-        return ValueRule(context, self.part.value) if all(context.values()) else None
-
-    def table(self, agents: Mapping[str, Variable]) -> Factor:
-        scope = [agents[name] for name in self.names]
-        entries = math.prod(agent.num_states for agent in scope)
-        if entries > MAX_ENTRIES:
-            raise TooLarge(
-                f"The rule over {len(scope)} agents has a table of {entries:.3g} entries. Use method='rules'."
-            )
-        table = np.array(self.part.value)
-        for agent in scope:
-            table = table[..., None] * np.array([action in self.part.context[agent.name] for action in agent.states])
-        return Factor(scope, table)
-
-    def rules(self) -> list[ValueRule]:
-        return [self.part]
+def local_value(part: Factor | ValueRule) -> LocalValue:
+    """Read a factor or a rule."""
+    if isinstance(part, ValueRule):
+        return part
+    if isinstance(part, Factor):
+        return TableValue(part)
+    raise InvalidModel(f"The values of a team are factors and value rules, not {part!r}.")

@@ -85,37 +85,8 @@ def value_of_control(
     rule may do what chance does. With `sees=()` X is set blindly, which can be worse than chance. Other decisions see
     what they saw before, X itself among it.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    variable
-        The chance variable X.
-    sees
-        What is known when X is set; by default the parents of X.
-    cost
-        What control costs, in units of utility.
-    evidence
-        What is known before any decision is made; nothing that X influences.
-    options
-        As of `solve`.
-
-    References
-    ----------
-    Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence diagrams
-    to value information and control.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [pb.Decision("found", ["no", "yes"])],
-    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-    ... )
-    >>> control = value_of_control(diagram, "market")
-    >>> control.value, control.after.strategy.action("market")
-    (18.0, 'good')
+    Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence
+    diagrams to value information and control.
     """
     cpd = read_chance(diagram, variable)
     check_number("cost", cost, least=0)

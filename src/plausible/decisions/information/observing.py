@@ -26,6 +26,7 @@ __all__ = [
     "informative",
     "observable",
     "observing",
+    "read_candidates",
     "read_chance",
     "read_costs",
     "read_decision",
@@ -78,6 +79,22 @@ def read_decision(diagram: Diagram, decision: str | None) -> str:
         known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
         raise InvalidArgument("Say with ", Argument("decision"), f" which decision is meant: {known}.")
     return next(iter(diagram.decisions))
+
+
+def read_candidates(
+    diagram: Diagram,
+    decision: str | None,
+    candidates: Iterable[str] | None,
+    costs: float | Mapping[str, float] | None,
+) -> tuple[str, dict[str, float]]:
+    """The decision meant, and what it costs to see the variables named, or all that it could see and does not."""
+    named = None if candidates is None else read_variables(diagram, candidates)
+    first = read_decision(diagram, decision)
+    names = observable(diagram, first) if named is None else named
+    prices = read_costs(costs, names)
+    if named is not None:
+        observing(diagram, names, first)  # refuses what comes after the decision
+    return first, prices
 
 
 def read_chance(diagram: Diagram, variable: str) -> CPD:

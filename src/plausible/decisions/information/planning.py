@@ -14,11 +14,7 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     SeenTable,
-    observable,
-    observing,
-    read_costs,
-    read_decision,
-    read_variables,
+    read_candidates,
     seen_tables,
 )
 from plausible.decisions.information.plan import Act, Look, ObservationPlan, PlanNode, PlanStart
@@ -151,15 +147,12 @@ def _read(
     max_number: int | None,
 ) -> _Request:
     """What is asked for, if it can be planned."""
-    named = None if candidates is None else read_variables(diagram, candidates)
-    name = read_decision(diagram, decision)
-    names = observable(diagram, name) if named is None else named
+    name, prices = read_candidates(diagram, decision, candidates, costs)
+    names = tuple(prices)
     if len(diagram.decisions) > 1:
         raise NotSupported(_what_to_do_instead(diagram, name, names))
-    prices = read_costs(costs, names)
     if max_number is not None:
         check_count("max_number", max_number)
-    observing(diagram, names, name)
     if seen := [other for other in names if other in diagram.decisions[name].sees]:
         raise NotSupported(f"{name!r} sees {seen} anyway: leave them out of the candidates.")
     _check_room(diagram, name, names)

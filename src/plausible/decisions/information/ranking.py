@@ -10,11 +10,8 @@ from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     informative,
-    observable,
     observing,
-    read_costs,
-    read_decision,
-    read_variables,
+    read_candidates,
     seen_tables,
 )
 from plausible.decisions.information.value import NOT_PROVED, gain
@@ -160,12 +157,8 @@ def rank_observations(
     survey   |  1.25 |    1 | 0.25
     market   |   3.5 |    4 | -0.5
     """
-    named = None if candidates is None else read_variables(diagram, candidates)
-    first = read_decision(diagram, decision)
-    names = observable(diagram, first) if named is None else named
-    prices = read_costs(costs, names)
-    if candidates is not None:
-        observing(diagram, names, first)  # refuses what comes after the decision
+    first, prices = read_candidates(diagram, decision, candidates, costs)
+    names = tuple(prices)
     before = solve(diagram, "auto", evidence, options)
     found, is_exact = _values(diagram, first, names, before.expected_utility, (evidence, options))
     values = [InformationValue((name,), found[name], prices[name]) for name in names]

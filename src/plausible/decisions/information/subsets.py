@@ -14,13 +14,11 @@ from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_count, check_number
 from plausible.base.ranking import ranked
 from plausible.base.records import record
+from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
-    observable,
     observing,
-    read_costs,
-    read_decision,
-    read_variables,
+    read_candidates,
     seen_tables,
 )
 from plausible.decisions.information.ranking import InformationValue
@@ -29,6 +27,7 @@ from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import InvalidArgument, TooLarge, counted
+from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
 
 __all__ = [
@@ -78,7 +77,7 @@ class SetSearch:
     def found(self, names: tuple[str, ...]) -> InformationValue | None:
         """The value of a set; none where it costs too much, or the search is stopped."""
         cost = math.fsum(self.costs[name] for name in names)
-        if self.is_stopped or cost > self.budget * (1 + 1e-12):
+        if self.is_stopped or cost > self.budget * (1 + SCORE_NOISE):
             return None
         self.num_sets += 1
         after, is_proved = self.worth(names)
@@ -218,8 +217,8 @@ class ObservationChoice:
         Whether variables were added one by one, the best at a time, which gives no guarantee in general.
     num_sets
         How many sets were looked at.
-    is_stopped
-        Whether `progress` ended it before its time.
+    stopped_by
+        "converged", or "interrupted" where `progress` ended it before its time.
     """
 
     decision: str
@@ -228,7 +227,12 @@ class ObservationChoice:
     is_exact: bool
     is_greedy: bool
     num_sets: int
-    is_stopped: bool = False
+    stopped_by: str = CONVERGED
+
+    @property
+    def converged(self) -> bool:
+        """Whether all sets that were to be looked at were."""
+        return self.stopped_by == CONVERGED
 
     def to_table(self) -> TextTable:
         """A row for each size: the best set of it."""
@@ -244,8 +248,8 @@ class ObservationChoice:
 
     def __str__(self) -> str:
         how = "greedy, without a guarantee, after" if self.is_greedy else "the best of all"
-        how = "stopped early, the best of the first" if self.is_stopped else how
-        doubt = "" if self.is_exact or self.is_greedy or self.is_stopped else ", some of them not solved to the end"
+        how = "stopped early, the best of the first" if not self.converged else how
+        doubt = "" if self.is_exact or self.is_greedy or not self.converged else ", some of them not solved to the end"
         number = counted(self.num_sets, "set")
         lines = [f"At {self.decision} observe {self.best} ({how} {number}{doubt})."]
         if not self.best.is_charged:
@@ -316,12 +320,8 @@ def choose_observations(
     1    | A        |     0 |   10 |   0
     2    | A, B     |   0.5 |   13 | 0.5
     """
-    named = None if candidates is None else read_variables(diagram, candidates)
-    first = read_decision(diagram, decision)
-    names = observable(diagram, first) if named is None else named
-    prices = read_costs(costs, names)
-    bounds = read_limits(limits)
-    observing(diagram, names, first)
+    first, prices = read_candidates(diagram, decision, candidates, costs)
+    names, bounds = tuple(prices), read_limits(limits)
     most = len(names) if bounds.number is None else min(bounds.number, len(names))
     total = sum(math.comb(len(names), size) for size in range(most + 1))
     is_greedy = total > _MAX_SETS
@@ -334,5 +334,6 @@ def choose_observations(
     search = SetSearch(worth, prices, (bounds.budget, bounds.is_charged), utility_rounding(diagram), told)
     by_size = tuple(search.greedy(most) if is_greedy else search.all_sets(most))
     is_exact = search.is_proved and not is_greedy and not search.is_stopped
+    stopped_by = "interrupted" if search.is_stopped else CONVERGED
     best = ranked(by_size, lambda found: found.net_value, utility_rounding(diagram))[0]
-    return ObservationChoice(first, best, by_size, is_exact, is_greedy, search.num_sets, search.is_stopped)
+    return ObservationChoice(first, best, by_size, is_exact, is_greedy, search.num_sets, stopped_by)

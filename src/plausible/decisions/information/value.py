@@ -245,46 +245,8 @@ def value_of_information(
     if an optimal strategy stays optimal. The values of several variables do not add up: two may say the same, or be
     useful only together.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram, with perfect recall or limited memory.
-    variables
-        X: one variable or several, which D must not influence; none are worth 0. Variables that D already sees are
-        listed in `already_seen`, with what D and later decisions would lose without them.
-    decision
-        D; may be omitted if there is only one decision.
-    cost
-        What it costs to see them, in units of utility.
-    evidence, options
-        As of `solve`.
-
-    Notes
-    -----
-    Two diagrams are solved, and a third where D sees some of X anyway. Where it costs something to look, and what is
-    seen first may decide what to look at next, see `observation_plan`, and `with_optional_observation` for several
-    decisions.
-
-    References
-    ----------
     Koller & Friedman (2009), Probabilistic graphical models, definition 23.11 and proposition 23.6. Howard (1966),
     Information value theory.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [pb.Decision("found", ["no", "yes"])],
-    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-    ... )
-    >>> print(value_of_information(diagram, "market", cost=1))
-    Seeing market at found is worth 3.5: expected utility 5.5 instead of 2.
-    At a cost of 1 it pays: net 2.5.
-    found, market=poor (probability 0.5): no instead of yes, better by 7
-    >>> print(value_of_information(diagram.with_information({"found": ["market"]}), "market"))
-    found already sees market, and that is worth 3.5: expected utility 5.5 instead of 2 without it.
-    Seeing it once more is worth 0.
     """
     names = read_variables(diagram, variables)
     first = read_decision(diagram, decision)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -72,35 +72,6 @@ class Range(NamedTuple):
 
     low: float
     high: float
-
-
-class DiagramNumber(Protocol):
-    """A number of a diagram that can be given another value."""
-
-    def current(self, diagram: Diagram) -> float:
-        """Its present value."""
-
-    def changed(self, diagram: DiagramT, value: float) -> DiagramT:
-        """The diagram where it has another value."""
-
-    def weighted_utility(self, diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
-        """P(evidence) EU(strategy) as a function of the number, up to a factor that is the same for all strategies."""
-
-    def evidence_line(self, diagram: Diagram, evidence: EvidenceLike | None) -> Line:
-        """P(evidence) as a function of the number, up to the factor of `weighted_utility`."""
-
-    @property
-    def limits(self) -> Range:
-        """The least and the largest value that it can have."""
-
-    def best_at_limit(self, asked: Asked, limit: float) -> Solution | None:
-        """The best strategy at a limit; none where it is known that none overtakes another on the way there."""
-
-    def scale(self, diagram: Diagram) -> float:
-        """What its moves are measured by, where they are compared with those of other numbers."""
-
-    def varied(self, asked: Asked, amount: float) -> Range:
-        """From where to where it is varied, up and down by an amount."""
 
 
 @record
@@ -256,12 +227,14 @@ class ProbabilityEntry:
         return str(self.parameter)
 
 
+#: A number of a diagram that can be given another value.
+DiagramNumber: TypeAlias = UtilityEntry | ProbabilityEntry
 #: What public functions accept: (utility, states of its parents) or (child, states of its parents, state), the states
 #: of the parents as a mapping or in their order; or a `UtilityEntry` or `ProbabilityEntry`.
 NumberLike = Any
 
 
-def read_number(number: NumberLike, diagram: Diagram) -> UtilityEntry | ProbabilityEntry:
+def read_number(number: NumberLike, diagram: Diagram) -> DiagramNumber:
     """The number of a diagram that (utility, states) or (child, states, state) names."""
     if isinstance(number, UtilityEntry):
         number = (number.utility, dict(number.given))
@@ -302,7 +275,7 @@ def _utility_entry(number: Sequence[Any], diagram: Diagram) -> UtilityEntry:
     return UtilityEntry(utility, tuple((v.name, v.states[p]) for v, p in zip(scope, place, strict=True)), place)
 
 
-def all_numbers(diagram: Diagram) -> Iterator[UtilityEntry | ProbabilityEntry]:
+def all_numbers(diagram: Diagram) -> Iterator[DiagramNumber]:
     """Every entry of every utility, then of every conditional table, but for certainties, 0 and 1: these are logic."""
     for name, factor in diagram.utility_factors.items():
         for place in np.ndindex(*factor.shape):
@@ -315,7 +288,7 @@ def all_numbers(diagram: Diagram) -> Iterator[UtilityEntry | ProbabilityEntry]:
                 yield ProbabilityEntry(Parameter.at(factor.scope, tuple(map(int, place))))
 
 
-def read_numbers(numbers: Iterable[NumberLike] | None, diagram: Diagram) -> tuple[UtilityEntry | ProbabilityEntry, ...]:
+def read_numbers(numbers: Iterable[NumberLike] | None, diagram: Diagram) -> tuple[DiagramNumber, ...]:
     """The numbers that are named, or all that are not certain."""
     return tuple(all_numbers(diagram) if numbers is None else (read_number(number, diagram) for number in numbers))
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.value import NOT_PROVED, ActionChange, action_changes
 from plausible.decisions.sensitivity.numbers import (
@@ -16,8 +17,6 @@ from plausible.decisions.sensitivity.numbers import (
     DiagramNumber,
     Line,
     NumberLike,
-    ProbabilityEntry,
-    UtilityEntry,
     VariationState,
     one_by_one,
     read_number,
@@ -33,8 +32,6 @@ from plausible.variables.evidence import EvidenceLike
 
 __all__ = ["StableInterval", "StrategyStability", "stable_interval", "strategy_stability"]
 
-#: Strategies that meet an entry with probabilities nearer than this meet it as often.
-_ROUNDING = 1e-13
 #: Newton's method ends after finitely many steps; rounding must not keep it going.
 _MAX_STEPS = 200
 
@@ -60,7 +57,7 @@ class StableInterval:
         entry (of the widest utility where these are the same).
     """
 
-    number: UtilityEntry | ProbabilityEntry
+    number: DiagramNumber
     current: float
     low: float
     high: float
@@ -238,7 +235,7 @@ class _End(NamedTuple):
     is_exact: bool = True
 
 
-def _interval(asked: Asked, number: UtilityEntry | ProbabilityEntry, solution: Solution) -> StableInterval:
+def _interval(asked: Asked, number: DiagramNumber, solution: Solution) -> StableInterval:
     walk = _Walk.of(asked, number, solution)
     low, high = map(walk.end, number.limits)
     below, above = (walk.changes(end, limit, solution) for end, limit in zip((low, high), number.limits, strict=True))
@@ -299,7 +296,7 @@ class _Walk:
     def _overtakes(self, line: Line, value: float) -> bool:
         """Whether a line is above the present one at a value; at infinity the steeper one is."""
         if math.isinf(value):
-            return abs(line.slope - self.present.slope) > _ROUNDING
+            return abs(line.slope - self.present.slope) > PROBABILITY_NOISE
         return line(value) - self.present(value) > self.rounding * self.evidence(value)
 
     def _meeting(self, line: Line, value: float) -> float:

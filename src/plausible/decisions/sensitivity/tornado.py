@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,15 @@ from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
 from plausible.decisions.sensitivity.numbers import (
     Asked,
+    DiagramNumber,
     NumberLike,
-    ProbabilityEntry,
-    UtilityEntry,
     VariationState,
     one_by_one,
     read_numbers,
 )
 from plausible.decisions.solving.evaluating import expected_utility
 from plausible.decisions.solving.options import SolvingOptions
-from plausible.decisions.solving.solution import Policy, Solution
+from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument
 from plausible.utilities.wording import seen_text
 from plausible.variables import State
@@ -53,7 +52,7 @@ class TornadoBar:
         Whether the present strategy is no longer optimal at one of them.
     """
 
-    number: UtilityEntry | ProbabilityEntry
+    number: DiagramNumber
     current: float
     low: float
     high: float
@@ -166,7 +165,7 @@ def utility_tornado(
     """
     asked = Asked(diagram, evidence, options)
     variation = _Variation(amount, read_numbers(numbers, diagram), progress)
-    return _tornado(asked, variation, asked.solved(), _Maximum())
+    return _tornado(asked, variation, asked.solved(), "Expected utility", lambda solution: solution.expected_utility)
 
 
 def lead_tornado(
@@ -223,83 +222,46 @@ def lead_tornado(
     policy = solution.policies[name]
     if policy.decision.num_states < 2:
         raise InvalidArgument(f"{name!r} has a single action, which leads no other.")
-    if missing := [variable.name for variable in policy.uses if variable.name not in given]:
-        raise InvalidArgument(f"The rule of {name!r} depends on {missing}: say what was seen there.")
-    action = int(policy.actions[_row(policy, given)])
-    return _tornado(asked, variation, solution, _Lead(name, given, action))
+    action = int(policy.actions[policy.row(given)])
+
+    def lead(found: Solution) -> float:
+        """How much better the action is than the best other one."""
+        now = found.policies[name]
+        if any(variable.name not in given for variable in now.uses):
+            raise InvalidArgument(f"The rule of {name!r} may depend on all that it sees: say what was seen there.")
+        worth = now.expected_utility[now.row(given)]
+        return float(worth[action] - np.delete(worth, action).max())
+
+    where = f" given {seen_text(given)}" if given else ""
+    title = f"Lead of {name}={policy.decision.states[action]}{where}"
+    return _tornado(asked, variation, solution, title, lead)
 
 
 class _Variation(NamedTuple):
     """What is varied, by how much, and who is told."""
 
     amount: float
-    numbers: tuple[UtilityEntry | ProbabilityEntry, ...]
+    numbers: tuple[DiagramNumber, ...]
     progress: Callable[[VariationState], object] | None
 
 
-class _Measure(Protocol):
-    """What a tornado is about."""
-
-    def title(self, diagram: Diagram) -> str:
-        """What is measured."""
-
-    def __call__(self, diagram: Diagram, solution: Solution) -> float:
-        """The measure for a version of the diagram, solved."""
-
-
-class _Maximum:
-    """The maximal expected utility."""
-
-    def title(self, diagram: Diagram) -> str:
-        return "Expected utility"
-
-    def __call__(self, diagram: Diagram, solution: Solution) -> float:
-        return solution.expected_utility
-
-
-class _Lead(NamedTuple):
-    """How much better an action is than the best other one, where something is seen."""
-
-    decision: str
-    seen: Mapping[str, State]
-    action: int
-
-    def title(self, diagram: Diagram) -> str:
-        where = f" given {seen_text(self.seen)}" if self.seen else ""
-        return f"Lead of {self.decision}={diagram.variables[self.decision].states[self.action]}{where}"
-
-    def __call__(self, diagram: Diagram, solution: Solution) -> float:
-        policy = solution.policies[self.decision]
-        if any(variable.name not in self.seen for variable in policy.uses):
-            raise InvalidArgument(
-                f"The rule of {self.decision!r} may depend on all that it sees: say what was seen there."
-            )
-        worth = policy.expected_utility[_row(policy, self.seen)]
-        return float(worth[self.action] - np.delete(worth, self.action).max())
-
-
-def _tornado(asked: Asked, variation: _Variation, solution: Solution, measure: _Measure) -> DecisionTornado:
+def _tornado(
+    asked: Asked, variation: _Variation, solution: Solution, title: str, measure: Callable[[Solution], float]
+) -> DecisionTornado:
+    """A bar for each number: the measure, which has a title, of the solutions at both ends."""
     check_number("amount", variation.amount, above=0, most=1)  # a share: 0.2 for 20 %
 
-    def bar(number: UtilityEntry | ProbabilityEntry) -> TornadoBar:
+    def bar(number: DiagramNumber) -> TornadoBar:
         ends = number.varied(asked, variation.amount)
         versions = [number.changed(asked.diagram, end) for end in ends]
         found = [asked.solved(version) for version in versions]
         kept = [expected_utility(version, solution.strategy, asked.evidence) for version in versions]
         changes = any(new.expected_utility - old > new.rounding for new, old in zip(found, kept, strict=True))
-        at_low, at_high = map(measure, versions, found)
+        at_low, at_high = map(measure, found)
         return TornadoBar(number, number.current(asked.diagram), *ends, at_low, at_high, changes)
 
     bars = one_by_one(bar, variation.numbers, variation.progress)
     # In single precision the two states of a binary variable tie, and come in the order of the tables.
     bars.sort(key=lambda bar: -float(np.float32(bar.swing)) if np.isfinite(bar.swing) else np.inf)
     left = len(variation.numbers) - len(bars)
-    title, now = measure.title(asked.diagram), measure(asked.diagram, solution)
-    return DecisionTornado(title, now, float(variation.amount), tuple(bars), left)
-
-
-def _row(policy: Policy, seen: Mapping[str, State]) -> int:
-    row = 0
-    for variable in policy.uses:
-        row = row * variable.num_states + variable.index(seen[variable.name])
-    return row
+    return DecisionTornado(title, measure(solution), float(variation.amount), tuple(bars), left)

@@ -1,10 +1,8 @@
 """Solving influence diagrams: expected utilities, best strategies, and proofs that they are best.
 
-`solve` is the front door. Before numbers: `structure` (what decisions have to know, and their order), `plan` (what it
-will cost). On arrays: `problem` (the tables), both together a `task`; `joint_table` and `joint_tree` with its `layout`
-(what weighs decisions), `updating` (the best rule of one). Solvers: `backward_induction` and `settling` (one decision
-after the other), `together` (several that rely on each other: by branch and bound on a `team`, or by `policy_sets` with
-their `dominance` on `stages`, made of `blocks`), `climbing`, `enumeration`, `sum_max_sum`, `arc_reversal`,
-`network_queries`. Bounds: `relaxation`, `bounding`. Answers: `finishing` makes a `solution`; `evaluating` and
-`single_rule` look at given strategies.
+`solve` is the front door. On arrays: `problem` (structure and tables), `joint_table` and `joint_tree` with its
+`clique_tree` (what weighs decisions), `updating` (the best rule of one). Decisions that rely on each other:
+`joint_policies`, by branch and bound on a `team`, or by `policy_sets` on `stages`. Other methods: `elimination`,
+`network_queries`. `bounds` says what no strategy exceeds, `solution` what was found; `evaluating`, `counting` and
+`utility_gap` look at given strategies, or at all of them.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
 
-__all__ = ["LOGS", "PLAIN", "SCALED", "Arithmetic", "Pair", "scaled_or_logs", "summed"]
+__all__ = ["LOGS", "PLAIN", "SCALED", "Arithmetic", "Pair", "placed", "scaled_or_logs", "summed", "summed_to"]
 
 #: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.
 _LARGE = 2048
@@ -154,6 +154,22 @@ def summed(table: Floats, axes: tuple[int, ...]) -> Floats:
     if table.size < _LARGE:
         return np.asarray(np.add.reduce(table, axis=axes))
     return reduce_axes(np.add, np.ascontiguousarray(table), axes)
+
+
+def summed_to(table: Floats, axes: Sequence[int]) -> Floats:
+    """A table summed to some of its axes, in their order."""
+    gone, kept = tuple(axis for axis in range(table.ndim) if axis not in axes), sorted(axes)
+    total = np.add.reduce(table, axis=gone) if gone else table
+    return np.asarray(total).transpose([kept.index(axis) for axis in axes])
+
+
+def placed(table: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
+    """A table whose axes are some of those of a larger one, as one that broadcasts over it."""
+    shape = [1] * ndim
+    for axis, length in zip(axes, table.shape, strict=True):
+        shape[axis] = length
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return table.transpose(order).reshape(shape)
 
 
 def _scaled(table: Floats) -> Floats:

@@ -86,28 +86,7 @@ class StrategyCount:
 def count_strategies(
     diagram: Diagram, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
 ) -> StrategyCount:
-    """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    allowed
-        Counts only reasonable strategies: for some decisions the actions that are open, by what is seen, as in
-        `with_allowed_actions`.
-    only_possible
-        Leave out information states that have probability zero whatever is done: what a rule says there is no matter.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram([pb.TableCPD("test", [0.5, 0.5])], [pb.Decision("treat", 3, sees=["test"])])
-    >>> print(count_strategies(diagram))
-    treat: 9 rules, 2 information states
-    9 strategies
-    >>> count_strategies(diagram, {"treat": {0: [0]}}).total
-    3
-    """
+    """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly."""
     limits = {} if allowed is None else allowed
     check_allowed(limits)
     for name in limits:

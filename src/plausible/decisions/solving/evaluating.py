@@ -35,24 +35,7 @@ __all__ = [
 
 
 def expected_utility(diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None) -> float:
-    """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    strategy
-        A rule for each decision, deterministic or not; rules may depend on a part of what the decision sees.
-    evidence
-        What is known before any decision is made.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram([], [pb.Decision("D", 2)], [pb.Utility("D", [3, 5])])
-    >>> expected_utility(diagram, diagram.uniform_strategy())
-    4.0
-    """
+    """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree."""
     problem, rules = read_strategy(diagram, strategy, evidence)
     total = weighing(problem, rules).total()
     if total.probability <= 0:
@@ -63,14 +46,7 @@ def expected_utility(diagram: Diagram, strategy: Mapping[str, Factor], evidence:
 def utility_parts(
     diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
 ) -> dict[str, float]:
-    """Utility -> its expectation under a strategy; they add up to `expected_utility`.
-
-    >>> import plausible as pb
-    >>> parts = [pb.Utility("D", [3, 5], name="gain"), pb.Utility("D", [0, -1], name="cost")]
-    >>> diagram = pb.InfluenceDiagram([], [pb.Decision("D", 2)], parts)
-    >>> utility_parts(diagram, diagram.strategy({"D": 1}))
-    {'gain': 5.0, 'cost': -1.0}
-    """
+    """Utility -> its expectation under a strategy; they add up to `expected_utility`."""
     problem, rules = read_strategy(diagram, strategy, evidence)
     scopes = [scope for scope, _ in problem.utilities]
     tree = JointTree(problem, rules, scopes)
@@ -148,29 +124,6 @@ def local_optimality_test(
 
     States w of information with P(w) = 0 under the strategy are passed over: what is done there makes no difference
     as long as the other rules stay as they are (Koller & Friedman 2009, proposition 23.3).
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    strategy
-        A rule for each decision.
-    evidence
-        What is known before any decision is made.
-
-    Examples
-    --------
-    Two decisions that have to agree, without seeing each other: agreeing on the worse is locally optimal.
-
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-    >>> print(local_optimality_test(pair, pair.strategy({"D": 0, "E": 0})))
-    Locally optimal: no change of a single rule is an improvement.
-    >>> print(local_optimality_test(pair, pair.strategy({"D": 0, "E": 1})))
-    Not locally optimal:
-    D, always (probability 1): 1 is better by 2
-    E, always (probability 1): 0 is better by 1
     """
     problem, rules = read_strategy(diagram, strategy, evidence)
     tree = weighing(problem, rules)
@@ -227,32 +180,7 @@ def expected_utility_factor(
     The expected utility of any rule δ of the decision is Σ_w Σ_d δ(d | w) μ(w, d), so a rule that takes the largest
     entry of each row is the best one.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    decision
-        The decision whose rule is left open.
-    strategy
-        A rule for each decision; that of the open one is not looked at, but for what it depends on.
-    evidence
-        What is known before any decision is made.
-
-    References
-    ----------
     Koller & Friedman (2009), Probabilistic graphical models, equation 23.10.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> rain, umbrella = pb.TableCPD("rain", [0.75, 0.25]), pb.Decision("umbrella", 2, sees=["rain"])
-    >>> diagram = pb.InfluenceDiagram([rain], [umbrella], [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])])
-    >>> expected_utility_factor(diagram, "umbrella", diagram.uniform_strategy()).values
-    array([[7.5, 6. ],
-           [0. , 2. ]])
-    >>> optimal_rule(diagram, "umbrella", diagram.uniform_strategy()).values
-    array([[1., 0.],
-           [0., 1.]])
     """
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)
@@ -269,25 +197,6 @@ def optimal_rule(
     """The best rule of a decision, given those of all others; deterministic.
 
     What is never seen keeps the most likely action of the present rule.
-
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    decision
-        The decision whose rule is to be found.
-    strategy
-        A rule for each decision.
-    evidence
-        What is known before any decision is made.
-
-    Examples
-    --------
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> from plausible.utilities import Utility
-    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
-    >>> optimal_rule(pair, "D", pair.strategy({"D": 1, "E": 0})).values
-    array([1., 0.])
     """
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)

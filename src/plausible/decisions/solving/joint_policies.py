@@ -216,7 +216,7 @@ def settle_jointly(work: JointSearch) -> None:
     """
     search = TableSearch.read(work, _SMALL_TEAM)
     if search is not None:
-        search.go_on(work.watch.seconds_left, _FIRST_LOOK // search.team.num_entries)
+        search.go_on(work.watch.seconds_left, _FIRST_LOOK // search.team.table.size)
     if work.is_proved:
         return
     work.improve(work.own_rules)

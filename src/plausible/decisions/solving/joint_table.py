@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.solving.arithmetic import Pair, scaled_or_logs
+from plausible.decisions.solving.arithmetic import Pair, placed, scaled_or_logs, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Problem
 from plausible.factors.alignment import MAX_ENTRIES
@@ -57,32 +57,25 @@ class JointTable:
         self._problem, self.rounding = problem, problem.rounding
         self._shape = problem.sizes
         phi, mu = np.ones(self._shape), np.zeros(self._shape)
-        placed = [self._placed(table, scope) for scope, table in problem.probabilities]
+        tables = [placed(table, scope, len(self._shape)) for scope, table in problem.probabilities]
         if problem.is_conditioned:
-            phi *= scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(placed)))
+            phi *= scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(tables)))
         else:
-            for table in placed:
+            for table in tables:
                 phi *= table
         for scope, table in problem.utilities:
-            mu += self._placed(table, scope)
+            mu += placed(table, scope, len(self._shape))
         self._phi, self._utility = phi, mu
         self._rules: dict[str, Floats] = {}
         for name, rule in rules.items():
             self.replace(name, rule)
-
-    def _placed(self, table: Floats, scope: tuple[int, ...]) -> Floats:
-        """A table over a scope as one that broadcasts over all variables."""
-        shape = [1] * len(self._shape)
-        for variable in scope:
-            shape[variable] = self._shape[variable]
-        return table.transpose(sorted(range(len(scope)), key=scope.__getitem__)).reshape(shape)
 
     def replace(self, decision: str, rule: Floats) -> None:
         """Put another rule in the place of that of a decision; a uniform one is a number that makes no difference."""
         if (rule == rule.item(0)).all():
             self._rules.pop(decision, None)
         else:
-            self._rules[decision] = self._placed(rule, self._problem.families[decision])
+            self._rules[decision] = placed(rule, self._problem.families[decision], len(self._shape))
 
     def total(self) -> Pair:
         """P(evidence), up to a scale, and the expected utility."""
@@ -94,12 +87,12 @@ class JointTable:
 
     def family(self, decision: str) -> tuple[Floats, Floats]:
         """P(seen), up to a scale, and P(seen) E[utility | seen, action], both over the family."""
-        phi = self._open(decision)
-        return self._summed(phi, decision), self._summed(phi * self._utility, decision)
+        phi, family = self._open(decision), self._problem.families[decision]
+        return summed_to(phi, family), summed_to(phi * self._utility, family)
 
     def weighted(self, decision: str) -> Floats:
         """P(seen) E[utility | seen, action] over the family, up to a scale."""
-        return self._summed(self._open(decision) * self._utility, decision)
+        return summed_to(self._open(decision) * self._utility, self._problem.families[decision])
 
     def _open(self, decision: str) -> Floats:
         """The joint distribution but for the rule of a decision."""
@@ -108,9 +101,3 @@ class JointTable:
             if name != decision:
                 phi = phi * rule
         return phi
-
-    def _summed(self, table: Floats, decision: str) -> Floats:
-        scope = self._problem.families[decision]
-        gone = tuple(axis for axis in range(table.ndim) if axis not in scope)
-        order = [sum(other < axis for other in scope) for axis in scope]
-        return np.asarray(np.add.reduce(table, axis=gone)).transpose(order)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, summed
+from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, placed, summed
 from plausible.decisions.solving.clique_tree import TreeLayout, lay_out, spread
 from plausible.decisions.solving.problem import Problem, Tabled
 from plausible.factors.alignment import MAX_ENTRIES
@@ -85,9 +85,7 @@ class JointTree:
     def _placed(self, table: Floats, scope: tuple[int, ...], clique: int) -> Floats:
         """A table over a scope as one that broadcasts over the axes of a clique."""
         members = self.layout.cliques[clique]
-        axes = [scope.index(v) if v in scope else -1 for v in members]
-        shape = [1 if axis < 0 else table.shape[axis] for axis in axes]
-        return table.transpose([axis for axis in axes if axis >= 0]).reshape(shape)
+        return placed(table, [members.index(v) for v in scope], len(members))
 
     # --- rules ---
 

@@ -14,7 +14,7 @@ from plausible.base.options import check_count
 from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument, suggestion
 from plausible.search.clock import Clock
-from plausible.search.run import Stops
+from plausible.search.run import CONVERGED, Stops
 
 __all__ = ["Method", "Seed", "SolvingOptions", "SolvingState", "Watch", "check_method"]
 
@@ -83,6 +83,7 @@ class Watch:
     options: SolvingOptions
     clock: Clock = field(init=False)
     is_stopped: bool = field(default=False, init=False)  # whether an answer of `progress` was true
+    stopped_by: str = field(default=CONVERGED, init=False)  # why the search that came to its end last did so
 
     def __post_init__(self) -> None:
         self.clock = Clock.of(self.options.time_limit)
@@ -104,6 +105,8 @@ class Watch:
         try:
             yield
         finally:
+            cut_by = "interrupted" if self.is_stopped else "time limit"
+            self.stopped_by = cut_by if self.is_over else CONVERGED
             self.clock = whole
 
     def tell(self, state: SolvingState) -> bool:

@@ -23,6 +23,7 @@ from plausible.decisions.totals import proof_rounding, utility_rounding
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import align, assignment_at, num_entries, table_shape
+from plausible.search.run import CONVERGED
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
@@ -90,13 +91,16 @@ class Policy:
 
     def ties(self, seen: Mapping[str, State] | None = None) -> tuple[State, ...]:
         """The actions that are best where this is seen, the one taken among them; empty if it can't happen."""
-        given = seen or {}
-        if missing := [variable.name for variable in self.uses if variable.name not in given]:
+        return tuple(self.decision.states[action] for action in np.flatnonzero(self.is_best[self.row(seen or {})]))
+
+    def row(self, seen: Mapping[str, State]) -> int:
+        """The number of the information state in which this is seen."""
+        if missing := [variable.name for variable in self.uses if variable.name not in seen]:
             raise InvalidArgument(f"The rule of {self.decision.name!r} depends on {missing}: say what was seen there.")
         row = 0
         for variable in self.uses:
-            row = row * variable.num_states + variable.index(given[variable.name])
-        return tuple(self.decision.states[action] for action in np.flatnonzero(self.is_best[row]))
+            row = row * variable.num_states + variable.index(seen[variable.name])
+        return row
 
     def decide(self, rows: IntoDataFrame | Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """The best action in each row of a table and its expected utility, also where cells are missing.
@@ -239,6 +243,10 @@ class Solution:
         Decision -> the decisions whose rules matter to its own.
     rounding
         Expected utilities that differ by no more count as equal.
+    stopped_by
+        "converged" where the method came to its own end, else "time limit" or "interrupted" (`progress` said so).
+    seconds
+        The time that it took.
     """
 
     expected_utility: float
@@ -248,6 +256,13 @@ class Solution:
     components: tuple[tuple[str, ...], ...]
     relies_on: Mapping[str, tuple[str, ...]]
     rounding: float
+    stopped_by: str = CONVERGED
+    seconds: float = 0.0
+
+    @property
+    def converged(self) -> bool:
+        """Whether the method came to its own end, and no limit cut it short."""
+        return self.stopped_by == CONVERGED
 
     @property
     def strategy(self) -> Strategy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -23,6 +24,7 @@ from plausible.decisions.solving.team import enumerate_rules
 from plausible.decisions.solving.updating import climb, settle_backward
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import ImpossibleEvidence, counted
+from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
 
 __all__ = ["SolvingPlan", "plan", "solve"]
@@ -118,10 +120,12 @@ def solve(
     """
     check_method(method)
     findings = read_findings(diagram, evidence)
+    watch = Watch(options or SolvingOptions())
     try:
-        return _solution(diagram, method, findings, Watch(options or SolvingOptions()))
+        found = _solution(diagram, method, findings, watch)
     except ImpossibleEvidence:
         raise impossible(diagram, evidence) from None
+    return replace(found, stopped_by=CONVERGED if found.is_optimal else watch.stopped_by, seconds=watch.clock.seconds)
 
 
 def _solution(diagram: Diagram, method: Method, findings: Mapping[str, Floats], watch: Watch) -> Solution:

@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
 from plausible.base.tolerances import UTILITY_NOISE
+from plausible.decisions.solving.arithmetic import placed, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.problem import Problem
@@ -42,51 +43,34 @@ class Team(Branches[Chosen]):
     yet, each of them knew all that those before it saw and did: the bound is a sum-max-sum elimination of T.
     """
 
-    __slots__ = ("_families", "_last", "_rows", "_slack", "_table", "decisions", "scale")
+    __slots__ = ("_last", "_rows", "_slack", "decisions", "families", "scale", "table")
 
     def __init__(
         self, decisions: Sequence[str], families: Sequence[tuple[int, ...]], table: Floats, scale: float = 1.0
     ) -> None:
-        self.decisions, self.scale = tuple(decisions), scale
-        self._families, self._table = tuple(families), np.ascontiguousarray(table)
+        self.decisions, self.scale = tuple(decisions), scale  # in time; T is given up to the scale
+        # For each decision the axes of T that its rule depends on, and last its own. Axes are numbered in the order in
+        # which they are seen and done: what the first one sees, the first decision, what else the second one sees, ...
+        self.families, self.table = tuple(families), np.ascontiguousarray(table)
         num_rules = [math.prod(self._shape(i)[:-1]) * math.log(self._shape(i)[-1] + 1e-9) for i in range(len(families))]
         self._last = max(range(len(families)), key=num_rules.__getitem__)
         self._rows = self._branching_order()
         self._slack = UTILITY_NOISE * float(np.abs(table).sum())
 
     def _shape(self, member: int) -> tuple[int, ...]:
-        return tuple(self._table.shape[axis] for axis in self._families[member])
+        return tuple(self.table.shape[axis] for axis in self.families[member])
 
     def _branching_order(self) -> list[tuple[int, tuple[int, ...]]]:
         """The information states of all but the last member, those where most is at stake first."""
         stakes = []
-        for member, family in enumerate(self._families):
+        for member, family in enumerate(self.families):
             if member == self._last:
                 continue
-            spread = np.ptp(self._table, axis=family[-1], keepdims=True)
-            gone = tuple(axis for axis in range(self._table.ndim) if axis not in family[:-1])
-            weight = (
-                spread.sum(axis=gone, keepdims=True).transpose([*family[:-1], *gone]).reshape(self._shape(member)[:-1])
-            )
+            weight = summed_to(np.ptp(self.table, axis=family[-1], keepdims=True), family[:-1])
             stakes += [(-float(weight[row]), member, row) for row in np.ndindex(*weight.shape)]
         return [(member, row) for _, member, row in sorted(stakes)]
 
     # --- a tree of partial rules ---
-
-    @property
-    def num_entries(self) -> int:
-        """The assignments to all that is seen and done."""
-        return int(self._table.size)
-
-    @property
-    def table(self) -> Floats:
-        """T."""
-        return self._table
-
-    @property
-    def families(self) -> tuple[tuple[int, ...], ...]:
-        """For each decision the axes of T that its rule depends on, and last its own."""
-        return self._families
 
     def branches(self, partial: Chosen) -> Sequence[Chosen]:
         """Every action in the next information state."""
@@ -100,11 +84,11 @@ class Team(Branches[Chosen]):
         if len(partial) == len(self._rows):
             return self._completed(partial)[1]
         allowed = self._allowed(partial)
-        bound = self._table
+        bound = self.table
         for member in range(len(self.decisions) - 1, -1, -1):
-            axis = self._families[member][-1]
+            axis = self.families[member][-1]
             bound = bound.reshape(*bound.shape[: axis + 1], -1).sum(axis=-1)  # what nobody has seen by then
-            bound = np.where(self._aligned(allowed[member], member, bound.ndim), bound, -np.inf).max(axis=-1)
+            bound = np.where(placed(allowed[member], self.families[member], bound.ndim), bound, -np.inf).max(axis=-1)
         return float(bound.sum()) - self._slack
 
     def rules(self, partial: Chosen) -> Rules:
@@ -119,14 +103,6 @@ class Team(Branches[Chosen]):
             allowed[member][(*row, action)] = True
         return allowed
 
-    def _aligned(self, table: np.ndarray, member: int, ndim: int) -> np.ndarray:
-        """A table over the family of a member as one that broadcasts over the first axes of T."""
-        family = self._families[member]
-        shape = [1] * ndim
-        for axis in family:
-            shape[axis] = self._table.shape[axis]
-        return table.transpose(np.argsort(family)).reshape(shape)
-
     def _completed(self, partial: Chosen) -> tuple[list[Floats], float]:
         """The rules, the best one for the last member included, and their value."""
         rules = [allowed.astype(np.float64) for allowed in self._allowed(partial)]
@@ -137,14 +113,11 @@ class Team(Branches[Chosen]):
 
     def _given(self, rules: Sequence[Floats], member: int) -> Floats:
         """T summed to the family of a member, under the rules of the others."""
-        table = self._table
+        table = self.table
         for other, rule in enumerate(rules):
             if other != member:
-                table = table * self._aligned(rule, other, table.ndim)
-        family = self._families[member]
-        gone = tuple(axis for axis in range(table.ndim) if axis not in family)
-        kept = sorted(family)
-        return np.asarray(table.sum(axis=gone)).transpose([kept.index(axis) for axis in family])
+                table = table * placed(rule, self.families[other], table.ndim)
+        return summed_to(table, self.families[member])
 
     # --- a good start, and all of them ---
 
@@ -207,15 +180,13 @@ _MAX_RULES = 2**8
 _MAX_ENTRIES = 2**24
 #: `numpy.einsum` has letters for so many axes.
 _MAX_AXES = 52
-#: What is lost where strategies count as equal, as a part of Σ |T|.
-_LOSS = 1e-13
 
 
 def can_list_rules(team: Team) -> bool:
     """Whether all members but one have few rules."""
     shapes = [[team.table.shape[axis] for axis in family] for family in team.families]
     logs = sorted(math.prod(shape[:-1]) * math.log(shape[-1]) for shape in shapes)
-    is_small = logs[-2] <= math.log(_MAX_RULES) and team.num_entries * math.exp(logs[-2]) <= _MAX_ENTRIES
+    is_small = logs[-2] <= math.log(_MAX_RULES) and team.table.size * math.exp(logs[-2]) <= _MAX_ENTRIES
     return is_small and team.table.ndim < _MAX_AXES
 
 
@@ -238,7 +209,7 @@ class RuleSearch(Branches[RuleNumbers]):
         self._path: RuleNumbers = ()
         self._tables = [team.table]  # given the first rules of the path: none, one, two, ...
         self._bounds: dict[RuleNumbers, float] = {}
-        self._slack = _LOSS * float(np.abs(team.table).sum())
+        self._slack = UTILITY_NOISE * float(np.abs(team.table).sum())
 
     def _rule_shape(self, member: int) -> tuple[int, ...]:
         return tuple(self._shape[axis] for axis in self._families[member])

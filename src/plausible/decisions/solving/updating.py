@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.solving.arithmetic import PLAIN, scaled_or_logs
+from plausible.decisions.solving.arithmetic import PLAIN, placed, scaled_or_logs, summed_to
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.problem import Problem
@@ -208,12 +208,8 @@ def settle_backward(problem: Problem, order: Sequence[str]) -> tuple[Rules, floa
         if left < table.ndim:
             table = np.add.reduce(table.reshape(*table.shape[:left], -1), axis=-1)
         own = [rank[variable] for variable in problem.families[name]]
-        gone = tuple(axis for axis in range(left) if axis not in own)
-        worth = np.add.reduce(table, axis=gone) if gone else table
-        kept = sorted(own)
-        rule = first_best_rule(worth.transpose([kept.index(axis) for axis in own]))
-        rules[name] = rule
-        table = table * _placed(rule, own, left)
+        rules[name] = first_best_rule(summed_to(table, own))
+        table = table * placed(rules[name], own, left)
     return rules, float(table.sum()) / scale
 
 
@@ -225,14 +221,14 @@ def _weighted_utility(problem: Problem, rank: dict[int, int]) -> tuple[Floats, f
     sizes = problem.sizes
     shape = tuple(sizes[variable] for variable in rank)
     utility = np.zeros((1,) * len(rank))
-    tables = [_placed(values, [rank[v] for v in scope], len(rank)) for scope, values in problem.probabilities]
+    tables = [placed(values, [rank[v] for v in scope], len(rank)) for scope, values in problem.probabilities]
     tables = tables or [np.ones((1,) * len(rank))]
     if problem.is_conditioned:
         probability = scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(tables)))
     else:
         probability = PLAIN.product(tables)
     for scope, values in problem.utilities:
-        utility = utility + _placed(values, [rank[variable] for variable in scope], len(rank))
+        utility = utility + placed(values, [rank[variable] for variable in scope], len(rank))
     scale = 1.0
     if problem.is_conditioned:
         free = math.prod(shape[axis] for axis, length in enumerate(probability.shape) if length < shape[axis])
@@ -242,12 +238,3 @@ def _weighted_utility(problem: Problem, rank: dict[int, int]) -> tuple[Floats, f
             raise ImpossibleEvidence.outright()
     weighted = probability * utility
     return weighted if weighted.shape == shape else np.broadcast_to(weighted, shape), scale
-
-
-def _placed(values: Floats, axes: Sequence[int], ndim: int) -> Floats:
-    """A table with some axes as one that broadcasts over all."""
-    shape = [1] * ndim
-    for axis, length in zip(axes, values.shape, strict=True):
-        shape[axis] = length
-    order = sorted(range(len(axes)), key=axes.__getitem__)
-    return values.transpose(order).reshape(shape)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from plausible.base.display import format_number
 from plausible.base.records import record
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.evaluating import expected_utility
@@ -112,7 +113,7 @@ def share_of_gap(expected_utility: float, worst: float, best: float) -> float:
     >>> round(share_of_gap(94.915, worst=87.85, best=98.77), 3)
     0.647
     """
-    slack = 1e-9 * max(abs(worst), abs(best))
+    slack = WRITTEN_ROUNDING * max(abs(worst), abs(best))
     if not worst - slack <= expected_utility <= best + slack:
         raise InvalidArgument(
             f"An expected utility of {expected_utility:g} is not between the worst, {worst:g}, and the best, {best:g}."

@@ -67,11 +67,6 @@ def check_recall(diagram: Diagram) -> Recall:
 
     Decisions D_1, ..., D_k in time have perfect recall if D_j sees D_i and all that D_i sees, for all i < j
     (Koller & Friedman 2009, definition 23.5). There can be only one such order: the edges D_i -> D_j force it.
-
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> print(check_recall(InfluenceDiagram(decisions=[Decision("early", 2), Decision("late", 2)])))
-    order: early < late
-    late forgets early
     """
     order = temporal_order(diagram)
     known: dict[str, None] = {}
@@ -99,11 +94,6 @@ def with_recall(diagram: DiagramT) -> DiagramT:
     """The diagram with perfect recall: each decision also sees what earlier ones saw and chose.
 
     What is remembered comes after what the decision sees anyway, the oldest first.
-
-    >>> from plausible.decisions import Decision, InfluenceDiagram
-    >>> forgetful = InfluenceDiagram(decisions=[Decision("early", 2), Decision("late", 2)])
-    >>> with_recall(forgetful).decisions["late"]
-    Decision('late', [0, 1], sees=['early'])
     """
     sees = {name: list(decision.sees) for name, decision in diagram.decisions.items()}
     for forgotten, name in check_recall(diagram).forgotten:

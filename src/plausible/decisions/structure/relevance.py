@@ -133,27 +133,7 @@ def relevance_graph(diagram: Diagram) -> RelevanceGraph:
 
     With perfect recall the graph is acyclic, and the order is the reverse of time.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-
-    Notes
-    -----
-    One Bayes ball for each decision, all at once, and what is written down: O(n + k²) for n nodes and k decisions.
-
-    References
-    ----------
     Koller & Friedman (2009), Probabilistic graphical models, definition 23.9 and theorem 23.4.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> first, second = pb.Decision("first", 2), pb.Decision("second", 2, sees=["first"])
-    >>> diagram = pb.InfluenceDiagram([], [first, second], [pb.Utility(["first", "second"], [[1, 0], [0, 2]])])
-    >>> print(relevance_graph(diagram))
-    second relies on no other
-    first relies on second
     """
     reliance = information_flow(diagram).reliance
     relied = _in_order(diagram, reliance)
@@ -323,30 +303,7 @@ def minimal_reduction(diagram: DiagramT) -> Reduction[DiagramT]:
     passes over the decisions, the last first, until nothing more goes. The result does not depend on the order. Rules
     get smaller, and the relevance graph loses edges.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-
-    Notes
-    -----
-    A pass is linear in the graph for each decision, and there are at most as many passes as edges; two mostly.
-
-    References
-    ----------
     Koller & Friedman (2009), Probabilistic graphical models, theorems 23.6 and 23.7.
-
-    Examples
-    --------
-    >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("coin", [0.5, 0.5])],
-    ...     [pb.Decision("call", 2, sees=["coin"]), pb.Decision("echo", 2, sees=["call"])],
-    ...     [pb.Utility("echo", [0, 1], name="V")],
-    ... )
-    >>> print(minimal_reduction(diagram))
-    call -> echo: call says nothing about V given echo
-    coin -> call: call changes no utility
     """
     found = reduced_information(diagram)
     dropped = tuple(edge for drop in found.drops for edge in _edges(drop))

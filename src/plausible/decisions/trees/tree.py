@@ -16,8 +16,6 @@ from plausible.variables import State
 
 __all__ = ["DecisionTree", "Path", "TreeSolution", "draw_tree"]
 
-#: Means this small beside the largest utility are zero but for rounding.
-_NOISE = 1e-14
 
 #: How a node of a tree is reached: pairs (name of a node, branch taken there), from the root on.
 Path: TypeAlias = tuple[tuple[str, State], ...]
@@ -269,7 +267,7 @@ def draw_tree(tree: DecisionTree, strategy: Mapping[Path, State] | None = None, 
        └─ d: 3
     """
     values = None if strategy is None else tree.values(strategy)
-    noise = _NOISE * max(abs(node.utility) for _, node in tree.nodes() if isinstance(node, Outcome))
+    noise = UTILITY_NOISE * max(abs(node.utility) for _, node in tree.nodes() if isinstance(node, Outcome))
     lines: list[str] = []
     hidden = 0
     waiting: list[tuple[Path, TreeNode, str, str]] = [((), tree.root, "", "")]  # with what stands before, and below

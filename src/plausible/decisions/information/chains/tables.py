@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.information.chains.scope import (
     ChainScope,
     Resource,
@@ -190,7 +191,7 @@ class ChainTables:
     def rounding(self) -> float:
         """A difference of expected rewards up to which they count as equal: looking has to bring more."""
         sizes = np.maximum.reduceat(np.abs(self.at), self.starts[:-1]).sum() + np.abs(self.between[0, -1])
-        return 1e-13 * float(sizes)
+        return UTILITY_NOISE * float(sizes)
 
 
 def chain_tables(
