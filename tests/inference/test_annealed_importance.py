@@ -133,7 +133,7 @@ def test_weights_that_are_too_unequal_are_spoken_of():
 
 def test_threads_and_interruptions_change_no_bit(monkeypatch):
     """Particles have random numbers of their own; steps are pure."""
-    monkeypatch.setattr("plausible.inference.sampling.annealed_importance._FEWEST_UPDATES", 0)
+    monkeypatch.setattr("plausible.inference.sampling.chain_layout._FEWEST_UPDATES", 0)
     problem = Problem.of(coupled(1.0), NONE)
     runs = [AnnealedImportance(12, 100, num_threads=n).run(problem).state for n in (1, 2, None)]
     assert len({run.log_weights.tobytes() for run in runs}) == 1

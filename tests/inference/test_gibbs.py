@@ -15,7 +15,7 @@ from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
-from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor, num_islands, possible_states
+from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor, live_states, num_islands
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.inference.sampling.gibbs import Gibbs
@@ -288,7 +288,7 @@ def test_possible_states_are_what_arc_consistency_leaves():
     """A chain of implications fixes all its variables; a contradiction is impossible evidence."""
     implies = [[1, 1], [0, 1]]
     chain = [Factor((A,), [0, 1]), Factor((A, B), implies), Factor((B, C), implies)]
-    assert [list(domain) for domain in possible_states(Problem.of(chain, NONE))] == [[False, True]] * 3
+    assert [list(domain) for domain in live_states(Problem.of(chain, NONE))] == [[False, True]] * 3
     with pytest.raises(ImpossibleEvidence):
         Gibbs(num_samples=4).query([*chain, Factor((C,), [1, 0])], [A], NONE)
 
@@ -334,7 +334,7 @@ def test_effective_samples_are_those_of_independent_draws_with_the_same_error():
 @pytest.mark.parametrize("options", [{}, {"blocks": [["A", "C"]]}, {"collapsed": ["B"]}])
 def test_any_number_of_threads_gives_the_same_bits(options, monkeypatch):
     """Chains have random numbers of their own; threads are used however little there is to do."""
-    monkeypatch.setattr("plausible.inference.sampling.chains._FEWEST_UPDATES", 0)
+    monkeypatch.setattr("plausible.inference.sampling.chain_layout._FEWEST_UPDATES", 0)
     answers = [
         Gibbs(num_samples=999, burn_in=7, num_threads=n, **options).query(BITS, [A, C], NONE) for n in (1, 2, 3, None)
     ]

@@ -135,7 +135,7 @@ def test_intervals_cover_the_truth_at_their_nominal_rate():
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     """Chains have random numbers of their own; threads are used however little there is to do."""
-    monkeypatch.setattr("plausible.inference.sampling.chains._FEWEST_UPDATES", 0)
+    monkeypatch.setattr("plausible.inference.sampling.chain_layout._FEWEST_UPDATES", 0)
     answers = {
         Metropolis(num_samples=3_000, burn_in=5, num_threads=n).query(FACTORS, [A, C], NONE).values.tobytes()
         for n in (1, 2, None)

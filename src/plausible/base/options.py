@@ -19,6 +19,7 @@ __all__ = [
     "read_blocks",
     "read_count",
     "read_names",
+    "set_counts",
 ]
 
 
@@ -38,6 +39,12 @@ def read_count(name: str, number: object, least: int = 0) -> int:
     """A whole number of at least `least`, as an `int`."""
     check_count(name, number, least)
     return int(number)  # type: ignore[call-overload, no-any-return]
+
+
+def set_counts(options: object, **least: int) -> None:
+    """Read the whole numbers among the options of a frozen record in place, each of at least so much."""
+    for name, bound in least.items():
+        object.__setattr__(options, name, read_count(name, getattr(options, name), bound))
 
 
 def check_number(

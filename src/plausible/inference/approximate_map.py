@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product as cartesian
-from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
 
-from plausible.base.options import check_seconds
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
@@ -20,7 +18,8 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.marginal_map import MarginalMap
 from plausible.inference.optimization.flips import Flip, States
-from plausible.inference.optimizer import Optimizer
+from plausible.inference.optimizer import PROVED, Optimizer
+from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod, SearchProblem
 from plausible.search.restarts import PerturbationRestarts
 from plausible.variables import Assignment, Evidence, Variable
@@ -33,8 +32,6 @@ MapEngine: TypeAlias = Engine | Optimizer
 _FEW = 64
 #: A search sees no smaller logarithm than this below that of the evidence: scores must be finite to be compared.
 _DEPTH = 1e6
-#: Values and bounds nearer to each other than this prove that the assignment is a best one.
-_PROOF = 1e-9
 #: Climb from the start, and then from a few places near the best so far.
 _SEARCH = PerturbationRestarts(num=4, length=2, growth=1.5)
 
@@ -101,30 +98,29 @@ def approximate_map(
     """
     if evidence.jeffrey:
         raise NotSupported("A marginal MAP takes states and likelihoods as evidence, not jeffrey(...).")
-    check_seconds("time_limit", time_limit)
     listed = list(factors)
     check_known(listed, targets, evidence)
     if isinstance(engine, Optimizer):
         return _maximized(listed, targets, evidence, engine)
-    deadline = math.inf if time_limit is None else monotonic() + time_limit
+    clock = Clock.of(time_limit)
     free = [variable for variable in targets if variable.name not in evidence.hard]
     scores = _Scores(tuple(listed), tuple(free), evidence, engine)
     if scores.log_evidence == -math.inf:
         raise ImpossibleEvidence.outright()
     own = getattr(engine, "bound_marginal_map", None)
     hint, limit = (None, math.inf) if own is None else own(listed, free, evidence)
-    best = _all_tried(scores, deadline) if _is_small(free) else None
+    best = _all_tried(scores, clock) if _is_small(free) else None
     is_complete = best is not None
     if best is None:
-        start = _greedy(scores, deadline) if hint is None else hint
-        best = search.run(scores, start, progress=lambda state: monotonic() > deadline).best
+        start = _greedy(scores, clock) if hint is None else hint
+        best = search.run(scores, start, progress=lambda state: clock.is_over).best
     value = scores.value(best)
     if value == -math.inf:
         raise ImpossibleEvidence(
             f"No assignment to the targets that was tried has a positive value, as {type(engine).__name__} sums it. "
             "Give it more samples, or take another engine."
         )
-    return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete, deadline)))
+    return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete, clock)))
 
 
 # --- what is scored ---
@@ -195,16 +191,16 @@ def _assignments(variables: Sequence[Variable]) -> Iterator[States]:
     return cartesian(*(range(variable.num_states) for variable in variables))
 
 
-def _all_tried(scores: _Scores, deadline: float) -> States | None:
+def _all_tried(scores: _Scores, clock: Clock) -> States | None:
     """The best of all assignments, or nothing where time is up before all were tried."""
     for state in _assignments(scores.free):
         scores.value(state)
-        if monotonic() > deadline:
+        if clock.is_over:
             return None
     return max(_assignments(scores.free), key=scores.value)
 
 
-def _greedy(scores: _Scores, deadline: float) -> States:
+def _greedy(scores: _Scores, clock: Clock) -> States:
     """The targets one by one, the surest first, each in its most probable state given those before.
 
     Once time is up the rest of them are settled at once, from the beliefs at hand.
@@ -220,7 +216,7 @@ def _greedy(scores: _Scores, deadline: float) -> States:
         place = max(waiting, key=lambda place: float(beliefs[scores.free[place].name].max()))
         chosen[place] = int(beliefs[scores.free[place].name].values.argmax())
         waiting.remove(place)
-        if monotonic() > deadline:
+        if clock.is_over:
             chosen |= {place: int(beliefs[scores.free[place].name].values.argmax()) for place in waiting}
             break
     return tuple(chosen[place] for place in range(len(scores.free)))
@@ -233,7 +229,7 @@ def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_compl
     value = scores.value(best)
     floor = _limits(value)[0]
     gap = max(0.0, bound - floor)
-    is_exact = gap <= _PROOF
+    is_exact = gap <= PROVED
     info = QueryInfo(
         f"search with {_info(value).engine}" if isinstance(value, Estimate) else "search with exact sums",
         exact=is_exact,
@@ -247,14 +243,14 @@ def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_compl
     return MarginalMap(Assignment(states, log_product=value), value, max(bound, float(value)), len(scores.known), info)
 
 
-def _bound(scores: _Scores, is_complete: bool, deadline: float) -> float:
+def _bound(scores: _Scores, is_complete: bool, clock: Clock) -> float:
     """No assignment has a larger value, for certain; infinite where nothing is known."""
     bounds = [_limits(scores.log_evidence)[1]]
     if is_complete:
         bounds.append(max(_limits(scores.value(state))[1] for state in _assignments(scores.free)))
     elif bounds[0] < math.inf:
         for place, variable in enumerate(scores.free):
-            if monotonic() > deadline:
+            if clock.is_over:
                 break
             bounds.append(max(_limits(scores.total({place: state}))[1] for state in range(variable.num_states)))
     return min(bounds)

@@ -16,8 +16,11 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Assignment, Evidence
 
-__all__ = ["Optimizer", "Optimum", "check_optimizer"]
+__all__ = ["PROVED", "Optimizer", "Optimum", "check_optimizer"]
 
+#: Values and bounds of log Π φ nearer to each other than this prove that an assignment is a best one: linear programs
+#: and sums of thousands of logarithms are not more accurate, so that `PROOF` would ask too much.
+PROVED = 1e-9
 #: The advice for all engines that end at a product of zero.
 _NOTHING_FOUND = (
     "No assignment with a positive product was found. BranchAndBound() finds one, or proves that there is none."
@@ -47,9 +50,6 @@ class Optimizer(ABC):
     """An engine for most probable explanations; subclasses are frozen and hold their options only."""
 
     __slots__ = ()
-
-    #: Values and bounds nearer to each other than this prove that the assignment is a best one.
-    _PROOF = 1e-9
 
     @abstractmethod
     def optimize(self, problem: Problem) -> Optimum:
@@ -93,6 +93,6 @@ def _judged(found: Optimum, value: float) -> QueryInfo:
     if value == -np.inf:
         return replace(found.info, exact=False, converged=False, error=None, advice=_NOTHING_FOUND)
     gap = max(0.0, found.upper - value)
-    is_proved = gap <= Optimizer._PROOF
+    is_proved = gap <= PROVED
     advice = "" if is_proved else found.info.advice
     return replace(found.info, exact=is_proved, error=gap if gap < np.inf else None, advice=advice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.problem import Problem
+from plausible.search.run import CONVERGED, Stops, iterate
 from plausible.variables import Evidence, Variable
 
 __all__ = [
@@ -286,24 +288,27 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
         side = untouched(tree, log_tables(problem), scopes, self._weights(tree, set(places)), _SOFTNESS)
         side = begun(tree, side, matching=self.max_steps > 0)
-        best, num_steps = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64)), 0
+        best = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64))
         found = self._given(problem, places, best)
-        while num_steps < self.max_steps and not tree.is_exact and side.change > self.tolerance:
-            side, num_steps = improved(tree, side), num_steps + 1
-        if num_steps:
+
+        def settled(side: Side) -> str:
+            return CONVERGED if tree.is_exact or side.change <= self.tolerance else ""
+
+        run = iterate(partial(improved, tree), side, Stops(self.tolerance, self.max_steps), ends=settled)
+        side = run.state
+        if run.num_steps:
             later = decoded(tree, side, best)
             other = self._given(problem, places, later)
             best, found = (later, other) if float(other) > float(found) else (best, found)
         if side.total == -math.inf:
             raise ImpossibleEvidence.outright()
-        is_over = tree.is_exact or side.change <= self.tolerance or not self.max_steps
         info = QueryInfo(
             "mini-buckets",
             exact=tree.is_exact and found.info.exact,
-            converged=is_over,
+            converged=run.converged or not self.max_steps,
             cost=sum(tree.entries),
             largest_table=max(tree.entries, default=0),
-            num_steps=num_steps,
+            num_steps=run.num_steps,
             residual=None if math.isinf(side.change) else side.change,
             advice="" if tree.is_exact else f"Raise bound above {self.bound} for tighter bounds.",
         )

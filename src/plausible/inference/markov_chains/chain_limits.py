@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,8 +11,18 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.inference.markov_chains.chain_elimination import censored
+from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = ["SMALL", "StationaryVector", "Structure", "power_of", "stationary_vector", "steps_to_mix", "structure_of"]
+__all__ = [
+    "SMALL",
+    "StationaryVector",
+    "Structure",
+    "power_of",
+    "settled",
+    "stationary_vector",
+    "steps_to_mix",
+    "structure_of",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,14 +102,24 @@ def stationary_vector(matrix: Any) -> StationaryVector:
     if found is not None:
         return StationaryVector(found.stationary(), True, 0, True)
     transposed = matrix.T.tocsr()
-    vector: Floats = np.full(size, 1.0 / size)
-    for step in range(_POWER_STEPS):
-        after = 0.5 * (vector + transposed @ vector)
-        change = np.abs(after - vector).sum()
-        vector = np.asarray(after / after.sum())
-        if change <= _POWER_TOLERANCE:
-            return StationaryVector(vector, False, step + 1, True)
-    return StationaryVector(vector, False, _POWER_STEPS, False)
+    run = settled(lambda vector: 0.5 * (vector + transposed @ vector), size, _POWER_STEPS)
+    return StationaryVector(run.state, False, run.num_steps, run.converged)
+
+
+def settled(step: Callable[[Floats], Floats], size: int, max_steps: int) -> Run[Floats]:
+    """Steps of distributions, from the uniform one on, until one changes next to nothing; `trace` has all changes."""
+
+    def scaled(pair: tuple[Floats, float]) -> tuple[Floats, float]:
+        after = step(pair[0])
+        after /= after.sum()
+        return after, float(np.abs(after - pair[0]).sum())
+
+    def is_at_rest(pair: tuple[Floats, float]) -> str:
+        return CONVERGED if pair[1] <= _POWER_TOLERANCE else ""
+
+    start = np.full(size, 1.0 / size), math.inf
+    run = iterate(scaled, start, Stops(0.0, max_steps), ends=is_at_rest, objective=lambda pair: pair[1])
+    return Run(run.state[0], run.num_steps, run.stopped_by, run.trace, run.seconds)
 
 
 def power_of(matrix: Any, exponent: int) -> Any:

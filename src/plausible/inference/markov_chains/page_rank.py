@@ -16,7 +16,7 @@ from plausible.factors import Factor
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import is_networkx
 from plausible.inference.info import QueryInfo
-from plausible.inference.markov_chains.chain_limits import SMALL
+from plausible.inference.markov_chains.chain_limits import SMALL, settled
 from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.variables import State, Variable
 
@@ -28,7 +28,6 @@ __all__ = ["SearchEngine", "pagerank"]
 #: Links between pages.
 Links: TypeAlias = "Mapping[State, Iterable[State]] | DAG | nx.Graph[Any] | npt.ArrayLike"
 
-_TOLERANCE = 1e-14
 #: Up to this damping steps are few.
 _FAST = 0.99
 _MAX_STEPS = 10_000
@@ -146,24 +145,23 @@ def _eliminated(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats
 def _stepped(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats, QueryInfo]:
     """Step after step, each of which brings any two distributions nearer to each other by the damping."""
     backwards, size = follow.T.tocsr(), len(is_dangling)
-    vector = np.full(size, 1.0 / size)
-    change, steps = np.inf, 0
-    while change > _TOLERANCE and steps < _MAX_STEPS:
+
+    def step(vector: Floats) -> Floats:
         jumps = 1.0 - damping + damping * vector[is_dangling].sum()
-        after = damping * (backwards @ vector) + jumps / size
-        after /= after.sum()
-        change, vector, steps = float(np.abs(after - vector).sum()), after, steps + 1
-    is_over = change <= _TOLERANCE
+        return np.asarray(damping * (backwards @ vector) + jumps / size)
+
+    run = settled(step, size, _MAX_STEPS)
+    change = run.trace[-1]
     info = QueryInfo(
         "page rank",
-        exact=is_over and damping <= _FAST,
-        converged=is_over,
+        exact=run.converged and damping <= _FAST,
+        converged=run.converged,
         error=min(1.0, change * damping / (1 - damping)) if damping < 1 else None,
-        num_steps=steps,
+        num_steps=run.num_steps,
         residual=change,
-        advice="" if is_over else "With so many pages, take a damping further below one.",
+        advice="" if run.converged else "With so many pages, take a damping further below one.",
     )
-    return vector, info
+    return run.state, info
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.optimization.graph_cuts import has_cut
-from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.optimizer import PROVED, Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import Clusters
 from plausible.inference.propagation.belief_messages import (
@@ -116,7 +116,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
         if value <= state.value:
             states, value = state.states, state.value
         num_idle = state.num_idle + 1 if is_idle else 0
-        is_over = state.converged or upper - value <= self._PROOF or (num_idle >= _PATIENCE and not state.is_forest)
+        is_over = state.converged or upper - value <= PROVED or (num_idle >= _PATIENCE and not state.is_forest)
         return replace(state, states=states, value=value, upper=upper, num_idle=num_idle, converged=is_over)
 
     # --- answers ---
@@ -129,7 +129,7 @@ class MaxProduct(ReweightedEngine, Optimizer):
         info = self._info(problem, state, _NAME, "")
         if info.exact:
             return Optimum(state.states, float(problem.log_product(state.states[None, :])[0]), info)
-        is_proved = state.upper - state.value <= self._PROOF
+        is_proved = state.upper - state.value <= PROVED
         has_settled = is_proved or state.residual <= self.tolerance
         return Optimum(
             state.states,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -13,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import read_count
+from plausible.base.options import set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
-from plausible.inference.sampling.chain_layout import ChainLayout, possible_states
+from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.search.run import Run
@@ -33,9 +31,6 @@ _SOFT_LOG_ZERO = -25.0
 
 #: Particles are moved on in groups of so many, whatever the number of threads.
 _GROUP = 32
-
-#: Threads are not worth their start for fewer updates than this.
-_FEWEST_UPDATES = 20_000
 
 #: Weights worth fewer independent ones than this are not trusted.
 _FEWEST = 20.0
@@ -124,10 +119,9 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
     _DRAWS = True
 
     def __post_init__(self) -> None:
-        for name, least in (("num_temperatures", 1), ("num_particles", 2), ("seed", 0)):
-            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
+        set_counts(self, num_temperatures=1, num_particles=2, seed=0)
         if self.num_threads is not None:
-            object.__setattr__(self, "num_threads", read_count("num_threads", self.num_threads, 1))
+            set_counts(self, num_threads=1)
 
     # --- the run ---
 
@@ -185,18 +179,11 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
     ) -> None:
         """A Gibbs sweep of every particle, in place."""
         tables.setflags(write=False)  # as those of a problem are: one kind of array, one compiled kernel
-        particles = ChainArrays.unwatched(codes, places, generators)
 
-        def work(first: int) -> None:
-            group = particles.of_chains(first, first + _GROUP)
-            gibbs_sweeps(1, tables, layout.links, group, np.empty(layout.largest_block))
+        def work(particles: ChainArrays) -> None:
+            gibbs_sweeps(1, tables, layout.links, particles, np.empty(layout.largest_block))
 
-        groups, width = range(0, len(codes), _GROUP), self.num_threads or os.cpu_count() or 1
-        if width == 1 or codes.size < _FEWEST_UPDATES:
-            list(map(work, groups))
-            return
-        with ThreadPoolExecutor(width) as pool:
-            list(pool.map(work, groups))
+        move_chains(work, ChainArrays.unwatched(codes, places, generators), codes.size, self.num_threads, _GROUP)
 
     # --- the answers ---
 
@@ -275,7 +262,7 @@ class _Path:
 
     @classmethod
     def of(cls, problem: Problem) -> _Path:
-        domains = possible_states(problem)
+        domains = live_states(problem)
         logs = problem.logs
         with np.errstate(divide="ignore"):
             starts = [np.log(domain.astype(np.float64)) for domain in domains]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats, Ints
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.errors import TooLarge
+from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import (
     MAX_R_HAT,
@@ -28,8 +29,8 @@ from plausible.inference.sampling.collapsing import Collapse
 __all__ = [
     "FEWEST_BATCHES",
     "ONE_CHAIN",
-    "Batches",
     "ChainBeliefs",
+    "ChainState",
     "Draws",
     "Moves",
     "beliefs_of",
@@ -77,32 +78,68 @@ _MAX_COUNTS = 2**23
 FEWEST_BATCHES = 16
 
 
-class Batches(Protocol):
-    """What is read off a `ChainState`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainState:
+    """Several Markov chains in the middle of their run; plain arrays that can be stored and taken up again."""
 
-    @property
-    def batch_length(self) -> int:
-        """The draws of a batch."""
+    num_sweeps: int  # the sweeps that each chain has made, burn-in included
+    burn_in: int  # how many of them are not counted, and how many then make a batch
+    batch_length: int
+    codes: Ints  # (chains, blocks): the joint state of each block
+    generators: NDArray[np.uint64]  # a word for each chain: its random numbers go on from there
+    #: (chains, batches, cells): the probability of each state of each block, and its square, summed over a batch.
+    sums: Floats
+    squares: Floats
+    watched: Ints  # blocks, and (chains, draws, watched blocks): their codes after each sweep
+    draws: Codes
+    accepted: Ints  # how many proposals each chain has taken; zero for Gibbs sampling, which takes all
+    guide: Floats  # the distribution of each variable, one after the other, that a method draws from; empty for most
 
     @property
     def num_filled(self) -> int:
         """The batches that are full."""
+        return max(0, self.num_sweeps - self.burn_in) // self.batch_length
 
     @property
-    def sums(self) -> Floats:
-        """(chains, batches, cells)."""
+    def is_finished(self) -> bool:
+        """Whether all batches are."""
+        return bool(self.num_filled == self.sums.shape[1])
 
     @property
-    def squares(self) -> Floats:
-        """(chains, batches, cells)."""
+    def residual(self) -> float:
+        """The largest R-hat of any block's state, minus one; infinite before two batches are full."""
+        return worst_r_hat(self, np.arange(self.sums.shape[2])) - 1
 
     @property
-    def watched(self) -> Ints:
-        """Blocks."""
+    def converged(self) -> bool:
+        """Whether the run is over and no R-hat says that the chains disagree."""
+        return self.is_finished and self.residual <= MAX_R_HAT - 1
 
-    @property
-    def draws(self) -> Codes:
-        """(chains, draws, watched blocks)."""
+    def copy(self) -> ChainState:
+        """The same with arrays of its own, which can be written into."""
+        copies: dict[str, Any] = {name: array.copy() for name, array in self._arrays().items()}
+        return replace(self, **copies)
+
+    def sealed(self) -> ChainState:
+        """The same state, its arrays read-only from now on."""
+        for array in self._arrays().values():
+            array.setflags(write=False)
+        return self
+
+    def filled(self) -> ChainState:
+        """The same without the batches that are not full yet; refuses a state that has no other."""
+        number = self.num_filled
+        if not number:
+            raise InvalidArgument(
+                f"No batch of this state is full after {self.num_sweeps} sweeps, {self.burn_in} of which are burn-in. "
+                "Take more steps."
+            )
+        draws = self.draws[:, : number * self.batch_length]
+        return replace(self, sums=self.sums[:, :number], squares=self.squares[:, :number], draws=draws)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +166,7 @@ class Draws(NamedTuple):
 
 
 def beliefs_of(
-    state: Batches,
+    state: ChainState,
     layout: ChainLayout,
     collapse: Collapse,
     names: Sequence[Sequence[str]],
@@ -185,7 +222,7 @@ def blocks_across(layout: ChainLayout, places: Sequence[int]) -> list[int]:
     return sorted(blocks) if len(blocks) > 1 else []
 
 
-def check_countable(state: Batches, layout: ChainLayout, groups: Sequence[Sequence[int]]) -> None:
+def check_countable(state: ChainState, layout: ChainLayout, groups: Sequence[Sequence[int]]) -> None:
     """Refuse groups across blocks with too many joint states to count the draws of."""
     num_batches = state.sums.shape[0] * state.sums.shape[1]
     for places in groups:
@@ -199,7 +236,7 @@ def check_countable(state: Batches, layout: ChainLayout, groups: Sequence[Sequen
             )
 
 
-def worst_r_hat(state: Batches, cells: Ints) -> float:
+def worst_r_hat(state: ChainState, cells: Ints) -> float:
     """The largest R-hat of the probabilities of some cells, over the batches that are full."""
     full = state.num_filled // 2 * 2
     if full < 2:
@@ -235,7 +272,7 @@ def _standard_errors(numbers: Floats) -> tuple[Floats, int]:
     return np.asarray(errors), count - 1
 
 
-def _conditional(state: Batches, layout: ChainLayout, places: Sequence[int]) -> Floats:
+def _conditional(state: ChainState, layout: ChainLayout, places: Sequence[int]) -> Floats:
     """(chains, batches, states of each variable): the mean of P(variables | all other blocks), all of one block."""
     if not places:
         return np.ones(state.sums.shape[:2])
@@ -250,7 +287,7 @@ def _conditional(state: Batches, layout: ChainLayout, places: Sequence[int]) -> 
     return np.asarray(shaped.sum(axis=gone).transpose(0, 1, *order))
 
 
-def _counted(state: Batches, layout: ChainLayout, across: Sequence[int], places: Sequence[int]) -> Floats:
+def _counted(state: ChainState, layout: ChainLayout, across: Sequence[int], places: Sequence[int]) -> Floats:
     """(chains, batches, states of each variable): how often they were in these states together."""
     num_chains, num_batches = state.sums.shape[:2]
     sizes = layout.sizes[list(places)]

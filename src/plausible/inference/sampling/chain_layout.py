@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Ints
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.inference.max_elimination import max_product
 from plausible.inference.problem import Problem
+from plausible.inference.relevance import possible_states
 from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
+from plausible.kernels.jit import steady
+from plausible.variables import Evidence
 
-__all__ = ["MAX_BLOCK_STATES", "ChainLayout", "blocking_factor", "num_islands", "possible_states", "starting_codes"]
+__all__ = [
+    "MAX_BLOCK_STATES",
+    "ChainLayout",
+    "blocking_factor",
+    "live_states",
+    "move_chains",
+    "num_islands",
+    "starting_codes",
+]
 
 #: A block with more joint states is refused.
 MAX_BLOCK_STATES = 2**16
@@ -148,7 +161,6 @@ def _links(problem: Problem, block_of: Ints, steps: Ints, block_sizes: Ints) -> 
     return BlockLinks(block_sizes, link_starts.astype(np.int64), link_factors, offset_starts, offsets)
 
 
-Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 
 #: The whole joint is looked at for islands where it has no more states.
@@ -164,32 +176,13 @@ _SOFT_ZEROS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 _REPAIR_SWEEPS, _REPAIR_ROUNDS = 15, 5
 
 
-def possible_states(problem: Problem) -> list[Bools]:
-    """For each variable the states that no factor rules out by itself, given those of its other variables.
-
-    Each factor takes out what it does not support until nothing changes (arc consistency, Mackworth 1977). Raises
-    `ImpossibleEvidence` where a variable is left without a state.
-    """
-    domains = [np.ones(size, dtype=np.bool_) for size in problem.sizes]
-    waiting = {number for number, factor in enumerate(problem.factors) if factor.min() == 0}
-    touching: list[list[int]] = [[] for _ in domains]
-    for factor in waiting:
-        for variable in problem.scope(factor):
-            touching[variable].append(factor)
-    while waiting:
-        scope = problem.scope(factor := waiting.pop())
-        support = _support(problem, factor, domains)
-        for axis, variable in enumerate(scope):
-            kept = np.asarray(support.any(axis=tuple(other for other in range(len(scope)) if other != axis)))
-            if not kept.any():
-                raise ImpossibleEvidence.outright()
-            if (kept != domains[variable]).any():
-                domains[variable] = kept
-                waiting.update(other for other in touching[variable] if other != factor)
-    return domains
+def live_states(problem: Problem) -> list[Flags]:
+    """For each variable the states that no factor rules out by itself; see `relevance.possible_states`."""
+    live = possible_states(problem.factors, Evidence.read({}, {}))
+    return [live[variable.name] for variable in problem.variables]
 
 
-def _support(problem: Problem, factor: int, domains: Sequence[Bools]) -> Bools:
+def _support(problem: Problem, factor: int, domains: Sequence[Flags]) -> Flags:
     """Where a factor is positive, within the domains of its variables."""
     scope = problem.scope(factor)
     support = np.asarray(problem.factors[factor].values) > 0
@@ -201,7 +194,7 @@ def _support(problem: Problem, factor: int, domains: Sequence[Bools]) -> Bools:
 # --- islands ---
 
 
-def num_islands(support: Bools, blocks: Sequence[Sequence[int]]) -> int:
+def num_islands(support: Flags, blocks: Sequence[Sequence[int]]) -> int:
     """Into how many parts the moves of blocks of axes divide the true cells of an array.
 
     A move changes the places on the axes of one block and goes from a true cell to a true cell.
@@ -238,7 +231,7 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
     """What keeps the moves of blocks from reaching every possible assignment: the names of its variables, or "".
 
     A move changes one block and, along with it, any of the `free` variables. Small joints are looked at as a whole, so
-    that "" is certain for them. In larger ones each factor is, within `possible_states`: one whose positive entries
+    that "" is certain for them. In larger ones each factor is, within `live_states`: one whose positive entries
     fall apart divides all of the joint.
     """
     if not (problem.tables == 0).any():
@@ -246,7 +239,7 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
     is_small = np.prod(problem.sizes, dtype=np.float64) <= _MAX_JOINT and len(problem.sizes) <= _MAX_AXES
     if is_small and num_islands(_joint_support(problem), [[*block, *free] for block in blocks]) < 2:
         return ""
-    domains = possible_states(problem)
+    domains = live_states(problem)
     block_of = {variable: number for number, block in enumerate(blocks) for variable in block}
     strict = [number for number, factor in enumerate(problem.factors) if factor.min() == 0]
     for number in strict:
@@ -264,7 +257,7 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
     return ", ".join(dict.fromkeys(names))
 
 
-def _joint_support(problem: Problem) -> Bools:
+def _joint_support(problem: Problem) -> Flags:
     """Where the product of all factors is positive."""
     joint = np.indices(problem.sizes.tolist()).reshape(len(problem.sizes), -1).T
     return np.isfinite(problem.log_product(joint)).reshape(problem.sizes)
@@ -279,7 +272,7 @@ def starting_codes(problem: Problem, layout: ChainLayout, generators: Words, see
     While some chain stands on a zero, it makes Gibbs sweeps with zeros replaced by small numbers that get smaller.
     Where that does not help, a best assignment by elimination is every such chain's start.
     """
-    domains = possible_states(problem)
+    domains = live_states(problem)
     rng = np.random.default_rng([seed, len(generators)])
     states = rng.integers(0, problem.sizes, size=(len(generators), len(domains)))
     for variable, domain in enumerate(domains):
@@ -323,3 +316,29 @@ def _best_states(problem: Problem) -> Ints:
             "entangled to prove that there is none. Give less evidence, soften the zeros, or use an exact engine."
         ) from None
     return np.array([[variable.index(best[variable.name]) for variable in problem.variables]], dtype=np.int64)
+
+
+# --- threads ---
+
+#: Threads are not worth their start for fewer updates than this.
+_FEWEST_UPDATES = 20_000
+
+
+def move_chains(
+    work: Callable[[ChainArrays], object],
+    chains: ChainArrays,
+    num_updates: int,
+    num_threads: int | None,
+    group: int = 1,
+) -> None:
+    """Do the work for all chains, on threads if it is worth it: chains share nothing, so it changes no bit.
+
+    Each piece of work has a group of so many chains, whatever the number of threads.
+    """
+    firsts = range(0, len(chains.codes), group)
+    width = min(num_threads or os.cpu_count() or 1, len(firsts))
+    if width <= 1 or num_updates < _FEWEST_UPDATES:
+        work(chains)
+        return
+    with steady(len(firsts)), ThreadPoolExecutor(width) as pool:
+        list(pool.map(work, (chains.of_chains(first, first + group) for first in firsts)))

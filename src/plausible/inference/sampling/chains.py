@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Codes, Floats, Ints
-from plausible.base.options import read_blocks, read_count, read_names
+from plausible.base.arrays import Floats, Ints
+from plausible.base.options import read_blocks, read_names, set_counts
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
@@ -24,9 +22,11 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampled_jeffrey import likelihoods_of_draws
+from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_beliefs import (
     ONE_CHAIN,
     ChainBeliefs,
+    ChainState,
     Draws,
     Moves,
     beliefs_of,
@@ -35,23 +35,18 @@ from plausible.inference.sampling.chain_beliefs import (
     check_countable,
     effective_rows,
     spread_rows,
-    worst_r_hat,
 )
-from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
-from plausible.inference.sampling.chain_layout import ChainLayout, starting_codes
+from plausible.inference.sampling.chain_layout import ChainLayout, move_chains, starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.jit import repeated, steady
+from plausible.kernels.jit import repeated
 from plausible.search.run import Run
 from plausible.variables import Evidence
 
-__all__ = ["ChainEngine", "ChainState", "Sweeps"]
+__all__ = ["ChainEngine", "Sweeps"]
 
 #: The burn-in is made in so many steps, or fewer.
 _BURN_IN_STEPS = 10
-
-#: Threads are not worth their start for fewer updates than this.
-_FEWEST_UPDATES = 20_000
 
 #: The draws of a chain are kept as the sums of so many batches, or of about the square root of their number if that is
 #: less, for errors to be read off: batches have to be long for their means not to depend on each other.
@@ -59,70 +54,6 @@ _MAX_BATCHES = 50
 
 #: Totals are estimated with at most so many updates of a variable, but with so many particles at least.
 _MAX_ANNEALED, _FEWEST_PARTICLES = 10_000_000, 50
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ChainState:
-    """Several Markov chains in the middle of their run; plain arrays that can be stored and taken up again."""
-
-    num_sweeps: int  # the sweeps that each chain has made, burn-in included
-    burn_in: int  # how many of them are not counted, and how many then make a batch
-    batch_length: int
-    codes: Ints  # (chains, blocks): the joint state of each block
-    generators: NDArray[np.uint64]  # a word for each chain: its random numbers go on from there
-    #: (chains, batches, cells): the probability of each state of each block, and its square, summed over a batch.
-    sums: Floats
-    squares: Floats
-    watched: Ints  # blocks, and (chains, draws, watched blocks): their codes after each sweep
-    draws: Codes
-    accepted: Ints  # how many proposals each chain has taken; zero for Gibbs sampling, which takes all
-    guide: Floats  # the distribution of each variable, one after the other, that a method draws from; empty for most
-
-    @property
-    def num_filled(self) -> int:
-        """The batches that are full."""
-        return max(0, self.num_sweeps - self.burn_in) // self.batch_length
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether all batches are."""
-        return bool(self.num_filled == self.sums.shape[1])
-
-    @property
-    def residual(self) -> float:
-        """The largest R-hat of any block's state, minus one; infinite before two batches are full."""
-        return worst_r_hat(self, np.arange(self.sums.shape[2])) - 1
-
-    @property
-    def converged(self) -> bool:
-        """Whether the run is over and no R-hat says that the chains disagree."""
-        return self.is_finished and self.residual <= MAX_R_HAT - 1
-
-    def copy(self) -> ChainState:
-        """The same with arrays of its own, which can be written into."""
-        copies: dict[str, Any] = {name: array.copy() for name, array in self._arrays().items()}
-        return replace(self, **copies)
-
-    def sealed(self) -> ChainState:
-        """The same state, its arrays read-only from now on."""
-        for array in self._arrays().values():
-            array.setflags(write=False)
-        return self
-
-    def filled(self) -> ChainState:
-        """The same without the batches that are not full yet; refuses a state that has no other."""
-        number = self.num_filled
-        if not number:
-            raise InvalidArgument(
-                f"No batch of this state is full after {self.num_sweeps} sweeps, {self.burn_in} of which are burn-in. "
-                "Take more steps."
-            )
-        draws = self.draws[:, : number * self.batch_length]
-        return replace(self, sums=self.sums[:, :number], squares=self.squares[:, :number], draws=draws)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 class Sweeps(NamedTuple):
@@ -164,10 +95,9 @@ class ChainEngine(ResumableEngine[ChainState]):
 
     def _check(self) -> None:
         """Read the options that all have."""
-        for name, least in (("num_samples", 1), ("burn_in", 0), ("num_chains", 1), ("seed", 0)):
-            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
+        set_counts(self, num_samples=1, burn_in=0, num_chains=1, seed=0)
         if self.num_threads is not None:
-            object.__setattr__(self, "num_threads", read_count("num_threads", self.num_threads, 1))
+            set_counts(self, num_threads=1)
         object.__setattr__(self, "blocks", read_blocks(self.blocks))
         object.__setattr__(self, "collapsed", read_names("collapsed", self.collapsed))
         for name in (name for block in self.blocks or () for name in block if name in self.collapsed):
@@ -324,14 +254,8 @@ class ChainEngine(ResumableEngine[ChainState]):
         return replace(state, num_sweeps=state.num_sweeps + number)
 
     def _each_chain(self, work: Callable[[ChainArrays], Any], sweeps: Sweeps) -> None:
-        """Do the work for all chains, on threads if it is worth it: chains share nothing, so it changes no bit."""
-        chains, num_chains = sweeps.chains, len(sweeps.chains.codes)
-        width = min(self.num_threads or os.cpu_count() or 1, num_chains)
-        if width == 1 or sweeps.number * chains.codes.size < _FEWEST_UPDATES:
-            work(chains)
-            return
-        with steady(num_chains), ThreadPoolExecutor(width) as pool:
-            list(pool.map(work, (chains.of_chains(chain, chain + 1) for chain in range(num_chains))))
+        """Do the work for all chains."""
+        move_chains(work, sweeps.chains, sweeps.number * sweeps.chains.codes.size, self.num_threads)
 
     # --- the answers ---
 
@@ -390,8 +314,6 @@ class ChainEngine(ResumableEngine[ChainState]):
 
         With the usual options, but with fewer particles where there are many variables, so that it takes seconds.
         """
-        from plausible.inference.sampling.annealed_importance import AnnealedImportance
-
         usual = AnnealedImportance(seed=self.seed, num_threads=self.num_threads)
         affordable = _MAX_ANNEALED // (usual.num_temperatures * max(len(problem.variables), 1))
         num_particles = min(usual.num_particles, max(_FEWEST_PARTICLES, affordable))

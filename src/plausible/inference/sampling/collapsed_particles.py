@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import read_count, read_names
+from plausible.base.options import read_names, set_counts
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
@@ -120,8 +120,7 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampled", read_names("sampled", self.sampled))
-        for name, least in (("num_samples", 1), ("burn_in", 0), ("num_chains", 1), ("seed", 0)):
-            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
+        set_counts(self, num_samples=1, burn_in=0, num_chains=1, seed=0)
         if isinstance(self.inner, type) or not isinstance(self.inner, Engine):
             raise InvalidArgument(f"inner= takes an engine, such as LoopyBP() or JunctionTree(), not {self.inner!r}.")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.options import read_count
+from plausible.base.options import set_counts
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
@@ -73,8 +73,7 @@ class DirectedSampler(FactorEngine):
     _DRAWS = True
 
     def __post_init__(self) -> None:
-        for name, least in (("num_samples", 1), ("seed", 0)):
-            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
+        set_counts(self, num_samples=1, seed=0)
 
     @abstractmethod
     def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_number, read_count
+from plausible.base.options import check_number, set_counts
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine
@@ -235,7 +235,7 @@ class ImportanceSampling(DirectedSampler):
 
     def __post_init__(self) -> None:
         DirectedSampler.__post_init__(self)
-        object.__setattr__(self, "adapt", read_count("adapt", self.adapt))
+        set_counts(self, adapt=0)
         check_number("prior_share", self.prior_share, above=0, most=1)
         if not isinstance(self.proposal, ApproximateEngine) and self.proposal not in ("evidence", "prior"):
             raise InvalidArgument(

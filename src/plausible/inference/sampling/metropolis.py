@@ -13,7 +13,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
-from plausible.inference.sampling.chain_layout import ChainLayout, possible_states, starting_codes
+from plausible.inference.sampling.chain_layout import ChainLayout, live_states, starting_codes
 from plausible.inference.sampling.chains import ChainEngine, Sweeps
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import accept_in_turn, metropolis_sweeps
@@ -27,7 +27,7 @@ _UNIFORM_SHARE = 0.02
 def independent_guide(problem: Problem, engine: ApproximateEngine) -> Floats:
     """The distribution q_v to draw each variable from, one after the other: 0.98 of the belief, the rest uniform."""
     beliefs = engine.beliefs(problem, [(place,) for place in range(len(problem.variables))]).tables
-    domains = possible_states(problem)
+    domains = live_states(problem)
     rows = [
         (1 - _UNIFORM_SHARE) * belief * domain / max((belief * domain).sum(), 1e-300)
         + _UNIFORM_SHARE * domain / domain.sum()

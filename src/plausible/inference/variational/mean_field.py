@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_number, read_blocks, read_count
+from plausible.base.options import check_number, read_blocks, set_counts
 from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
@@ -112,8 +112,7 @@ class MeanField(ResumableEngine[MeanFieldState]):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("restarts", 0), ("max_steps", 1), ("seed", 0)):
-            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
+        set_counts(self, restarts=0, max_steps=1, seed=0)
         check_number("tolerance", self.tolerance, least=0)
         object.__setattr__(self, "blocks", read_blocks(self.blocks))
 
