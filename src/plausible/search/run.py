@@ -224,7 +224,7 @@ def ends_converged(state: _Convergent) -> str:
 
 
 def best_run(
-    run_from: Callable[[StateT, Clock], Run[StateT]], starts: Iterable[StateT], limit: Clock | float | None = None
+    run_from: Callable[[ItemT, Clock], Run[StateT]], starts: Iterable[ItemT], limit: Clock | float | None = None
 ) -> tuple[Run[StateT], ...]:
     """Runs from several starts under one clock, the greatest last objective first; of equal ones the first made.
 

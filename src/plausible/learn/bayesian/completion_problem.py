@@ -24,6 +24,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import compile_cases
 from plausible.learn.incomplete.problem import read_problem
 from plausible.models import BayesianNetwork
+from plausible.search.run import HasRun, Run
 from plausible.variables import Variable
 
 __all__ = ["CaseSums", "CompletionProblem", "DirichletFit", "DirichletState"]
@@ -241,31 +242,21 @@ class DirichletState(Protocol):
     def parameters(self) -> Floats:
         """a of Q(θ) = Dirichlet(a), all tables in one flat array."""
 
-    @property
-    def trace(self) -> tuple[float, ...]:
-        """The bounds or estimates of log P(D) at the start and after each step."""
-
 
 StateT = TypeVar("StateT", bound=DirichletState)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DirichletFit(ABC, Generic[StateT]):
+class DirichletFit(ABC, HasRun, Generic[StateT]):
     """Q(θ), independent Dirichlet rows, in place of P(θ | rows with missing cells)."""
 
-    problem: CompletionProblem  # The data and the prior
-    state: StateT  # Where the algorithm ended: give it as `start=` to go on
-    stopped: str  # "converged", or what ended it before
+    problem: CompletionProblem  # the data and the prior
+    run: Run[StateT]
 
     @property
-    def trace(self) -> tuple[float, ...]:
-        """The bounds or estimates of log P(D) at the start and after each step."""
-        return self.state.trace
-
-    @property
-    def converged(self) -> bool:
-        """Whether it ended by its own rule."""
-        return self.stopped == "converged"
+    def state(self) -> StateT:
+        """Where the algorithm ended: give it, or `run`, as `start=` to go on."""
+        return self.run.state
 
     @property
     def posterior(self) -> ParameterPosterior:

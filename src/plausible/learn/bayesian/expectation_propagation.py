@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.options import check_number
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted
@@ -18,6 +18,8 @@ from plausible.learn.bayesian.case_sites import CaseSites
 from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.log_gamma import log_rising
+from plausible.search.clock import Clock
+from plausible.search.run import CONVERGED, Run, Stops, iterate
 from plausible.variables import Variable
 
 __all__ = [
@@ -48,8 +50,8 @@ class ExpectationPropagationState:
         How many sites have no proper cavity: without them Q is no distribution.
     residual
         By what share of itself a parameter of Q would change at most, were all sites at their targets.
-    trace
-        The estimates of log P(D) at the start and after each step; NaN where a site was skipped.
+    log_evidence
+        The estimate of log P(D); NaN where a site was skipped.
     """
 
     sites: Floats
@@ -57,15 +59,10 @@ class ExpectationPropagationState:
     parameters: Floats
     num_skipped: int
     residual: float
-    trace: tuple[float, ...]
-
-    @property
-    def log_evidence(self) -> float:
-        """The estimate of log P(D)."""
-        return self.trace[-1]
+    log_evidence: float
 
     def __repr__(self) -> str:
-        return f"<ExpectationPropagationState: residual {self.residual:.3g}, {len(self.trace) - 1} steps>"
+        return f"<ExpectationPropagationState: residual {self.residual:.3g}, log evidence {self.log_evidence:.6g}>"
 
 
 def expectation_propagation_init(cases: CaseSites, seed: Seed = 0) -> ExpectationPropagationState:
@@ -84,7 +81,7 @@ def expectation_propagation_init(cases: CaseSites, seed: Seed = 0) -> Expectatio
     --------
     >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
     >>> expectation_propagation_init(CaseSites.of(problem))
-    <ExpectationPropagationState: residual ..., 0 steps>
+    <ExpectationPropagationState: residual ..., log evidence -...>
     """
     tables, known = cases.problem.tables, cases.problem.pseudo_counts + cases.counts
     if cases.problem.cases.hidden:
@@ -93,7 +90,7 @@ def expectation_propagation_init(cases: CaseSites, seed: Seed = 0) -> Expectatio
         logs = np.log(tables.normalized(known))
     # Draws from small pseudo-counts may be zero up to underflow, and all completions of a case with them.
     chances = cases.completed(np.maximum(logs, -500.0)[cases.entries]).chances
-    return _state(cases, chances, ())
+    return _state(cases, chances)
 
 
 def expectation_propagation_step(
@@ -122,7 +119,7 @@ def expectation_propagation_step(
     # As Q is proper now, it is after a short enough move.
     while (_parameters(cases, state.sites + share * moves) <= 0).any():
         share /= 2.0
-    return _state(cases, state.sites + share * moves, state.trace)
+    return _state(cases, state.sites + share * moves)
 
 
 def _parameters(cases: CaseSites, sites: Floats) -> Floats:
@@ -146,7 +143,7 @@ def _cavities(cases: CaseSites, sites: Floats, parameters: Floats) -> _Cavities:
     return _Cavities(np.where(is_proper[cases.site_of_slot], left, parameters[cases.entries]), is_proper)
 
 
-def _state(cases: CaseSites, sites: Floats, trace: tuple[float, ...]) -> ExpectationPropagationState:
+def _state(cases: CaseSites, sites: Floats) -> ExpectationPropagationState:
     parameters = _parameters(cases, sites)
     cavities = _cavities(cases, sites, parameters)
     sums = cases.row_sums(cavities.parameters)
@@ -162,7 +159,7 @@ def _state(cases: CaseSites, sites: Floats, trace: tuple[float, ...]) -> Expecta
         parameters,
         int((~cavities.is_proper).sum()),
         float(np.max(np.abs(cases.totals(targets - sites)) / parameters, initial=0.0)),
-        (*trace, float(evidence)),
+        float(evidence),
     )
 
 
@@ -205,10 +202,8 @@ class ExpectationPropagationFit(DirichletFit[ExpectationPropagationState]):
     ----------
     problem
         The data and the prior.
-    state
-        The last state: give it as `start=` to go on.
-    stopped
-        "converged", "improper cavities", "step limit", "time limit" or "interrupted".
+    run
+        How it went; it may end by "improper cavities" too. It or its state can be given as `start=` to go on.
     cases
         The sites of the data.
     """
@@ -237,11 +232,8 @@ class ExpectationPropagationFit(DirichletFit[ExpectationPropagationState]):
         return self.problem.cell_probabilities(self.problem.tables.normalized(self.state.parameters), name)
 
     def __repr__(self) -> str:
-        steps = len(self.trace) - 1
-        return (
-            "<ExpectationPropagationFit: log evidence "
-            f"{self.log_evidence:.6g}, {counted(steps, 'step')}, {self.stopped}>"
-        )
+        went = f"{counted(self.num_steps, 'step')}, {self.stopped_by}"
+        return f"<ExpectationPropagationFit: log evidence {self.log_evidence:.6g}, {went}>"
 
 
 def expectation_propagation(
@@ -250,7 +242,7 @@ def expectation_propagation(
     prior: PriorLike = None,
     *,
     hidden: Mapping[str, int] | Iterable[Variable] = (),
-    start: ExpectationPropagationState | None = None,
+    start: ExpectationPropagationState | Run[ExpectationPropagationState] | None = None,
     damping: float = 0.2,
     seed: Seed = 0,
     tolerance: float = 1e-8,
@@ -279,7 +271,7 @@ def expectation_propagation(
     hidden
         Variables of the graph that the data lack: name -> number of states, or variables.
     start
-        The state of a run before on the same data.
+        A run before on the same data, or its state.
     damping
         The share of its way that a site does not move in a step, from 0 to below 1; more is slower, and surer.
     seed
@@ -315,44 +307,28 @@ def expectation_propagation(
     >>> fit.posterior["rain"].mean.round(2)
     array([0.56, 0.44])
     """
-    check_seconds("time_limit", time_limit)
-    check_count("max_steps", max_steps)
-    check_number("tolerance", tolerance, least=0)
+    stops = Stops(tolerance, max_steps, time_limit, progress)
     check_number("damping", damping, least=0, below=1)
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    clock = Clock.of(time_limit)
     cases = CaseSites.of(CompletionProblem.of(graph, data, prior, hidden=hidden))
-    state = expectation_propagation_init(cases, seed) if start is None else _checked(start, cases)
-    return ExpectationPropagationFit(
-        cases.problem, *_run(cases, state, damping, (tolerance, max_steps, deadline), progress), cases
-    )
+    first = expectation_propagation_init(cases, seed) if start is None else start
+    _check(first.state if isinstance(first, Run) else first, cases)
+
+    def step(state: ExpectationPropagationState) -> ExpectationPropagationState:
+        return expectation_propagation_step(cases, state, damping)
+
+    def ends(state: ExpectationPropagationState) -> str:
+        if state.residual > tolerance:
+            return ""
+        return "improper cavities" if state.num_skipped else CONVERGED
+
+    run = iterate(step, first, stops, ends=ends, objective=attrgetter("log_evidence"), clock=clock)
+    return ExpectationPropagationFit(cases.problem, run, cases)
 
 
-def _run(
-    cases: CaseSites,
-    state: ExpectationPropagationState,
-    damping: float,
-    limits: tuple[float, int, float],
-    progress: Progress | None,
-) -> tuple[ExpectationPropagationState, str]:
-    """Steps from a state until tolerance, number of steps or time end them; the last state, and why it ended."""
-    tolerance, max_steps, deadline = limits
-    for _ in range(max_steps):
-        if state.residual <= tolerance:
-            break
-        if time.monotonic() >= deadline:
-            return state, "time limit"
-        state = expectation_propagation_step(cases, state, damping)
-        if progress is not None and progress(state):
-            return state, "interrupted"
-    if state.residual > tolerance:
-        return state, "step limit"
-    return state, "improper cavities" if state.num_skipped else "converged"
-
-
-def _checked(start: ExpectationPropagationState, cases: CaseSites) -> ExpectationPropagationState:
+def _check(start: ExpectationPropagationState, cases: CaseSites) -> None:
     if start.sites.shape != cases.entries.shape or start.parameters.shape != cases.counts.shape:
         raise InvalidArgument(
             f"start= is of other data: it has {len(start.sites)} entries of sites, not {len(cases.entries)} as these "
             "rows have. Give the state of a run on the same graph and rows, or leave it out."
         )
-    return start

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs import DAG
 from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, DirichletFit
 from plausible.learn.estimation.priors import PriorLike
-from plausible.search.run import best_first
+from plausible.search.clock import Clock
+from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
 __all__ = [
@@ -123,27 +125,19 @@ class VariationalState:
         a of Q(θ) = Dirichlet(a), all tables in one flat array.
     counts
         The counts that the best Q(H) for this Q(θ) expects, likewise.
-    trace
-        The bound F at the start and after each step.
+    bound
+        F, at most log P(D).
     beliefs
         Where Q(H) is a product over cells, (cases, states of all variables): its factors. None where it is exact.
     """
 
     parameters: Floats
     counts: Floats
-    trace: tuple[float, ...]
+    bound: float
     beliefs: Floats | None = None
 
-    @property
-    def bound(self) -> float:
-        """F, at most log P(D)."""
-        return self.trace[-1]
-
     def __repr__(self) -> str:
-        return (
-            f"<VariationalState: {counted(len(self.parameters), 'entry')} "
-            f"of tables, trace of {counted(len(self.trace), 'bound')}>"
-        )
+        return f"<VariationalState: {counted(len(self.parameters), 'entry')} of tables, bound {self.bound:.6g}>"
 
 
 def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "exact") -> VariationalState:
@@ -162,12 +156,12 @@ def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "e
     --------
     >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
     >>> variational_init(problem)
-    <VariationalState: 6 entries of tables, trace of 1 bound>
+    <VariationalState: 6 entries of tables, bound -...>
     """
     tables = problem.tables
     logs = tables.log_softmax(tables.draw_log_gammas(np.ones(len(problem.pseudo_counts)), generator_of(seed)))
     sums, beliefs = _completed(problem, logs, first_beliefs(problem) if cells == "mean-field" else None)
-    return _state(problem, problem.pseudo_counts + sums.counts, (), beliefs)
+    return _state(problem, problem.pseudo_counts + sums.counts, beliefs)
 
 
 def variational_step(problem: CompletionProblem, state: VariationalState) -> VariationalState:
@@ -178,7 +172,7 @@ def variational_step(problem: CompletionProblem, state: VariationalState) -> Var
     >>> variational_step(problem, state).bound >= state.bound
     True
     """
-    return _state(problem, problem.pseudo_counts + state.counts, state.trace, state.beliefs)
+    return _state(problem, problem.pseudo_counts + state.counts, state.beliefs)
 
 
 def _completed(problem: CompletionProblem, logs: Floats, beliefs: Floats | None) -> tuple[CaseSums, Floats | None]:
@@ -190,9 +184,7 @@ def _completed(problem: CompletionProblem, logs: Floats, beliefs: Floats | None)
     return factorized_sums(problem, logs, beliefs), beliefs
 
 
-def _state(
-    problem: CompletionProblem, parameters: Floats, trace: tuple[float, ...], beliefs: Floats | None
-) -> VariationalState:
+def _state(problem: CompletionProblem, parameters: Floats, beliefs: Floats | None) -> VariationalState:
     """Q(h) by exp(E[ln θ]) of each case; F = Σ log of its sum, or its bound, - KL(Q(θ) || prior)."""
     sums, after = _completed(problem, problem.tables.expected_logs(parameters), beliefs)
     lost = np.isneginf(sums.log_totals)
@@ -203,7 +195,7 @@ def _state(
             "Take a prior with at least 0.01 for each entry, such as K2()."
         )
     bound = problem.cases.weights @ sums.log_totals - problem.tables.divergence(parameters, problem.pseudo_counts)
-    return VariationalState(parameters, sums.counts, (*trace, float(bound)), after)
+    return VariationalState(parameters, sums.counts, float(bound), after)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,10 +210,8 @@ class VariationalFit(DirichletFit[VariationalState]):
     ----------
     problem
         The data and the prior.
-    state
-        Where the best run ended: give it as `start=` to go on.
-    stopped
-        "converged", "step limit", "time limit" or "interrupted".
+    run
+        The best run: its state or itself can be given as `start=` to go on.
     bounds
         The last bound of each run, the best first.
     """
@@ -242,7 +232,7 @@ class VariationalFit(DirichletFit[VariationalState]):
         return self.problem.cell_probabilities(tables, name)
 
     def __repr__(self) -> str:
-        return f"<VariationalFit: bound {self.bound:.6g}, {len(self.trace) - 1} steps, {self.stopped}>"
+        return f"<VariationalFit: bound {self.bound:.6g}, {self.num_steps} steps, {self.stopped_by}>"
 
 
 def variational_bayes(
@@ -252,7 +242,7 @@ def variational_bayes(
     *,
     hidden: Mapping[str, int] | Iterable[Variable] = (),
     cells: str = "auto",
-    start: VariationalState | None = None,
+    start: VariationalState | Run[VariationalState] | None = None,
     restarts: int = 0,
     seed: Seed = 0,
     tolerance: float = 1e-6,
@@ -282,7 +272,7 @@ def variational_bayes(
         for independent cells, which bounds less tightly and costs no more in wide graphs; "auto" for mean field where
         the clique tree would be too large.
     start
-        The state of a run before, which goes on with the cells that it has; a random one unless given.
+        A run before, or its state, which goes on with the cells that it has; a random one unless given.
     restarts
         So many more runs from random starts; the one with the largest bound is the answer.
     seed
@@ -311,21 +301,22 @@ def variational_bayes(
     >>> fit.posterior["rain"].mean.round(1)
     array([0.6, 0.4])
     """
-    check_seconds("time_limit", time_limit)
     check_count("restarts", restarts)
-    check_count("max_steps", max_steps)
-    check_number("tolerance", tolerance, least=0)
+    stops = Stops(tolerance, max_steps, time_limit, progress)
     problem, rng = CompletionProblem.of(graph, data, prior, hidden=hidden), generator_of(seed)
-    kind = _kind_of_cells(problem, cells) if start is None else "exact" if start.beliefs is None else "mean-field"
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    runs: list[tuple[VariationalState, str]] = []
-    for number in range(restarts + 1):
-        if runs and (runs[-1][1] == "interrupted" or time.monotonic() >= deadline):
-            break
-        state = start if start is not None and not number else variational_init(problem, rng, kind)
-        runs.append(_run(problem, state, (tolerance, max_steps, deadline), progress))
-    runs = best_first(runs, lambda run: run[0].bound)
-    return VariationalFit(problem, *runs[0], tuple(state.bound for state, _ in runs))
+    given = start.state if isinstance(start, Run) else start
+    kind = _kind_of_cells(problem, cells) if given is None else "exact" if given.beliefs is None else "mean-field"
+
+    def gains_little(run: Run[VariationalState]) -> str:
+        return CONVERGED if run.trace[-1] - run.trace[-2] <= tolerance * (1.0 + abs(run.trace[-1])) else ""
+
+    def run_from(first: VariationalState | Run[VariationalState], clock: Clock) -> Run[VariationalState]:
+        step, bound = partial(variational_step, problem), attrgetter("bound")
+        return iterate(step, first, stops, [gains_little], objective=bound, clock=clock)
+
+    drawn = (variational_init(problem, rng, kind) for _ in range(restarts + (start is None)))
+    runs = best_run(run_from, drawn if start is None else chain([start], drawn), time_limit)
+    return VariationalFit(problem, runs[0], tuple(run.state.bound for run in runs))
 
 
 def _kind_of_cells(problem: CompletionProblem, cells: str) -> str:
@@ -338,25 +329,6 @@ def _kind_of_cells(problem: CompletionProblem, cells: str) -> str:
     except TooLarge:
         return "mean-field"
     return "exact"
-
-
-def _run(
-    problem: CompletionProblem,
-    state: VariationalState,
-    limits: tuple[float, int, float],
-    progress: Progress | None,
-) -> tuple[VariationalState, str]:
-    """Steps from a state until tolerance, number of steps or time end them; the last state, and why it ended."""
-    tolerance, max_steps, deadline = limits
-    for _ in range(max_steps):
-        if time.monotonic() >= deadline:
-            return state, "time limit"
-        before, state = state, variational_step(problem, state)
-        if progress is not None and progress(state):
-            return state, "interrupted"
-        if state.bound - before.bound <= tolerance * (1.0 + abs(state.bound)):
-            return state, "converged"
-    return state, "step limit"
 
 
 def cluster_by_variational_bayes(

@@ -89,7 +89,7 @@ def completion_counts(task: ScoreTask, seed: int) -> Floats:
 def variational_bound(task: ScoreTask) -> VariationalBound:
     """The bound of variational Bayes, from the completion of the fit: there it is the Cheeseman-Stutz score."""
     problem = task.completion
-    start = variational_step(problem, VariationalState(task.pseudo_counts, task.counts, ()))
+    start = variational_step(problem, VariationalState(task.pseudo_counts, task.counts, -np.inf))
     fit = variational_bayes(
         task.graph, task.data, task.prior, hidden=task.hidden, start=start, time_limit=task.time_limit
     )
