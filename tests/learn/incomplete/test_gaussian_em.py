@@ -393,8 +393,8 @@ def test_a_row_that_counts_twice_is_two_rows_of_a_gaussian():
     numbers = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 3))
     numbers[rng.random(numbers.shape) < 0.25] = np.nan
     weights = rng.integers(0, 3, size=30)
-    once = fit_gaussian(numbers, weights)
-    repeated = fit_gaussian(np.repeat(numbers, weights, axis=0))
+    once = fit_gaussian(numbers, weights).state
+    repeated = fit_gaussian(np.repeat(numbers, weights, axis=0)).state
     np.testing.assert_allclose(once.mean, repeated.mean, atol=1e-9)
     np.testing.assert_allclose(once.covariance, repeated.covariance, atol=1e-9)
     net = "a -> b; a -> c; b -> c"

@@ -25,7 +25,7 @@ def test_columns_that_clusters_do_not_explain_are_irrelevant_and_the_score_never
     found = learn_selective_clustering(two_kinds(1, missing=missing), 2, score=score, restarts=2)
     assert found.relevant == ("a", "b", "c")
     assert found.irrelevant == ("coin", "same")
-    assert np.diff(found.state.trace).min() >= -1e-7
+    assert np.diff(found.trace).min() >= -1e-7
     assert found.runs == tuple(sorted(found.runs, reverse=True))
 
 
@@ -33,7 +33,7 @@ def test_at_the_end_every_column_has_the_family_that_scores_more_on_the_complete
     """2n scores of families, here by listing all completions, choose the best of all 2ⁿ graphs."""
     data = two_kinds(2, missing=0.1)
     found = learn_selective_clustering(data, 2, rules=SEMRules(em_steps=200, em_tolerance=1e-10))
-    assert found.stopped == "converged"
+    assert found.stopped_by == "converged"
     scores = completed_scores(found.network, data)
     for name in data:
         is_better = scores.family(name, ["cluster"]) > scores.family(name, [])
@@ -54,4 +54,4 @@ def test_one_cluster_explains_nothing_and_names_must_be_new():
     assert learn_selective_clustering(two_kinds(4), 1).relevant == ()
     with pytest.raises(InvalidArgument, match="'a'"):
         learn_selective_clustering(two_kinds(4), 2, name="a")
-    assert learn_selective_clustering(two_kinds(4), 2, rules=SEMRules(time_limit=0.0)).stopped == "time limit"
+    assert learn_selective_clustering(two_kinds(4), 2, rules=SEMRules(time_limit=0.0)).stopped_by == "time limit"

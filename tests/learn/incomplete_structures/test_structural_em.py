@@ -89,9 +89,9 @@ def test_bayesian_scores_never_fall_either_and_restarts_are_ranked():
 
 def test_states_can_be_pickled_and_a_run_can_be_stopped():
     fit = learn_structural_em(holes(4), rules=SEMRules(progress=lambda state: True))
-    assert fit.stopped == "interrupted"
-    assert pickle.loads(pickle.dumps(fit.state)).trace == fit.trace
-    assert learn_structural_em(holes(4), rules=SEMRules(time_limit=0.0)).stopped == "time limit"
+    assert fit.stopped_by == "interrupted"
+    assert pickle.loads(pickle.dumps(fit.run)).trace == fit.trace
+    assert learn_structural_em(holes(4), rules=SEMRules(time_limit=0.0)).stopped_by == "time limit"
 
 
 @pytest.mark.parametrize("missing", ["sem", "available", "pairwise", "complete-rows"])
@@ -224,7 +224,7 @@ def test_the_time_limit_reaches_the_search_within_a_step():
     """A search that would take long stops, and what it has found so far is kept."""
     data = noisy_copies(2, num=12)
     fit = learn_structural_em(data, "annealing", rules=SEMRules(time_limit=0.5, em_steps=1), max_steps=10**9)
-    assert fit.stopped == "time limit"
+    assert fit.stopped_by == "time limit"
     assert fit.seconds < 60.0
     found = learn_structure(data, "annealing", time_limit=0.5, max_steps=10**9)
     assert found.stopped == "time limit"

@@ -62,12 +62,13 @@ def test_the_gaussian_of_em_is_a_maximum_of_the_observed_likelihood():
     """No small change of a mean or covariance raises it; without missing cells it is the plain estimate."""
     rng = np.random.default_rng(0)
     complete = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)) + [5.0, -2.0, 100.0]
-    fit = fit_gaussian(complete)
+    fit = fit_gaussian(complete).state
     np.testing.assert_allclose(fit.mean, complete.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(fit.covariance, np.cov(complete.T, ddof=0), rtol=1e-6)
     holes = np.where(rng.random(complete.shape) < 0.3, np.nan, complete)
-    fit = fit_gaussian(holes)
-    assert fit.converged
+    run = fit_gaussian(holes)
+    assert run.converged
+    fit = run.state
     best = _log_likelihood(holes, fit.mean, fit.covariance)
     for i in range(3):
         for change in (-1e-3, 1e-3):
@@ -85,7 +86,7 @@ def test_littles_statistic_is_the_sum_over_patterns():
     numbers = rng.normal(size=(40, 2))
     numbers[:10, 0], numbers[10:25, 1] = np.nan, np.nan
     result = little_test({"x": numbers[:, 0], "y": numbers[:, 1]})
-    fit = fit_gaussian(numbers)
+    fit = fit_gaussian(numbers).state
     spread = fit.covariance * 40 / 39
     expected = 10 * (numbers[:10, 1].mean() - fit.mean[1]) ** 2 / spread[1, 1]
     expected += 15 * (numbers[10:25, 0].mean() - fit.mean[0]) ** 2 / spread[0, 0]

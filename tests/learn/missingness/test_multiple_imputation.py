@@ -106,7 +106,7 @@ def test_the_chain_can_be_kept_and_resumed():
     first, second = augmentation_step(state, generator), augmentation_step(kept, kept_generator)
     np.testing.assert_array_equal(first.completed.codes, second.completed.codes)
     assert first.network == second.network
-    assert first.iteration == 2
+    assert first.num_steps == 2
     assert (
         multiple_imputation(data, "x -> y", 2, seed=4).copies == multiple_imputation(data, "x -> y", 2, seed=4).copies
     )
@@ -118,8 +118,8 @@ def test_a_caller_can_stop_and_parameters_can_be_kept():
     data = {"x": [0, 1, None], "y": [None, None, 1]}
     seen = []
     stopped = multiple_imputation(data, network, 3, progress=lambda state: seen.append(state) or len(seen) == 4, seed=0)
-    assert (stopped.stopped, stopped.copies, len(seen)) == ("progress", (), 4)
-    assert multiple_imputation(data, network, 3, time_limit=0.0).stopped == "time limit"
+    assert (stopped.stopped_by, stopped.copies, len(seen)) == ("interrupted", (), 4)
+    assert multiple_imputation(data, network, 3, time_limit=0.0).stopped_by == "time limit"
     kept = multiple_imputation(data, network, 3, keep_parameters=True, seed=0)
     assert kept.copies == ({"x": [0, 1, 1], "y": [0, 1, 1]},) * 3
     assert kept.networks == (network,) * 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.task import check_progress
+from plausible.search.clock import Clock
 
 __all__ = ["GraphLearner", "Samples", "bootstrap"]
 
@@ -116,7 +116,7 @@ class Samples:
 
     def learn(self, table: Table, learner: Callable[[Table], Learned]) -> list[Learned]:
         """What is learned from each sample, as far as time and `progress` let it."""
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        clock = Clock.of(self.time_limit)
         sources = generator_of(self.seed).spawn(self.number)
         found: list[Learned] = []
         times = self.number if self.time_limit is None else 1
@@ -124,9 +124,7 @@ class Samples:
             for start in range(0, self.number, self.num_threads):
                 drawn = sources[start : start + self.num_threads]
                 found += pool.map(lambda rng: learner(_drawn(table, self.kind, rng)), drawn)
-                if self.progress is not None and self.progress(len(found), self.number):
-                    break
-                if deadline is not None and time.monotonic() >= deadline:
+                if (self.progress is not None and self.progress(len(found), self.number)) or clock.is_over:
                     break
         return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -11,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable, counted
 from plausible.factors import Factor
@@ -22,6 +21,7 @@ from plausible.learn.incomplete_scores.score import read_incomplete_score, score
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.models import BayesianNetwork
+from plausible.search.clock import Clock
 
 __all__ = [
     "CardinalityChoice",
@@ -178,16 +178,15 @@ def choose_cardinality(
     >>> choice.best, round(choice.weights()[2], 2)
     (2, 0.97)
     """
-    check_seconds("time_limit", time_limit)
     tried, table = _read_numbers(numbers), check_hidden(graph, data, hidden)
     name = score if score == "holdout" else read_incomplete_score(score)
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    clock = Clock.of(time_limit)
     found: list[CardinalityScore] = []
     refused: dict[int, str] = {}
     for number in tried:
-        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-        if found and left == 0:
+        if found and clock.is_over:
             break
+        left = None if time_limit is None else clock.seconds_left
         task = ScoreTask.of(graph, table, prior, {**(others or {}), hidden: number}, options)
         try:
             found.append(scored_cardinality(replace(task, seed=seed, time_limit=left), number, name, folds))

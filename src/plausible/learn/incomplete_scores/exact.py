@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.learn.log_gamma import log_rising
+from plausible.search.clock import Clock
 
 __all__ = ["CompletionSums", "exact_completions", "exact_log_marginal"]
 
@@ -39,7 +39,7 @@ def exact_log_marginal(task: ScoreTask) -> float:
 
 def exact_completions(task: ScoreTask) -> CompletionSums:
     """The different counts of all families that completions have, and the log of how many completions have them."""
-    cases, began = task.cases, time.monotonic()
+    cases, clock = task.cases, Clock.of(task.time_limit)
     weights = cases.weights
     _refuse_large(_least_counts(task) * len(task.pseudo_counts), task.options.max_entries)
     base = np.zeros(len(task.pseudo_counts))
@@ -56,7 +56,11 @@ def exact_completions(task: ScoreTask) -> CompletionSums:
             )
         for _ in range(round(weights[case])):
             _refuse_large(len(counts) * len(added) * len(base), task.options.max_entries)
-            _refuse_long(time.monotonic() - began, task.time_limit)
+            if clock.is_over:
+                raise TooLarge(
+                    f"Completions were not summed within time_limit={task.time_limit:.3g} seconds, and part of a sum "
+                    "is no score. Take score='cheeseman-stutz', or raise the limit."
+                )
             wider = (counts[:, None] + added).reshape(-1, len(base))
             counts, log_numbers = _merged(wider, np.repeat(log_numbers, len(added)))
     return CompletionSums(counts + base, log_numbers)
@@ -111,14 +115,6 @@ def _merged(counts: Floats, log_numbers: Floats) -> CompletionSums:
     np.maximum.at(peaks, places, log_numbers)
     shares = np.bincount(places, np.exp(log_numbers - peaks[places]), len(different))
     return CompletionSums(different, np.asarray(peaks + np.log(shares)))
-
-
-def _refuse_long(seconds: float, most: float | None) -> None:
-    if most is not None and seconds > most:
-        raise TooLarge(
-            f"Completions were not summed within time_limit={most:.3g} seconds, and part of a sum is no score. Take "
-            "score='cheeseman-stutz', or raise the limit."
-        )
 
 
 def _refuse_large(num_entries: float, most: int) -> None:

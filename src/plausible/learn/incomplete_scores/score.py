@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -16,12 +15,13 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, close_match
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress
-from plausible.learn.incomplete_scores.candidate import candidate_estimate
+from plausible.learn.incomplete_scores.candidate import candidate_estimate, completion_counts, variational_bound
 from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.exact import exact_log_marginal
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import StructurePrior
 from plausible.models import BayesianNetwork
+from plausible.search.clock import Clock
 from plausible.variables import Variable
 
 __all__ = ["INCOMPLETE_SCORES", "IncompleteScore", "read_incomplete_score", "score_incomplete", "score_task"]
@@ -182,7 +182,7 @@ def read_incomplete_score(score: str) -> str:
 
 def score_task(task: ScoreTask, score: str, structure_prior: StructurePrior | None = None) -> IncompleteScore:
     """The same of a task that may have been fitted before: fits are kept with it."""
-    name, began = read_incomplete_score(score), time.perf_counter()
+    name, clock = read_incomplete_score(score), Clock.of(None)
     terms, assumed, error, fit = _SCORES[name](task)
     if structure_prior is not None:
         terms = {**terms, "structure prior": _log_structure(task, structure_prior)}
@@ -195,7 +195,7 @@ def score_task(task: ScoreTask, score: str, structure_prior: StructurePrior | No
         task.log_orders,
         None if fit is None else fit.network,
         task.tables.num_free,
-        time.perf_counter() - began,
+        clock.seconds,
     )
 
 
@@ -264,8 +264,6 @@ def _cheeseman_stutz(task: ScoreTask) -> _Scored:
 
 
 def _candidate(task: ScoreTask) -> _Scored:
-    from plausible.learn.incomplete_scores.candidate import completion_counts
-
     if not np.array_equal(task.cases.weights, np.rint(task.cases.weights)):
         raise InvalidArgument(
             "Some rows weigh a fraction, and the candidate method completes whole rows: take score='cheeseman-stutz' "
@@ -284,8 +282,6 @@ def _candidate(task: ScoreTask) -> _Scored:
 
 
 def _variational(task: ScoreTask) -> _Scored:
-    from plausible.learn.incomplete_scores.candidate import variational_bound
-
     found = variational_bound(task)
     ended = () if found.converged else ("the bound had come far enough when it was stopped",)
     notes = ("parameters and missing cells are nearly independent given the data", *_one_order(task), *ended)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from plausible.cpds import CPD
+from plausible.base.options import check_count, check_number
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.graphs import DAG
@@ -18,9 +20,10 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, PriorLike, is_no_prior
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run
-from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, FamilyCounts
+from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
 from plausible.learn.incomplete.functional import expected_log_likelihood
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.problem import EMProblem
 from plausible.learn.incomplete.starts import start_network
@@ -30,18 +33,16 @@ from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.search.clock import Clock
-from plausible.search.run import Stops, best_first
+from plausible.search.run import HasRun, Run, Stops, best_run, iterate
 
 __all__ = [
     "FittedGraph",
     "GraphJudge",
-    "GraphState",
+    "GraphRules",
     "IncompleteFit",
-    "RunRules",
-    "best_run",
+    "Judge",
+    "best_graphs",
     "completed_statistics",
-    "judge_of",
-    "run_steps",
     "usual_prior",
 ]
 
@@ -78,34 +79,68 @@ def completed_statistics(
     return ExpectedStatistics(network, cases, max_completions=max_completions)
 
 
+class Judge(ABC):
+    """Fits graphs to incomplete data by EM and tells the score of what was observed."""
+
+    __slots__ = ()
+
+    cases: Cases  # the data; its variables are those of all graphs
+    score: Score
+    stops: Stops  # when EM ends
+    clock: Clock  # that of all fits together
+
+    @abstractmethod
+    def maximization(self, graph: DAG) -> Maximization:
+        """The M-step of a graph."""
+
+    @abstractmethod
+    def score_of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
+        """The score of the observed cells, where `expectations` are those under the network."""
+
+    def start(self, graph: DAG, generator: np.random.Generator) -> BayesianNetwork:
+        """Parameters to begin with, from the rows in which a family is complete; random ones where none has a cell."""
+        return start_network(self.maximization(graph), self.cases, None, generator)
+
+    def fit(self, graph: DAG, start: BayesianNetwork) -> FittedGraph:
+        """EM from given parameters on the same graph, whose tables may have their parents in any order."""
+        problem = EMProblem(expectation_step(self.cases), self.maximization(graph))
+        ordered = start_network(problem.maximization, self.cases, start, np.random.default_rng(0))
+        run = em_run(problem, problem.init(ordered), self.stops, clock=self.clock)
+        network, expectations = run.state.network, run.state.expectations
+        value = self.score_of(graph, network, expectations)
+        return FittedGraph(graph, network, value, expectations.log_likelihood, run.num_steps)
+
+
 @dataclass(frozen=True, eq=False)
-class GraphJudge:
-    """Fits graphs to incomplete data by EM and tells the score of what was observed.
+class GraphJudge(Judge):
+    """Judges graphs of states by any score of counts.
 
     The score is ℓ(θ̃ : D) + score(G : D*) - ℓ(θ̃ : D*), where D* are the data completed under θ̃. With BIC this is
     ℓ(θ̃ : D) less the price of the parameters; with a Bayesian score it is the approximation of Cheeseman & Stutz
     (1996), without a correction for states of hidden variables that could change their names.
     """
 
-    cases: Cases  # The data; its variables are those of all graphs
-    score: Score = field(default_factory=BIC)  # A score of counts
-    prior: PriorLike = None  # Of the parameters; see `learn_em`
-    estimate: Estimate | None = None
-    stops: Stops = field(default_factory=lambda: Stops(max_steps=100))  # When EM ends
-    clock: Clock = field(default_factory=lambda: Clock.of(None))  # That of all fits together
+    cases: Cases
+    score: Score = field(default_factory=BIC)
+    prior: PriorLike = None  # of the parameters; see `learn_em`
+    stops: Stops = field(default_factory=lambda: Stops(max_steps=100))
+    clock: Clock = field(default_factory=lambda: Clock.of(None))
 
-    def maximization(self, graph: DAG, fixed: Mapping[str, CPD] | None = None) -> Maximization:
-        """The M-step of a graph; some distributions may be kept as they are."""
+    @classmethod
+    def by(
+        cls, cases: Cases, score: Score, rules: GraphRules, prior: PriorLike = None, clock: Clock | None = None
+    ) -> GraphJudge:
+        """With the prior that goes with the score, unless given; its clock starts now."""
+        given = usual_prior(score) if prior is None else prior
+        return cls(cases, score, given, rules.em_stops, clock or Clock.of(rules.time_limit))
+
+    def maximization(self, graph: DAG) -> Maximization:
+        """With the prior where there is one, else of maximum likelihood."""
         variables = self.cases.variables
         parents = {name: tuple(map(str, graph.parents(name))) for name in variables}
         families = Families(variables, parents, FamilyCounts(variables, parents, {}, self.cases.total))
-        knowledge = ParameterKnowledge(fixed=tuple((fixed or {}).values()))
-        chosen: Estimate = self.estimate or ("mle" if is_no_prior(self.prior) else "mean")
-        return Maximization.of(families, self.prior, chosen, {}, knowledge)
-
-    def start(self, graph: DAG, generator: np.random.Generator) -> BayesianNetwork:
-        """Parameters to begin with: random ones where there are hidden variables."""
-        return start_network(self.maximization(graph), self.cases, None, generator)
+        estimate: Estimate = "mle" if is_no_prior(self.prior) else "mean"
+        return Maximization.of(families, self.prior, estimate, {}, ParameterKnowledge())
 
     def from_counts(self, graph: DAG, statistics: Statistics) -> BayesianNetwork:
         """The parameters of greatest likelihood, or posterior, for completed data."""
@@ -114,17 +149,8 @@ class GraphJudge:
         counts = {n: np.asarray(statistics.counts(n, p), np.float64) for n, p in maximization.parents.items()}
         return maximization.network(counts, even).network
 
-    def fit(self, graph: DAG, start: BayesianNetwork, fixed: Mapping[str, CPD] | None = None) -> FittedGraph:
-        """EM from given parameters on the same graph, whose tables may have their parents in any order."""
-        problem = EMProblem(ExactExpectations(self.cases), self.maximization(graph, fixed))
-        ordered = start_network(problem.maximization, self.cases, start, np.random.default_rng(0))
-        run = em_run(problem, problem.init(ordered), self.stops, clock=self.clock)
-        network, expectations = run.state.network, run.state.expectations
-        value = self.of(graph, network, expectations)
-        return FittedGraph(graph, network, value, expectations.log_likelihood, run.num_steps)
-
-    def of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
-        """The score of the observed cells, where `expectations` are those under the network."""
+    def score_of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
+        """By the counts that the network expects."""
         parents = {name: cpd.parent_names for name, cpd in network.cpds.items()}
         counts = FamilyCounts(self.cases.variables, parents, expectations.counts, self.cases.total)
         completed = self.score.on(counts).graph(graph)
@@ -132,71 +158,70 @@ class GraphJudge:
             return expectations.log_likelihood + completed - LogLikelihood().on(counts).graph(graph)
         return expectations.log_likelihood + completed - expected_log_likelihood(network, expectations)
 
-    def is_late(self) -> bool:
-        """Whether the time is up."""
-        return self.clock.is_over
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GraphRules:
+    """What limits a run over graphs, and EM for the parameters of each."""
 
-class HasClock(Protocol):
-    """What knows when a run has to end: see `GraphJudge`."""
+    max_steps: int
+    em_steps: int
+    em_tolerance: float = 1e-6
+    progress: Callable[[Any], object] | None = None
+    time_limit: float | None = None
 
-    def is_late(self) -> bool:
-        """Whether the time is up."""
+    def __post_init__(self) -> None:
+        check_count("em_steps", self.em_steps)
+        check_number("em_tolerance", self.em_tolerance, least=0)
+        Stops(max_steps=self.max_steps, time_limit=self.time_limit, progress=self.progress)
+
+    @property
+    def em_stops(self) -> Stops:
+        """When EM ends for one graph."""
+        return Stops(self.em_tolerance, self.em_steps)
 
 
 class GraphState(Protocol):
-    """What a run is at: see `SEMState`."""
+    """Where a run over graphs is: see `SEMState`."""
 
     @property
     def best(self) -> FittedGraph:
         """The graph and its parameters."""
 
     @property
-    def trace(self) -> tuple[float, ...]:
-        """The score of the observed cells at the start and after each step."""
-
-    @property
-    def has_settled(self) -> bool:
-        """Whether the last step gained nothing."""
-
-    @property
-    def cut_short(self) -> str:
-        """Why the last step did not come to its end; empty where it did."""
+    def stopped_by(self) -> str:
+        """Why no step comes after this one: nothing was gained, or a search was cut short; else empty."""
 
 
 State = TypeVar("State", bound=GraphState)
 
 
-class RunRules(Protocol):
-    """What limits a run: see `SEMRules`."""
+def best_graphs(
+    judge: Judge, step: Callable[[State], State], starts: Iterable[State], rules: GraphRules
+) -> tuple[Run[State], tuple[float, ...]]:
+    """The best of several runs, with the time that all took, and the scores of all, the best first."""
+    stops = Stops(0.0, rules.max_steps, None, rules.progress)
 
-    @property
-    def max_steps(self) -> int:
-        """At most so many steps."""
+    def run_from(first: State, clock: Clock) -> Run[State]:
+        return iterate(step, first, stops, ends=attrgetter("stopped_by"), objective=_score, clock=clock)
 
-    @property
-    def em_steps(self) -> int:
-        """Steps of EM for the parameters of each graph."""
+    runs = best_run(run_from, starts, judge.clock)
+    return replace(runs[0], seconds=judge.clock.seconds), tuple(run.trace[-1] for run in runs)
 
-    @property
-    def em_tolerance(self) -> float:
-        """The relative gain that ends them."""
 
-    @property
-    def time_limit(self) -> float | None:
-        """In seconds."""
-
-    @property
-    def progress(self) -> Callable[..., object] | None:
-        """Told the state after each step; a true answer ends the run."""
+def _score(state: GraphState) -> float:
+    return state.best.score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IncompleteFit:
+class IncompleteFit(HasRun, Generic[State]):
     """A network learned from rows with missing cells, and how it was learned; what all such results have."""
 
-    state: GraphState  # The last state of the best run
-    stopped: str  # Why it ended
+    run: Run[State]
+
+    @property
+    def state(self) -> State:
+        """The last state of the best run."""
+        return self.run.state
 
     @property
     def network(self) -> BayesianNetwork:
@@ -220,41 +245,3 @@ class IncompleteFit:
     def log_likelihood(self) -> float:
         """Σ log P(observed cells)."""
         return self.state.best.log_likelihood
-
-    @property
-    def trace(self) -> tuple[float, ...]:
-        """The score at the start and after each step."""
-        return self.state.trace
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last step found nothing better."""
-        return self.stopped in ("converged", "local maximum")
-
-
-def judge_of(cases: Cases, score: Score, prior: PriorLike, rules: RunRules) -> GraphJudge:
-    """What fits and judges graphs in a run that begins now."""
-    stops, clock = Stops(rules.em_tolerance, rules.em_steps), Clock.of(rules.time_limit)
-    return GraphJudge(cases, score, usual_prior(score) if prior is None else prior, stops=stops, clock=clock)
-
-
-def run_steps(judge: HasClock, step: Callable[[State], State], state: State, rules: RunRules) -> tuple[State, str]:
-    """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
-    for _ in range(rules.max_steps):
-        if judge.is_late():
-            return state, "time limit"
-        state = step(state)
-        if rules.progress is not None and rules.progress(state):
-            return state, "interrupted"
-        if state.cut_short:
-            return state, state.cut_short
-        if state.has_settled:
-            return state, "converged"
-    return state, "step limit"
-
-
-def best_run(runs: Sequence[tuple[State, str]]) -> tuple[State, str, tuple[float, ...]]:
-    """The last state of the best run, why it ended, and the scores of all runs, the best first."""
-    ordered = best_first(runs, lambda run: run[0].best.score)
-    state, stopped = ordered[0]
-    return state, stopped, tuple(run.best.score for run, _ in ordered)

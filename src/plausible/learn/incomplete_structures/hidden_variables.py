@@ -214,7 +214,7 @@ def find_hidden(
     trials: list[HiddenTrial] = []
     stopped = "all groups"
     for group in groups[:max_groups]:
-        if judge.is_late():
+        if judge.clock.is_over:
             stopped = "time limit"
             break
         fitted = _tried(judge, with_hidden_parent(graph, group, name), 1 + restarts, generator)
@@ -235,7 +235,7 @@ def find_hidden(
 def _tried(judge: GraphJudge, graph: DAG, num_runs: int, generator: np.random.Generator) -> FittedGraph:
     """The best of several runs of EM from random tables."""
     runs = [judge.fit(graph, judge.start(graph, generator))]
-    while len(runs) < num_runs and not judge.is_late():
+    while len(runs) < num_runs and not judge.clock.is_over:
         runs.append(judge.fit(graph, judge.start(graph, generator)))
     return best_first(runs, lambda run: run.score)[0]
 

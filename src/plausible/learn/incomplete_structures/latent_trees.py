@@ -228,7 +228,7 @@ class _TreeFitter:
         while waiting:
             candidate = waiting.pop(0)
             judge, graph = self.judge(candidate)
-            if judge.is_late():
+            if judge.clock.is_over:
                 break
             fitted = judge.fit(graph, _carried_over(best.network, graph, judge.cases.variables))
             if fitted.score > best.score:

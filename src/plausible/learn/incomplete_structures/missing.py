@@ -25,12 +25,11 @@ from plausible.learn.incomplete_structures.available import (
     complete_rows,
     pairwise_moments,
 )
-from plausible.learn.incomplete_structures.completion import GraphJudge, completed_statistics, run_steps, usual_prior
+from plausible.learn.incomplete_structures.completion import GraphJudge, best_graphs, completed_statistics
 from plausible.learn.incomplete_structures.mixed_structures import (
     MixedJudge,
     drawn_completions,
     first_graph,
-    mixed_init,
     mixed_step,
 )
 from plausible.learn.incomplete_structures.starts import start_graph
@@ -50,7 +49,7 @@ from plausible.learn.structures.task import Found, StructureTask
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.clock import Clock
 from plausible.search.local_search import SearchState
-from plausible.search.run import Stops
+from plausible.search.run import Run
 
 __all__ = ["Missing", "Treated", "treat_missing"]
 
@@ -103,22 +102,15 @@ def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: 
 
 def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
     """From the best forest of pairs, or the graph that is given."""
-    clock = _clock(search, rules)
-    cases = Cases.of(table.variables, table)
-    judge = GraphJudge(
-        cases,
-        search.score,
-        usual_prior(search.score),
-        stops=Stops(rules.em_tolerance, rules.em_steps),
-        clock=clock,
-    )
+    clock, cases = _clock(search, rules), Cases.of(table.variables, table)
+    judge = GraphJudge.by(cases, search.score, rules, clock=clock)
     graph = _first_graph(table, cases, search)
-    state = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
+    first = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
     told = replace(rules, progress=_told(search, rules))
     step = partial(sem_step, judge, replace(search, deadline=clock.deadline), rules=told)
-    state, stopped = run_steps(judge, step, state, told)
-    scores = search.score.on(completed_statistics(state.best.network, cases, rules.max_completions))
-    return Treated(_found(table, state, stopped), scores, state.best.score, table, "sem")
+    run, _ = best_graphs(judge, step, [first], told)
+    scores = search.score.on(completed_statistics(run.state.best.network, cases, rules.max_completions))
+    return Treated(_found(table, run), scores, run.state.best.score, table, "sem")
 
 
 def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
@@ -127,18 +119,18 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
         raise InvalidArgument(
             "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
         )
-    clock, stops = _clock(search, rules), Stops(rules.em_tolerance, rules.em_steps)
-    timed, judge = replace(search, deadline=clock.deadline), MixedJudge.of(table, search.score, stops, clock)
-    first = first_graph(judge, timed)
-    state = mixed_init(judge, first.graph, np.random.default_rng(search.seed))
-    stopped, told = first.stopped, replace(rules, progress=_told(search, rules))
-    if stopped != "interrupted":
-        state, stopped = run_steps(judge, partial(mixed_step, judge, timed, rules=told), state, told)
-    drawn = drawn_completions(
-        judge.table, state.best.network, rules.num_draws, np.random.default_rng([search.seed, state.num_steps])
-    )
+    clock = _clock(search, rules)
+    timed, judge = replace(search, deadline=clock.deadline), MixedJudge.of(table, search.score, rules.em_stops, clock)
+    found = first_graph(judge, timed)
+    start = sem_init(judge, judge.start(found.graph, np.random.default_rng(search.seed)))
+    if found.stopped == "interrupted":
+        start = start._replace(stopped_by=found.stopped)
+    told = replace(rules, progress=_told(search, rules))
+    run, _ = best_graphs(judge, partial(mixed_step, judge, timed, rules=told), [start], told)
+    state, generator = run.state, np.random.default_rng([search.seed, run.num_steps])
+    drawn = drawn_completions(judge.table, state.best.network, rules.num_draws, generator)
     scores = search.score.on(TableStatistics(drawn))
-    return Treated(_found(table, state, stopped), scores, state.best.score, table, "sem")
+    return Treated(_found(table, run), scores, state.best.score, table, "sem")
 
 
 def _clock(search: StructureSearch, rules: SEMRules) -> Clock:
@@ -147,11 +139,11 @@ def _clock(search: StructureSearch, rules: SEMRules) -> Clock:
     return own if search.deadline is None else Clock(own.start, min(own.deadline, search.deadline))
 
 
-def _found(table: Table, state: SEMState, stopped: str) -> Found:
+def _found(table: Table, run: Run[SEMState]) -> Found:
     """What structural EM hands back, the variables in the order of the table."""
-    graph = DAG(state.best.graph.edges, nodes=table.variables)
-    words = "local maximum" if stopped == "converged" else stopped
-    return Found(graph, tuple(enumerate(state.trace)), words, state.num_steps)
+    graph = DAG(run.state.best.graph.edges, nodes=table.variables)
+    words = "local maximum" if run.converged else run.stopped_by
+    return Found(graph, tuple(enumerate(run.trace)), words, run.num_steps)
 
 
 def _first_graph(table: Table, cases: Cases, search: StructureSearch) -> DAG:
@@ -185,7 +177,7 @@ def _told(search: StructureSearch, rules: SEMRules) -> Callable[[SEMState], bool
 def _by_gaussian(table: Table, search: StructureSearch) -> Treated:
     """The moments that the Gaussian of all numbers expects: with them every Gaussian score is one of counts."""
     score = _gaussian_score(table, search)
-    fit = fit_gaussian(table.numbers.T)
+    fit = fit_gaussian(table.numbers.T).state
     num = table.num_rows
     moments = MomentStatistics(dict(table.variables), Moments(float(num), num, fit.mean, fit.covariance * num))
     scores = score.on(moments)

@@ -18,16 +18,12 @@ from plausible.graphs import DAG
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import em_run
-from plausible.learn.incomplete.expectations import FamilyCounts
-from plausible.learn.incomplete.gaussian_expectations import expectation_step
+from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_regressions
 from plausible.learn.incomplete.maximization import Maximization
-from plausible.learn.incomplete.problem import EMProblem
-from plausible.learn.incomplete.starts import start_network
-from plausible.learn.incomplete_structures.completion import FittedGraph
+from plausible.learn.incomplete_structures.completion import Judge
 from plausible.learn.incomplete_structures.starts import start_graph
-from plausible.learn.incomplete_structures.structural_em import CUT_SHORT, SEMRules, SEMState, sem_update
+from plausible.learn.incomplete_structures.structural_em import SEMRules, SEMState, search_from, sem_update
 from plausible.learn.missingness.cells import incomplete_rows
 from plausible.learn.missingness.fillers import by_draw
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
@@ -37,10 +33,10 @@ from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.task import Found
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
-from plausible.search.run import Stops
+from plausible.search.run import CONVERGED, Stops
 from plausible.variables import Variable
 
-__all__ = ["MixedJudge", "drawn_completions", "first_graph", "mixed_init", "mixed_step"]
+__all__ = ["MixedJudge", "drawn_completions", "first_graph", "mixed_step"]
 
 
 def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, generator: np.random.Generator) -> Table:
@@ -101,7 +97,7 @@ _PRIOR_CASES = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class MixedJudge:
+class MixedJudge(Judge):
     """Fits conditional linear Gaussian networks by EM and tells the score of what was observed; made by `of`.
 
     The score is ℓ(θ̃ : D) of the observed cells less the price of the parameters, ψ(N) each, where N is the weight of
@@ -132,10 +128,6 @@ class MixedJudge:
         cases = Cases.of(ordered.variables, ordered, has_numbers=True)
         return cls(ordered, cases, TableStatistics(_filled(ordered)), score, stops, clock)
 
-    def start(self, graph: DAG, generator: np.random.Generator) -> BayesianNetwork:
-        """Parameters to begin with, from the rows in which a family is complete; random ones where none has a cell."""
-        return start_network(self.maximization(graph), self.cases, None, generator)
-
     def maximization(self, graph: DAG) -> Maximization:
         """The M-step of a graph."""
         variables = self.table.variables
@@ -145,21 +137,14 @@ class MixedJudge:
         wanted = gaussian_regressions(families, self.cases, learners)
         return Maximization.of(families, None, "mle", wanted, ParameterKnowledge())
 
-    def fit(self, graph: DAG, start: BayesianNetwork) -> FittedGraph:
-        """EM from given parameters on the same graph."""
-        problem = EMProblem(expectation_step(self.cases), self.maximization(graph))
-        run = em_run(problem, problem.init(start), self.stops, clock=self.clock)
-        likelihood = run.state.expectations.log_likelihood
-        return FittedGraph(graph, run.state.network, likelihood - self.price(graph), likelihood, run.num_steps)
+    def score_of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
+        """The likelihood less the price of the parameters."""
+        return expectations.log_likelihood - self.price(graph)
 
     def price(self, graph: DAG) -> float:
         """What the parameters of a graph cost; inf where there are too few rows for a family."""
         scored = self.score.on(self.filled).graph(graph)
         return ConditionalGaussian(0.0).on(self.filled).graph(graph) - scored if math.isfinite(scored) else math.inf
-
-    def is_late(self) -> bool:
-        """Whether the time is up."""
-        return self.clock.is_over
 
 
 def first_graph(judge: MixedJudge, search: StructureSearch) -> Found:
@@ -178,12 +163,6 @@ def first_graph(judge: MixedJudge, search: StructureSearch) -> Found:
     return Found(start_graph("empty", judge.cases, search.knowledge), (), "", 0)
 
 
-def mixed_init(judge: MixedJudge, graph: DAG, generator: np.random.Generator) -> SEMState:
-    """The state before the first step: parameters fitted to the first graph."""
-    fitted = judge.fit(graph, judge.start(graph, generator))
-    return SEMState(fitted, (fitted.score,))
-
-
 def mixed_step(judge: MixedJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> SEMState:
     """Draw completions, search a graph for them, fit its parameters, and keep it where the observed cells agree.
 
@@ -191,15 +170,14 @@ def mixed_step(judge: MixedJudge, search: StructureSearch, state: SEMState, rule
     """
     before, generator = state.best, np.random.default_rng([search.seed, state.num_steps])
     drawn = drawn_completions(judge.table, before.network, rules.num_draws, generator)
-    here = replace(search, start=before.graph) if search.has_start else search
-    found, _ = here.on(TableStatistics(drawn))
-    is_same = found.graph == before.graph
-    after = judge.fit(found.graph, before.network if is_same else judge.start(found.graph, generator))
-    updated = sem_update(state, after, rules, found.stopped if found.stopped in CUT_SHORT else "")
+    found, cut_short = search_from(search, before.graph, TableStatistics(drawn))
+    is_same = found == before.graph
+    after = judge.fit(found, before.network if is_same else judge.start(found, generator))
+    updated = sem_update(state, after, rules, cut_short)
     if is_same and after.score == before.score:
-        return updated._replace(has_settled=not updated.cut_short)
+        return updated._replace(stopped_by=cut_short or CONVERGED)
     is_first_refused = updated.num_refused == 1 and state.num_refused == 0
-    return updated._replace(has_settled=updated.has_settled and not is_first_refused)
+    return updated._replace(stopped_by=cut_short) if is_first_refused else updated
 
 
 def _in_order(table: Table) -> Table:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.options import check_count
 from plausible.base.ranking import ranked
 from plausible.base.seeds import Seed, generator_of
 from plausible.base.tolerances import score_noise
@@ -18,12 +19,19 @@ from plausible.data.table import TableLike
 from plausible.graphs import DAG
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.family_em import FrozenFamily
-from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, IncompleteFit, judge_of, run_steps
+from plausible.learn.incomplete_structures.completion import (
+    FittedGraph,
+    GraphJudge,
+    GraphRules,
+    IncompleteFit,
+    best_graphs,
+)
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
+from plausible.search.run import CONVERGED
 from plausible.variables import Variable
 
 __all__ = [
@@ -46,8 +54,8 @@ class EdgeMove(NamedTuple):
     child: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RescoringRules:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RescoringRules(GraphRules):
     """How many of the candidates are fitted, and for how long a gain is believed.
 
     Attributes
@@ -74,17 +82,11 @@ class RescoringRules:
     shortlist: int | None = None
     max_steps: int = 100
     em_steps: int = 30
-    em_tolerance: float = 1e-6
-    progress: Callable[[RescoringState], object] | None = None
-    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that are none."""
+        GraphRules.__post_init__(self)
         check_count("lifetime", self.lifetime, 1)
-        for name in ("max_steps", "em_steps"):
-            check_count(name, getattr(self, name))
-        check_number("em_tolerance", self.em_tolerance, least=0)
-        check_seconds("time_limit", self.time_limit)
         if self.shortlist is not None:
             check_count("shortlist", self.shortlist, 1)
 
@@ -96,39 +98,30 @@ class RescoringState(NamedTuple):
     ----------
     best
         The graph and its parameters.
-    trace
-        The score of the observed cells at the start and after each move: it rises.
+    num_steps
+        How many steps were made.
     gains
         Move -> the gain that was found last, and in which step.
     num_fits
         How many candidates were fitted by EM.
-    has_settled
-        Whether the last step found no move that gains.
-    cut_short
-        "time limit" where the last step had no time for all candidates; else empty.
+    stopped_by
+        "converged" where the last step found no move that gains, "time limit" where it had no time for all candidates;
+        else empty.
     """
 
     best: FittedGraph
-    trace: tuple[float, ...]
+    num_steps: int = 0
     gains: Mapping[EdgeMove, tuple[float, int]] = {}
     num_fits: int = 0
-    has_settled: bool = False
-    cut_short: str = ""
+    stopped_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RescoringFit(IncompleteFit):
+class RescoringFit(IncompleteFit[RescoringState]):
     """A network learned by `learn_by_rescoring`.
 
-    Attributes
-    ----------
-    state
-        The last state.
-    stopped
-        "local maximum" where no move that was fitted gains, "step limit", "time limit" or "interrupted".
+    It has `converged` where no move that was fitted gains; up to the last step its `trace` rises.
     """
-
-    state: RescoringState
 
 
 def graph_moves(graph: DAG, constraints: Constraints) -> dict[EdgeMove, DAG]:
@@ -179,13 +172,13 @@ def rescoring_step(
     judge: GraphJudge, constraints: Constraints, state: RescoringState, rules: RescoringRules
 ) -> RescoringState:
     """Fit candidates whose gains are not known, or no longer; make the move that gains most."""
-    now, before = len(state.trace), state.best
+    now, before = state.num_steps + 1, state.best
     graphs = graph_moves(before.graph, constraints)
     gains = {m: gain for m, gain in state.gains.items() if m in graphs and now - gain[1] < rules.lifetime}
     starts = {move: frozen_network(judge, before.network, graphs[move]) for move in graphs if move not in gains}
     fitted: dict[EdgeMove, FittedGraph] = {}
     for move in _shortlisted(judge, graphs, starts, rules.shortlist):
-        if judge.is_late():
+        if judge.clock.is_over:
             break
         fitted[move] = judge.fit(graphs[move], starts[move])
         gains[move] = fitted[move].score - before.score, now
@@ -200,11 +193,11 @@ def rescoring_step(
             continue
         kept = {other: gain for other, gain in gains.items() if not _overlap(other, move)}
         after = fitted[move]
-        return RescoringState(after, (*state.trace, after.score), kept, num_fits)
+        return RescoringState(after, now, kept, num_fits)
     # gains of former steps may be wrong the other way too: only fresh ones prove a maximum
     is_fresh = all(step == now for _, step in gains.values())
-    late = "time limit" if judge.is_late() else ""
-    return state._replace(gains={}, num_fits=num_fits, has_settled=is_fresh, cut_short=late)
+    stopped_by = "time limit" if judge.clock.is_over else CONVERGED if is_fresh else ""
+    return RescoringState(before, now, {}, num_fits, stopped_by)
 
 
 def learn_by_rescoring(
@@ -244,21 +237,18 @@ def learn_by_rescoring(
     --------
     >>> rows = {"a": [0, 1, None, 1, 0, 1] * 20, "b": [0, 1, 0, None, 0, 1] * 20, "c": [0, 0, 1, 1, 0, None] * 20}
     >>> found = learn_by_rescoring(rows, rules=RescoringRules(shortlist=2))
-    >>> found.stopped, found.graph.is_adjacent("a", "b")
-    ('local maximum', True)
+    >>> found.converged, found.graph.is_adjacent("a", "b")
+    (True, True)
     """
     given, generator = rules or RescoringRules(), generator_of(seed)
     read, known, cases = read_score(score), Knowledge.read(knowledge), read_cases(data, hidden, start)
-    judge = judge_of(cases, read, None, given)
+    judge = GraphJudge.by(cases, read, given)
     constraints = known.on(list(cases.variables))
     first = first_network(judge, start, known, generator)
     fitted = judge.fit(DAG(first.graph.edges, nodes=cases.variables), first)
 
-    def step(state: RescoringState) -> RescoringState:
-        return rescoring_step(judge, constraints, state, given)
-
-    state, stopped = run_steps(judge, step, RescoringState(fitted, (fitted.score,)), given)
-    return RescoringFit(state, "local maximum" if stopped == "converged" else stopped)
+    step = partial(rescoring_step, judge, constraints, rules=given)
+    return RescoringFit(best_graphs(judge, step, [RescoringState(fitted)], given)[0])
 
 
 def _shortlisted(
@@ -268,7 +258,7 @@ def _shortlisted(
     if length is None or length >= len(starts):
         return list(starts)
     step = ExactExpectations(judge.cases)
-    estimates = {move: judge.of(graphs[move], network, step.at(network)) for move, network in starts.items()}
+    estimates = {move: judge.score_of(graphs[move], network, step.at(network)) for move, network in starts.items()}
     return ranked(starts, lambda move: estimates[move], score_noise(max(estimates.values())))[:length]
 
 

@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.expectations import ExactExpectations, FamilyCounts
-from plausible.learn.incomplete_structures.completion import GraphJudge, IncompleteFit, best_run, judge_of, run_steps
+from plausible.learn.incomplete_structures.completion import GraphJudge, IncompleteFit, best_graphs
 from plausible.learn.incomplete_structures.starts import read_cases
 from plausible.learn.incomplete_structures.structural_em import SEMRules, SEMState, sem_init, sem_update
 from plausible.learn.scores.reading import read_score
@@ -26,24 +26,21 @@ __all__ = ["SelectiveClustering", "learn_selective_clustering", "selective_step"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SelectiveClustering(IncompleteFit):
+class SelectiveClustering(IncompleteFit[SEMState]):
     """Clusters and the columns that they explain; made by `learn_selective_clustering`.
 
     Attributes
     ----------
-    state
-        The last state of the best run.
-    stopped
-        Why it ended: "converged", "step limit", "time limit" or "interrupted".
-    name
-        The variable of the cluster.
+    run
+        The best run.
     runs
         The final scores of all runs, the best first.
+    name
+        The variable of the cluster.
     """
 
-    state: SEMState
-    name: str
     runs: tuple[float, ...]
+    name: str
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -134,15 +131,12 @@ def learn_selective_clustering(
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the cluster.")
     given, generator, read = rules or SEMRules(), generator_of(seed), read_score(score)
     cases = read_cases(table, {name: num_clusters})
-    judge = judge_of(cases, read, prior, given)
+    judge = GraphJudge.by(cases, read, given, prior)
     graph = DAG([(name, other) for other in table.variables], nodes=cases.variables)
-    runs: list[tuple[SEMState, str]] = []
-    for _ in range(1 + restarts):
-        if not runs or not (judge.is_late() or runs[-1][1] == "interrupted"):
-            first = sem_init(judge, judge.start(graph, generator))
-            runs.append(run_steps(judge, partial(selective_step, judge, name, rules=given), first, given))
-    state, stopped, scores = best_run(runs)
-    return SelectiveClustering(state, stopped, name, scores)
+    starts = (sem_init(judge, judge.start(graph, generator)) for _ in range(1 + restarts))
+    return SelectiveClustering(
+        *best_graphs(judge, partial(selective_step, judge, name, rules=given), starts, given), name
+    )
 
 
 def _widened(network: BayesianNetwork, name: str) -> BayesianNetwork:

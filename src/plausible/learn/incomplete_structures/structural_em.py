@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.options import check_count, check_number
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
@@ -23,43 +22,37 @@ from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
 from plausible.learn.incomplete_structures.completion import (
     FittedGraph,
     GraphJudge,
+    GraphRules,
     IncompleteFit,
-    best_run,
+    Judge,
+    best_graphs,
     completed_statistics,
-    judge_of,
-    run_steps,
 )
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
-from plausible.learn.structures.task import check_progress
 from plausible.models import BayesianNetwork
 from plausible.search.local_search import SearchMethod
+from plausible.search.run import CONVERGED
 from plausible.variables import Variable
 
 __all__ = [
-    "CUT_SHORT",
     "SEMRules",
     "SEMState",
     "StructuralEMFit",
     "completed_scores",
     "learn_structural_em",
+    "search_from",
     "sem_init",
     "sem_step",
     "sem_update",
 ]
 
-#: Why a search ended that had not come to its end.
-CUT_SHORT = ("interrupted", "time limit")
 
-#: Told the state after each step; a true answer ends the run.
-SEMProgress: TypeAlias = "Callable[[SEMState], object]"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SEMRules:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SEMRules(GraphRules):
     """How structural EM goes about it.
 
     Attributes
@@ -86,21 +79,16 @@ class SEMRules:
 
     max_steps: int = 50
     em_steps: int = 20
-    em_tolerance: float = 1e-6
     tolerance: float = 1e-6
     max_completions: int = 2**22
     num_draws: int = 10
-    progress: SEMProgress | None = None
-    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that are none."""
-        for name in ("max_steps", "em_steps", "max_completions", "num_draws"):
+        GraphRules.__post_init__(self)
+        check_number("tolerance", self.tolerance, least=0)
+        for name in ("max_completions", "num_draws"):
             check_count(name, getattr(self, name))
-        for name in ("em_tolerance", "tolerance"):
-            check_number(name, getattr(self, name), least=0)
-        check_seconds("time_limit", self.time_limit)
-        check_progress(self.progress)
 
 
 class SEMState(NamedTuple):
@@ -110,32 +98,24 @@ class SEMState(NamedTuple):
     ----------
     best
         The graph and its parameters.
-    trace
-        The score of the observed cells at the start and after each step: it never falls.
+    num_steps
+        How many steps were made.
     num_refused
         Graphs that completed data preferred and observed cells did not; with BIC and maximum likelihood there are none.
-    has_settled
-        Whether the last step found the same graph and gained next to nothing.
-    cut_short
-        "interrupted" or "time limit" where the last search ended for that; else empty.
+    stopped_by
+        "converged" where the last step found the same graph and gained next to nothing, "interrupted" or "time limit"
+        where its search ended for that; else empty.
     """
 
     best: FittedGraph
-    trace: tuple[float, ...]
+    num_steps: int = 0
     num_refused: int = 0
-    has_settled: bool = False
-    cut_short: str = ""
-
-    @property
-    def num_steps(self) -> int:
-        """How many steps were made."""
-        return len(self.trace) - 1
+    stopped_by: str = ""
 
 
-def sem_init(judge: GraphJudge, start: BayesianNetwork) -> SEMState:
+def sem_init(judge: Judge, start: BayesianNetwork) -> SEMState:
     """The state before the first step: parameters fitted to the first graph."""
-    fitted = judge.fit(start.graph, start)
-    return SEMState(fitted, (fitted.score,))
+    return SEMState(judge.fit(start.graph, start))
 
 
 def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> SEMState:
@@ -145,13 +125,18 @@ def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules:
     searched: Statistics = statistics
     if isinstance(statistics, ExpectedStatistics) and rules.num_draws:
         searched = statistics.estimated(rules.num_draws, np.random.default_rng([search.seed, state.num_steps]))
-    here = replace(search, start=before.graph) if search.has_start else search
-    found, _ = here.on(searched)
-    is_better = _gain(judge.score.on(statistics), before.graph, found.graph) > 1e-9 * abs(before.score)
-    graph = found.graph if is_better else before.graph
+    found, cut_short = search_from(search, before.graph, searched)
+    is_better = _gain(judge.score.on(statistics), before.graph, found) > 1e-9 * abs(before.score)
+    graph = found if is_better else before.graph
     start = judge.from_counts(graph, statistics) if is_better else before.network
-    cut_short = found.stopped if found.stopped in CUT_SHORT else ""
     return sem_update(state, judge.fit(graph, start), rules, cut_short)
+
+
+def search_from(search: StructureSearch, graph: DAG, statistics: Statistics) -> tuple[DAG, str]:
+    """The graph that a search finds from another one, where it has a start; and what cut it short, or ""."""
+    here = replace(search, start=graph) if search.has_start else search
+    found, _ = here.on(statistics)
+    return found.graph, found.stopped if found.stopped in ("interrupted", "time limit") else ""
 
 
 def _gain(scores: FamilyScores, before: DAG, after: DAG) -> float:
@@ -166,33 +151,27 @@ def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: 
     before = state.best
     slack = rules.tolerance * (1.0 + abs(before.score))
     if after.score < before.score - 1e-9 * (1.0 + abs(before.score)):
-        return SEMState(before, (*state.trace, before.score), state.num_refused + 1, not cut_short, cut_short)
-    settled = after.graph == before.graph and not cut_short and after.score - before.score <= slack
-    return SEMState(after, (*state.trace, after.score), state.num_refused, settled, cut_short)
+        return SEMState(before, state.num_steps + 1, state.num_refused + 1, cut_short or CONVERGED)
+    has_settled = after.graph == before.graph and after.score - before.score <= slack
+    return SEMState(after, state.num_steps + 1, state.num_refused, cut_short or (CONVERGED if has_settled else ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructuralEMFit(IncompleteFit):
+class StructuralEMFit(IncompleteFit[SEMState]):
     """A network learned by structural EM; made by `learn_structural_em`.
 
     Attributes
     ----------
-    state
-        The last state of the best run.
-    stopped
-        Why it ended: "converged", "step limit", "time limit" or "interrupted".
+    run
+        The best run: its `trace` has the score of the observed cells, which never falls; `seconds` is that of all runs.
     runs
         The final scores of all runs, the best first.
     cases
         The data.
-    seconds
-        How long all runs took.
     """
 
-    state: SEMState
     runs: tuple[float, ...]
     cases: Cases
-    seconds: float
 
     @property
     def equivalence_class(self) -> PDAG:
@@ -205,7 +184,7 @@ class StructuralEMFit(IncompleteFit):
         return tuple(self.cases.hidden)
 
     def __repr__(self) -> str:
-        return f"<StructuralEMFit: {counted(self.graph.num_edges, 'edge')}, score {self.score:.6g}, {self.stopped}>"
+        return f"<StructuralEMFit: {counted(self.graph.num_edges, 'edge')}, score {self.score:.6g}, {self.stopped_by}>"
 
 
 def learn_structural_em(
@@ -278,22 +257,16 @@ def learn_structural_em(
     >>> fit.converged, fit.graph.is_adjacent("lung", "either")
     (True, True)
     """
-    began = time.perf_counter()
     given, generator = rules or SEMRules(), generator_of(seed)
     read, known = read_score(score), Knowledge.read(knowledge)
     check_count("restarts", restarts)
     cases = read_cases(data, hidden, start)
-    judge = judge_of(cases, read, prior, given)
-    ends = None if given.time_limit is None else time.monotonic() + given.time_limit
-    search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)), None, ends)
-    runs: list[tuple[SEMState, str]] = []
-    starts: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
-    for wanted in starts:
-        if not runs or not (judge.is_late() or runs[-1][1] == "interrupted"):
-            first = sem_init(judge, first_network(judge, wanted, known, generator))
-            runs.append(run_steps(judge, partial(sem_step, judge, search, rules=given), first, given))
-    state, stopped, scores = best_run(runs)
-    return StructuralEMFit(state, stopped, scores, cases, time.perf_counter() - began)
+    judge = GraphJudge.by(cases, read, given, prior)
+    word, ends = int(generator.integers(2**62)), judge.clock.deadline
+    search = StructureSearch(method, options, read, known, None, word, None, ends)
+    wanted: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
+    starts = (sem_init(judge, first_network(judge, each, known, generator)) for each in wanted)
+    return StructuralEMFit(*best_graphs(judge, partial(sem_step, judge, search, rules=given), starts, given), cases)
 
 
 def completed_scores(network: BayesianNetwork, data: TableLike | Cases, score: str | Score = "bic") -> FamilyScores:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,9 @@ from plausible.base.arrays import Flags, Floats
 from plausible.errors import InvalidArgument
 from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.incomplete.gaussian_rows import PatternRows
+from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = ["GaussianFit", "NumberPattern", "fit_gaussian", "number_patterns"]
+__all__ = ["GaussianMoments", "NumberPattern", "fit_gaussian", "number_patterns"]
 
 
 #: Added to the diagonal of covariances, relative to the variances, so that copies of a column can be conditioned on.
@@ -27,14 +29,11 @@ class NumberPattern(NamedTuple):
     weights: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GaussianFit:
-    """A Gaussian of maximum likelihood."""
+class GaussianMoments(NamedTuple):
+    """Mean and covariance."""
 
-    mean: Floats  # Its moments
+    mean: Floats
     covariance: Floats
-    iterations: int  # How many steps were made
-    converged: bool  # Whether they ended before the limit
 
 
 def number_patterns(numbers: Floats, weights: Floats) -> list[NumberPattern]:
@@ -46,8 +45,8 @@ def number_patterns(numbers: Floats, weights: Floats) -> list[NumberPattern]:
 
 
 def fit_gaussian(
-    numbers: Floats, weights: Floats | None = None, *, tolerance: float = 1e-7, max_iterations: int = 1000
-) -> GaussianFit:
+    numbers: Floats, weights: Floats | None = None, *, tolerance: float = 1e-7, max_steps: int = 1000
+) -> Run[GaussianMoments]:
     """The Gaussian under which the observed cells are most likely, missing ones being ignorable.
 
     The E-step fills each missing cell with its conditional mean and adds the conditional covariance to the scatter
@@ -59,8 +58,8 @@ def fit_gaussian(
 
     Examples
     --------
-    >>> fit = fit_gaussian(np.array([[1.0, 2.0], [2.0, 4.1], [3.0, np.nan], [4.0, 8.2]]))
-    >>> fit.mean.round(2)
+    >>> run = fit_gaussian(np.array([[1.0, 2.0], [2.0, 4.1], [3.0, np.nan], [4.0, 8.2]]))
+    >>> run.state.mean.round(2)
     array([2.5 , 5.11])
     """
     weights = np.ones(len(numbers)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -74,20 +73,21 @@ def fit_gaussian(
     scale = np.sqrt((shares * np.where(known, numbers - center, 0.0) ** 2).sum(axis=0))
     scale = np.where(scale > 0, scale, 1.0)
     rows, size = PatternRows.of((numbers - center) / scale), numbers.shape[1]
-    mean, covariance = np.zeros(size), np.eye(size)
-    iteration, change = 0, np.inf
-    while iteration < max_iterations and change >= tolerance:
-        before, iteration = (mean, covariance), iteration + 1
-        mean, covariance = _step(rows, weights, mean, covariance)
-        change = max(np.abs(mean - before[0]).max(), np.abs(covariance - before[1]).max())
-    return GaussianFit(
-        mean * scale + center, covariance * np.outer(scale, scale), iteration, converged=bool(change < tolerance)
-    )
+
+    def settled(run: Run[GaussianMoments]) -> str:
+        pairs = zip(run.state, run.previous or run.state, strict=True)
+        return CONVERGED if max(np.abs(after - before).max() for after, before in pairs) < tolerance else ""
+
+    first = GaussianMoments(np.zeros(size), np.eye(size))
+    run = iterate(partial(_step, rows, weights), first, Stops(tolerance, max_steps), [settled])
+    mean, covariance = run.state
+    return replace(run, state=GaussianMoments(mean * scale + center, covariance * np.outer(scale, scale)))
 
 
-def _step(rows: PatternRows, weights: Floats, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+def _step(rows: PatternRows, weights: Floats, state: GaussianMoments) -> GaussianMoments:
     """One step of EM."""
+    mean, covariance = state
     density = rows.density(mean[None], (covariance + _RIDGE * np.eye(len(mean)))[None])
     moments = rows.moments(density, weights[:, None], mean[None], covariance[None])[0]
     moments /= moments[0, 0]
-    return moments[0, 1:], moments[1:, 1:] - np.outer(moments[0, 1:], moments[0, 1:])
+    return GaussianMoments(moments[0, 1:], moments[1:, 1:] - np.outer(moments[0, 1:], moments[0, 1:]))

@@ -80,7 +80,7 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
         raise InvalidArgument("There is no column of numbers. For states, indicator_tests compares what is missing.")
     weights = table.row_weights
     numbers, weights = table.numbers.T[weights > 0], weights[weights > 0]
-    fit, patterns = fit_gaussian(numbers, weights), number_patterns(numbers, weights)
+    fit, patterns = fit_gaussian(numbers, weights).state, number_patterns(numbers, weights)
     total = sum(float(pattern.weights.sum()) for pattern in patterns)
     covariance = fit.covariance * (total / max(total - 1, 1))
     statistic, degrees = 0.0, -len(table.continuous)

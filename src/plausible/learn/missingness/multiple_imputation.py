@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +22,7 @@ from plausible.learn.missingness.cells import Mask, fill_cells
 from plausible.learn.missingness.fillers import by_draw, by_uniform, from_column, network_table
 from plausible.learn.missingness.imputation import newly_filled
 from plausible.models import BayesianNetwork
+from plausible.search.run import Stops, iterate
 
 __all__ = [
     "AugmentationState",
@@ -150,14 +150,14 @@ class AugmentationState:
         The same rows, completed.
     network
         The parameters that were drawn last.
-    iteration
+    num_steps
         How many steps were made.
     """
 
     observed: Table
     completed: Table
     network: BayesianNetwork
-    iteration: int
+    num_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,14 +172,14 @@ class MultipleImputation:
         The network that each was drawn from.
     filled
         Name -> the cells that were missing.
-    stopped
-        "done", or what ended it before all copies were made: "progress" or "time limit".
+    stopped_by
+        Empty where all copies were made, else "interrupted" or "time limit".
     """
 
     copies: tuple[Any, ...]
     networks: tuple[BayesianNetwork, ...]
     filled: Mapping[str, Mask]
-    stopped: str
+    stopped_by: str = ""
 
     def pool(
         self, estimate: Callable[[Any], tuple[float, float]], *, complete_degrees: float = np.inf, level: float = 0.95
@@ -199,7 +199,7 @@ class MultipleImputation:
         )
 
     def __repr__(self) -> str:
-        return f"<MultipleImputation: {len(self.copies)} copies, {self.stopped}>"
+        return f"<MultipleImputation: {len(self.copies)} copies{', ' * bool(self.stopped_by)}{self.stopped_by}>"
 
 
 def multiple_imputation(
@@ -263,33 +263,33 @@ def multiple_imputation(
         raise InvalidArgument("copies= and thin= are at least 1, and burn_in= is not negative.")
     if keep_parameters and not isinstance(graph, BayesianNetwork):
         raise InvalidArgument("keep_parameters=True needs a network with parameters, not a graph.")
-    generator, started = generator_of(seed), time.monotonic()
-    state = augmentation_init(data, graph, generator)
-    due = [0] * copies if keep_parameters else [burn_in + thin * copy for copy in range(copies)]
-    made: list[Any] = []
-    networks: list[BayesianNetwork] = []
-    stopped = "done"
-    for last in due:
-        while not keep_parameters and state.iteration <= last and stopped == "done":
-            state = augmentation_step(state, generator, prior)
-            if progress is not None and progress(state):
-                stopped = "progress"
-            elif time_limit is not None and time.monotonic() - started > time_limit:
-                stopped = "time limit"
-        if stopped != "done":
-            break
-        completed = by_draw(state.observed, state.network, generator) if keep_parameters else state.completed
-        made.append(fill_cells(data, completed))
-        networks.append(state.network)
-    filled = newly_filled(data, made[0]) if made else {}
-    return MultipleImputation(tuple(made), tuple(networks), filled, stopped)
+    generator = generator_of(seed)
+    first, num_steps = augmentation_init(data, graph, generator), burn_in + 1 + thin * (copies - 1)
+    if keep_parameters:
+        drawn = (by_draw(first.observed, first.network, generator) for _ in range(copies))
+        return _imputed(data, [(fill_cells(data, completed), first.network) for completed in drawn])
+    made: list[tuple[Any, BayesianNetwork]] = []
+
+    def step(state: AugmentationState) -> AugmentationState:
+        after = augmentation_step(state, generator, prior)
+        if state.num_steps >= burn_in and (state.num_steps - burn_in) % thin == 0:
+            made.append((fill_cells(data, after.completed), after.network))
+        return after
+
+    run = iterate(step, first, Stops(0.0, num_steps, time_limit, progress))
+    return _imputed(data, made, "" if run.num_steps == num_steps else run.stopped_by)
+
+
+def _imputed(data: TableLike, made: Sequence[tuple[Any, BayesianNetwork]], stopped_by: str = "") -> MultipleImputation:
+    copies, networks = tuple(copy for copy, _ in made), tuple(network for _, network in made)
+    return MultipleImputation(copies, networks, newly_filled(data, copies[0]) if copies else {}, stopped_by)
 
 
 def augmentation_init(data: TableLike, graph: object, generator: np.random.Generator) -> AugmentationState:
     """Rows completed for a start: by a draw from the network, or, with a graph alone, from each column."""
     if isinstance(graph, BayesianNetwork):
         observed = _picklable(network_table(data, graph))
-        return AugmentationState(observed, by_draw(observed, graph, generator), graph, 0)
+        return AugmentationState(observed, by_draw(observed, graph, generator), graph)
     names = [str(node) for node in read_dag(graph).nodes]
     observed = _picklable(_graph_table(data, names))
     hidden = [name for name, number in observed.missing.items() if number == observed.num_rows]
@@ -297,7 +297,7 @@ def augmentation_init(data: TableLike, graph: object, generator: np.random.Gener
         if observed.variables[name].is_continuous:
             raise InvalidArgument(f"{name!r} is a number that no row has: give a network, which says what it may be.")
     completed = by_uniform(observed, generator) if hidden else from_column(observed, generator)
-    return AugmentationState(observed, completed, learn_parameters(graph, completed, K2(), unseen="uniform"), 0)
+    return AugmentationState(observed, completed, learn_parameters(graph, completed, K2(), unseen="uniform"))
 
 
 def augmentation_step(
@@ -309,7 +309,7 @@ def augmentation_step(
         rows = rows.take(generator.integers(rows.num_rows, size=rows.num_rows))
     fit = fit_parameters(network, rows, K2() if prior is None else prior)
     drawn = fit.network if rows.continuous else fit.posterior.sample(1, generator)[0]
-    return AugmentationState(state.observed, by_draw(state.observed, drawn, generator), drawn, state.iteration + 1)
+    return AugmentationState(state.observed, by_draw(state.observed, drawn, generator), drawn, state.num_steps + 1)
 
 
 def _graph_table(data: TableLike, names: Sequence[str]) -> Table:
