@@ -107,7 +107,7 @@ def test_completion_loads_no_command_and_no_library_of_numbers(words):
         check=True,
     )
     loaded = set(done.stdout.decode().splitlines()[-1].split())
-    assert not loaded & {"numpy", "pandas", "numba", "plausible.io", "plausible.cli.query", "rich.console"}
+    assert not loaded & {"numpy", "pandas", "numba", "plausible.io", "plausible.cli.questions", "rich.console"}
 
 
 def test_a_script_for_the_shell_is_shown():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.examples.prenatal import prenatal_utility
+from plausible.examples.models import prenatal_utility
 from plausible.utilities.attributes.additive import conditional_additive_independence
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import fit_additive_utility

@@ -23,7 +23,7 @@ from plausible.decisions.troubleshooting.steps import Step, plan_text
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownState, UnknownVariable
-from plausible.examples.printer import printer_troubleshooter
+from plausible.examples.models import printer_troubleshooter
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
 from plausible.variables import jeffrey, likelihood

@@ -17,8 +17,16 @@ from plausible.errors import InvalidArgument
 from plausible.examples.colour_model import ColourModel
 from plausible.examples.image_comparisons import compare_binary, compare_grey, compare_segments
 from plausible.examples.images import denoise, denoise_binary, label, segment, segment_field
-from plausible.examples.png import png_bytes, side_by_side, write_png
-from plausible.examples.scenes import colour_scene, flipped, grey_scene, letters, scribbled
+from plausible.examples.pictures import (
+    colour_scene,
+    flipped,
+    grey_scene,
+    letters,
+    png_bytes,
+    scribbled,
+    side_by_side,
+    write_png,
+)
 from plausible.inference import (
     AlphaBetaSwap,
     AlphaExpansion,
@@ -378,7 +386,7 @@ def _run(capsys, *arguments):
 def test_the_command_writes_a_picture_for_each_comparison(capsys, tmp_path, monkeypatch):
     """Text and JSON tell the same files; a name picks one of them."""
     small = {"denoise-binary": partial(compare_binary, 8), "segment": partial(compare_segments, 16)}
-    monkeypatch.setattr("plausible.cli.pictures.COMPARISONS", small)
+    monkeypatch.setattr("plausible.cli.demo.COMPARISONS", small)
     code, text, errors = _run(capsys, tmp_path / "out")
     assert (code, errors) == (0, "")
     assert all(f"{name}.png" in text for name in small)

@@ -10,9 +10,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import norm
 
 from plausible.errors import InvalidArgument
-from plausible.examples.plane_mapping import map_planes
-from plausible.examples.plane_model import PlaneProblem, log_masses, plane_init, plane_step
 from plausible.examples.plane_scenes import Box, Planes, simulate_room
+from plausible.examples.planes import PlaneProblem, log_masses, map_planes, plane_init, plane_step
 
 ROOM = Box([0, -1, 2], [2, 2, 3])
 

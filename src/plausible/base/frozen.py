@@ -16,8 +16,6 @@ class Frozen:
     Private attributes stay open to the class itself. Copying and pickling write into an empty value, so they need
     nothing more.
 
-    Examples
-    --------
     >>> class Point(Frozen):
     ...     __slots__ = ("x",)
     ...     def __init__(self, x: float) -> None:

@@ -16,13 +16,6 @@ ValueT = TypeVar("ValueT", covariant=True)
 class FrozenMapping(Frozen, Mapping[KeyT, ValueT]):
     """A mapping that is a value: read only, hashed by content, copied and pickled with the record that has it.
 
-    Parameters
-    ----------
-    items
-        A mapping, or pairs of keys and values; in this order.
-
-    Examples
-    --------
     >>> rates = FrozenMapping({"tea": 2.0, "milk": 1.0})
     >>> rates["tea"], rates == {"milk": 1.0, "tea": 2.0}
     (2.0, True)

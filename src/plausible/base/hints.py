@@ -33,8 +33,6 @@ class Hinted:
 
     `hasattr` stays false, and names that begin with an underscore, which protocols ask for, get Python's own error.
 
-    Examples
-    --------
     >>> class Shape(Hinted):
     ...     _hints = {"area": "Use shape.size()."}
     ...     def size(self) -> float: ...
@@ -65,8 +63,6 @@ class HintedNames:
     Python looks attributes up more slowly in a class with `__getattr__`, those too that are there; so each name of the
     page is an attribute which raises the advice. It is left out of `dir`; close matches are left to Python.
 
-    Examples
-    --------
     >>> class Shape(HintedNames):
     ...     _hints = {"area": "Use shape.size()."}
     >>> Shape().area

@@ -16,17 +16,6 @@ def ranked(items: Iterable[Item], value: Callable[[Item], float], room: float) -
     A tie is all that lies within `room` below the greatest that is left. So the order is the same on every machine,
     whatever the last digits are, unless two values differ by just about the room.
 
-    Parameters
-    ----------
-    items
-        In the order that decides ties.
-    value
-        The number to go by.
-    room
-        The difference up to which values are equal.
-
-    Examples
-    --------
     >>> ranked(["a", "b", "c"], {"a": 0.3, "b": 0.1 + 0.2, "c": 0.9}.__getitem__, 1e-12)
     ['c', 'a', 'b']
     """

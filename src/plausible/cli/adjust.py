@@ -13,6 +13,7 @@ from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.problem import Criterion, may_cause, read_problem
 from plausible.causal.adjustment.sets import adjustment_sets, check_adjustment, optimal_adjustment_set, unclear_reason
 from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, GraphArgument, read_causal_source
+from plausible.cli.commands import command
 from plausible.cli.effect_text import EFFECTS, EffectOption, read_effect
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
@@ -20,19 +21,21 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG, CausalGraph
 from plausible.graphs.text import quote
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["run_adjust"]
 
-NOTES = (EFFECTS, GRAPHS)
-EXAMPLES = (
-    "plausible adjust 'X <- A -> B -> Y; X <- C -> Y; X -> Y' --effect 'X => Y'",
-    "plausible adjust 'X <- A -> M <- B -> Y; X -> Y' --effect 'X => Y' --check A,M",
-    "plausible adjust asia --effect 'smoke => dysp' --observed tub,lung,bronc --all",
-)
 
 _CRITERIA = ("adjustment", "back-door")
 
 
-def run(
+@command(
+    examples=(
+        "plausible adjust 'X <- A -> B -> Y; X <- C -> Y; X -> Y' --effect 'X => Y'",
+        "plausible adjust 'X <- A -> M <- B -> Y; X -> Y' --effect 'X => Y' --check A,M",
+        "plausible adjust asia --effect 'smoke => dysp' --observed tub,lung,bronc --all",
+    ),
+    notes=(EFFECTS, GRAPHS),
+)
+def run_adjust(
     graph: GraphArgument,
     effect: EffectOption,
     check: Annotated[

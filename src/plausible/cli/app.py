@@ -9,15 +9,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from plausible import __version__
-from plausible.cli.commands import COMMANDS
+from plausible.cli.commands import COMMANDS, load_command
 from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
 from plausible.cli.output import print_line
 from plausible.cli.words import shell_words
@@ -44,17 +42,11 @@ def _app(named: str | None, others: bool = True) -> typer.Typer:
     )
     for name, known in COMMANDS.items():
         if name == named:
-            command = import_module(f"plausible.cli.{name}")
-            app.command(name=name, short_help=known.summary, epilog=_epilog(command))(command.run)
+            run = load_command(name)
+            app.command(name=name, short_help=known.summary, epilog=run.epilog)(run)
         elif others:
             app.command(name=name, short_help=known.summary, **PASS_ALL)(words_of(known))
     return app
-
-
-def _epilog(command: ModuleType) -> str:
-    """What stands at the end of a command's help; the sign `\\b` keeps the lines of the next paragraph as they are."""
-    notes = [note.strip() for note in getattr(command, "NOTES", ())]
-    return "\n\n".join([*notes, "\n  ".join(["\b\nFor example:", *command.EXAMPLES])])
 
 
 def _root(
@@ -110,8 +102,7 @@ def _exit_code(given: list[str]) -> int:
     except BrokenPipeError:
         raise
     except PlausibleError as error:
-        loaded = sys.modules.get(f"plausible.cli.{named}") if named in COMMANDS else None
-        return _told(error.told(shell_words(loaded)))
+        return _told(error.told(shell_words(load_command(named) if named is not None and named in COMMANDS else None)))
     except FileNotFoundError as error:
         return _told(str(MissingFile.at(Path(error.filename), ()) if error.filename else error))
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +16,10 @@ from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
 from plausible.causal.queries.observed import ObservedModel, observed_model
 from plausible.cli.causal_graphs import GRAPHS, read_causal_source
-from plausible.cli.data import MissingMarkers, read_data
+from plausible.cli.commands import OwnWords, command
+from plausible.cli.data import MissingMarkers, MissingRows, read_data, told_left_out, usable_rows
 from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, named_states, read_effect
-from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.output import AsJson, print_answer, print_json, print_line
 from plausible.cli.piped_models import format_of
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
@@ -32,18 +31,8 @@ from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
+__all__ = ["run_bounds"]
 
-NOTES = (EFFECTS, GRAPHS)
-EXAMPLES = (
-    "plausible sample asia -n 2000 --seed 1 -o data.csv",
-    "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes vs smoke=no => dysp=yes'",
-    "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes => dysp=yes' "
-    "--confidence 0.95",
-    "plausible bounds asia --graph 'tub -> xray; tub <-> xray' --effect 'tub=no => xray=no | tub=yes, xray=yes' "
-    "--assume 'monotone:tub->xray'",
-    "plausible bounds asia --observed smoke,xray,dysp --effect 'xray=yes => dysp=yes'",
-)
 
 _TABLES = (".csv", ".parquet")
 _ASSUMPTIONS = ("monotone", "decreasing", "no-direct-effect")
@@ -54,7 +43,7 @@ def _assumed_edge(call: Call) -> str:
     return f"--assume '{hyphenated(call.name)}:{cause}->{variable}'"
 
 
-WORDS = {
+_WORDS: OwnWords = {
     "bootstrap_bounds()": "--bootstrap 200",
     "leave these rows out": "leave these rows out with --missing complete-rows, or complete them: plausible impute",
     "Monotone": _assumed_edge,
@@ -62,7 +51,21 @@ WORDS = {
 }
 
 
-def run(
+@command(
+    examples=(
+        "plausible sample asia -n 2000 --seed 1 -o data.csv",
+        "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' "
+        "--effect 'smoke=yes vs smoke=no => dysp=yes'",
+        "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes => dysp=yes' "
+        "--confidence 0.95",
+        "plausible bounds asia --graph 'tub -> xray; tub <-> xray' --effect 'tub=no => xray=no | tub=yes, xray=yes' "
+        "--assume 'monotone:tub->xray'",
+        "plausible bounds asia --observed smoke,xray,dysp --effect 'xray=yes => dysp=yes'",
+    ),
+    notes=(EFFECTS, GRAPHS),
+    words=_WORDS,
+)
+def run_bounds(
     source: Annotated[
         str,
         typer.Argument(help="What is observed: a CSV or Parquet file, a network's file, an example's name, or -."),
@@ -220,11 +223,12 @@ def _telling_contradictions(query: LinearQuery, *, as_json: bool) -> Iterator[No
     try:
         yield
     except ModelContradicted as error:
-        reason = error.told(shell_words(sys.modules[__name__]))
-        if as_json:
-            print_json({"query": str(query), "contradicted": True, "violation": error.violation, "reason": reason})
-        else:
-            print_line(reason)
+        reason = error.told(shell_words(run_bounds))
+        print_answer(
+            reason,
+            {"query": str(query), "contradicted": True, "violation": error.violation, "reason": reason},
+            as_json=as_json,
+        )
         raise typer.Exit(1) from None
 
 

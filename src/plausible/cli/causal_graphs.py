@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.causal.identification.hedges import Hedge
+from plausible.cli.output import print_answer, print_json, print_line
 from plausible.cli.piped_models import ending_of, format_of
 from plausible.cli.source import read_network
 from plausible.cli.streams import is_standard, piped_bytes
-from plausible.errors import InvalidGraph, NotSupported
+from plausible.errors import InvalidGraph, NotIdentifiable, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.graph_input import read_as
 from plausible.graphs.text import stated_kind
@@ -32,7 +34,9 @@ __all__ = [
     "is_model",
     "read_causal_source",
     "read_written_graph",
+    "tell_not_identifiable",
 ]
+
 
 GraphArgument = Annotated[
     str,
@@ -90,19 +94,7 @@ def read_causal_source(
     *,
     model: Callable[[str], Model] = read_network,
 ) -> CausalSource:
-    """The graph that is written, that a file holds, or that a network has.
-
-    Parameters
-    ----------
-    source
-        From the command line.
-    kinds
-        The kinds of graphs that will do.
-    place
-        What the argument is called, for the message.
-    model
-        Reads what is no text of a graph.
-    """
+    """The graph that is written, that a file holds, or that a network has."""
     text = _written(source)
     if text is not None:
         return CausalSource(_read_text(text, source, kinds, place), {})
@@ -115,15 +107,7 @@ def read_causal_source(
 
 
 def read_written_graph(source: str, kinds: Iterable[type[Any]]) -> Any | None:
-    """The graph that is written, that a file holds or that standard input brings; `None` where it is a model's name.
-
-    Parameters
-    ----------
-    source
-        From the command line.
-    kinds
-        The kinds of graphs that will do.
-    """
+    """The graph that is written, that a file holds or that standard input brings; `None` where it is a model's name."""
     text = _written(source)
     return None if text is None else _read_text(text, source, kinds, "The graph")
 
@@ -195,3 +179,20 @@ def _document_text(text: str | bytes) -> str:
         return ""
     graph = document.get("graph")
     return f"{document['kind']}: {graph}" if isinstance(graph, str) else ""
+
+
+def tell_not_identifiable(error: NotIdentifiable, *, as_json: bool) -> None:
+    """Print why an effect is not identifiable: it is an answer, not a mistake."""
+    hedge = error.hedge
+    if not isinstance(hedge, Hedge):
+        print_answer(str(error), {"identifiable": False, "hedge": None, "reason": str(error)}, as_json=as_json)
+        return
+    if as_json:
+        forests = {"outer": str(hedge.outer), "inner": str(hedge.inner), "roots": list(hedge.roots)}
+        reason = f"{hedge.explain()} {error.unseen}".rstrip()
+        print_json({"effect": str(hedge.effect), "identifiable": False, "hedge": forests, "reason": reason})
+        return
+    print_line(hedge.explain())
+    if error.unseen:
+        print_line(error.unseen)
+    print_line("What it can be at least and at most: plausible bounds.")

@@ -20,20 +20,11 @@ _MAX_ROWS = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some rows of a table.
+    """Some rows of a table."""
 
-    Attributes
-    ----------
-    columns
-        Name -> its cells; `None` where one is empty.
-    num_rows
-        How many.
-    error
-        Row of this chunk and problem -> the error that names the place in the file.
-    """
-
-    columns: Mapping[str, Sequence[Any]]
-    num_rows: int
+    columns: Mapping[str, Sequence[Any]]  # name -> its cells; `None` where one is empty
+    num_rows: int  # how many
+    #: Row of this chunk and problem -> the error that names the place in the file.
     error: Callable[[int, str], PlausibleError]
 
 

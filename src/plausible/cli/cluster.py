@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.data import (
     ContinuousColumns,
     DataFile,
@@ -24,16 +25,17 @@ from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.reports import cluster_profiles
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_cluster"]
 
-EXAMPLES = (
-    "plausible sample gaussian-chain -n 300 --seed 1 -o data.csv",
-    "plausible cluster data.csv -k 3 -o assignments.csv",
-    "plausible cluster data.csv --choose 1:5 --criterion bic --covariance diagonal --network mixture.json",
+
+@command(
+    examples=(
+        "plausible sample gaussian-chain -n 300 --seed 1 -o data.csv",
+        "plausible cluster data.csv -k 3 -o assignments.csv",
+        "plausible cluster data.csv --choose 1:5 --criterion bic --covariance diagonal --network mixture.json",
+    )
 )
-
-
-def run(
+def run_cluster(
     data: DataFile,
     clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="How many clusters.")] = None,
     choose: Annotated[

@@ -11,25 +11,26 @@ from typing import Annotated
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.kernel_uses import use_all_kernels
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.output import AsJson, print_answer
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.errors import InvalidArgument, counted
 from plausible.kernels.background import Job, recorded
 from plausible.kernels.jit import use_tier
 from plausible.kernels.machine_code import first_writable
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_compile"]
 
-EXAMPLES = ("plausible compile",)
 
-NOTES = (
-    "Without it, loops are interpreted at first and compiled in the background once they have been busy for some"
-    " seconds. In a Dockerfile, run it after the installation: machine code that another user made is used, too.",
+@command(
+    examples=("plausible compile",),
+    notes=(
+        "Without it, loops are interpreted at first and compiled in the background once they have been busy for some"
+        " seconds. In a Dockerfile, run it after the installation: machine code that another user made is used, too.",
+    ),
 )
-
-
-def run(
+def run_compile(
     processes: Annotated[
         int | None, typer.Option(min=1, help="How many loops to compile at a time; by default one for each core.")
     ] = None,
@@ -50,10 +51,11 @@ def run(
         for number, job in enumerate(_compiled(jobs, processes or os.cpu_count() or 1), start=1):
             advance(number / len(jobs), f" ({job.name})")
     names, seconds = sorted({job.name for job in jobs}), round(perf_counter() - began, 1)
-    if as_json:
-        print_json({"kernels": names, "seconds": seconds, "folder": str(folder)})
-    else:
-        print_line(f"{counted(len(names), 'kernel')} compiled in {seconds} s, in {folder}")
+    print_answer(
+        f"{counted(len(names), 'kernel')} compiled in {seconds} s, in {folder}",
+        {"kernels": names, "seconds": seconds, "folder": str(folder)},
+        as_json=as_json,
+    )
 
 
 def _compiled(jobs: Sequence[Job], num_processes: int) -> Iterator[Job]:

@@ -72,17 +72,6 @@ def option_command(environ: Mapping[str, str]) -> str | None:
 def offers(command: Command, before: Sequence[str], word: str) -> list[str]:
     """What a word may become; nothing where only the shell knows, as of files.
 
-    Parameters
-    ----------
-    command
-        What is called.
-    before
-        The words after its name.
-    word
-        What was typed of the next.
-
-    Examples
-    --------
     >>> offers(Command("", ("model", "variables")), [], "asi")
     ['asia']
     >>> offers(Command("", ("model", "variables")), ["asia"], "lung,b")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.piped_models import check_ending, save_model
 from plausible.cli.source import ModelSource, read_model
@@ -13,17 +14,19 @@ from plausible.cli.streams import is_standard
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_convert"]
 
-EXAMPLES = (
-    "plausible convert asia asia.xdsl",
-    "plausible convert asia.xdsl - --to bif",
-)
 
 _ONE = {"variables": "variable", "utilities": "utility"}
 
 
-def run(
+@command(
+    examples=(
+        "plausible convert asia asia.xdsl",
+        "plausible convert asia.xdsl - --to bif",
+    )
+)
+def run_convert(
     model: ModelSource,
     target: Annotated[
         str,

@@ -9,23 +9,25 @@ import typer
 
 from plausible.causal.counterfactuals.query import counterfactual
 from plausible.causal.functional.conversion import Coupling, functional_model
+from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, read_findings, read_interventions
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
+from plausible.cli.questions import TargetNames, TargetOption, read_targets
 from plausible.cli.source import ModelSource, read_network
-from plausible.cli.targets import TargetNames, TargetOption, read_targets
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["run_counterfactual"]
 
-NOTES = (SYNTAX,)
-EXAMPLES = (
-    "plausible counterfactual asia lung --evidence smoke=yes,lung=yes --do smoke=no",
-    "plausible counterfactual asia lung --evidence smoke=yes,lung=yes --do smoke=no --coupling comonotone",
+
+@command(
+    examples=(
+        "plausible counterfactual asia lung --evidence smoke=yes,lung=yes --do smoke=no",
+        "plausible counterfactual asia lung --evidence smoke=yes,lung=yes --do smoke=no --coupling comonotone",
+    ),
+    notes=(SYNTAX,),
 )
-
-
-def run(
+def run_counterfactual(
     model: ModelSource,
     targets: TargetNames = None,
     target_option: TargetOption = None,

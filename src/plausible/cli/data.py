@@ -1,4 +1,4 @@
-"""The data that commands learn from, and the options that say how its columns are read."""
+"""The data that commands learn from: how columns are read, rows weighted, and rows with empty cells left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from plausible.data.column_types import read_numbers
 from plausible.data.columns import has_values, with_values
 from plausible.data.sources import OpenColumns, open_columns
 from plausible.data.table import Table
-from plausible.errors import UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, counted
+from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.variables import Variable
 
 __all__ = [
@@ -23,10 +24,17 @@ __all__ = [
     "DataColumns",
     "DataFile",
     "MissingMarkers",
+    "MissingRows",
     "StateColumns",
+    "WeightsColumn",
     "read_columns",
     "read_data",
+    "told_left_out",
+    "usable_rows",
+    "weighted_by",
+    "whole_rows",
 ]
+
 
 DataFile = Annotated[
     Path,
@@ -54,18 +62,10 @@ _MARKS = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2", b"\xf
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataColumns:
-    """The columns of a file.
+    """The columns of a file."""
 
-    Attributes
-    ----------
-    source
-        The columns, of which those that are asked for are read.
-    variables
-        Name -> variable, of the columns of which it is known.
-    """
-
-    source: OpenColumns
-    variables: Mapping[str, Variable]
+    source: OpenColumns  # the columns, of which those that are asked for are read
+    variables: Mapping[str, Variable]  # name -> variable, of the columns of which it is known
 
     @property
     def names(self) -> list[str]:
@@ -139,3 +139,79 @@ def _with_states(name: str, column: Any) -> Variable:
     numbers = read_numbers(name, column)
     distinct = np.unique(numbers[~np.isnan(numbers)]).tolist()
     return Variable(name, [int(number) if number.is_integer() else number for number in distinct])
+
+
+WeightsColumn = Annotated[
+    str | None,
+    typer.Option("--weights", help="The column that says how often each row counts.", show_default=False),
+]
+
+
+def weighted_by(table: Table, column: str | None) -> Table:
+    """The rows with these weights; the column is then no variable.
+
+    >>> table = weighted_by(Table.read({"coin": ["heads", "tails"], "times": [3, 5]}), "times")
+    >>> list(table.variables), table.weights
+    (['coin'], array([3., 5.]))
+    """
+    if column is None:
+        return table
+    if column not in table.variables:
+        raise UnknownVariable.named(column, table.variables, "the data, which should have it as --weights")
+    if column in table.missing:
+        raise InvalidArgument(f"The column {column!r} of --weights is empty in {table.missing[column]} rows.")
+    if column in table.continuous:
+        cells = table.numbers[table.continuous.index(column)]
+    else:
+        states = np.array(table.variables[column].states, dtype=object)
+        cells = states[table.codes[table.discrete.index(column)]]
+    try:
+        weights = np.array(cells, dtype=np.float64)
+    except ValueError:
+        raise InvalidArgument(f"The column {column!r} of --weights has other cells than numbers.") from None
+    return table.select(name for name in table.variables if name != column).weighted(weights)
+
+
+MissingRows = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        help="Empty cells: complete-rows leaves rows out that have one in a column of the graph.",
+        show_default=False,
+    ),
+]
+
+
+def usable_rows(table: Table, nodes: Iterable[Any], missing: str | None) -> Table:
+    """The columns of a graph's nodes, where asked for without the rows that have empty cells there.
+
+    >>> usable_rows(Table.read({"X": [0, None, 1], "Y": [1, 0, 1], "note": [None, "a", "b"]}), "XY", "complete-rows")
+    Table(2 rows, 2 variables)
+    """
+    if missing is None:
+        return table
+    if missing != "complete-rows":
+        raise InvalidArgument(f"--missing is complete-rows here, not {missing!r}; or complete cells: plausible impute.")
+    wanted = set(nodes)
+    used = table.select(name for name in table.variables if name in wanted)
+    return whole_rows(used) if used.missing else used
+
+
+def whole_rows(table: Table) -> Table:
+    """The rows in which nothing is missing; refused in words of the shell if there are none."""
+    try:
+        return complete_rows(table)
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"None of {counted(table.num_rows, 'row')} is complete, and --missing complete-rows leaves nothing. "
+            "Complete them first: plausible impute."
+        ) from None
+
+
+def told_left_out(before: Table, after: Table) -> str:
+    """How many rows were left out, and what that takes for granted; "" if none were."""
+    number = before.num_rows - after.num_rows
+    if not number:
+        return ""
+    rows = counted(before.num_rows, "row")
+    return f"{number} of {rows} left out, whose cells are taken to be missing completely at random"

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.diagrams import (
     Answer,
     DecisionsMade,
@@ -31,19 +32,22 @@ from plausible.decisions.solving.options import Method, check_method
 from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument
 
-__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
+__all__ = ["run_decide"]
 
-NOTES = (SYNTAX,)
-EXAMPLES = (
-    "plausible decide oil",
-    "plausible decide oil --do test=no",
-    "plausible decide entrepreneur --why F --seen C=conduct,S=high",
-    "plausible decide oil --stability --tornado 0.2",
+_WORDS = {"amount": "--tornado"}
+
+
+@command(
+    examples=(
+        "plausible decide oil",
+        "plausible decide oil --do test=no",
+        "plausible decide entrepreneur --why F --seen C=conduct,S=high",
+        "plausible decide oil --stability --tornado 0.2",
+    ),
+    notes=(SYNTAX,),
+    words=_WORDS,
 )
-WORDS = {"amount": "--tornado"}
-
-
-def run(
+def run_decide(
     diagram: DiagramSource,
     evidence: EvidenceTexts = None,
     method: Annotated[

@@ -13,10 +13,10 @@ from plausible.causal.discovery.fci import fci
 from plausible.causal.interventional.class_search import InterventionalStep, gies
 from plausible.causal.interventional.regimes import regimes
 from plausible.cli.causal_graphs import graph_text, is_model
-from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns
-from plausible.cli.empty_cells import whole_rows
+from plausible.cli.commands import command
+from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns, whole_rows
 from plausible.cli.graph_learning import Deadline, search_note
-from plausible.cli.output import AsJson, json_text, print_json, print_line
+from plausible.cli.output import AsJson, json_text, print_answer
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.streams import input_name, is_standard
 from plausible.data.intervention_marks import are_targets
@@ -31,16 +31,8 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure, usual_score
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_discover"]
 
-EXAMPLES = (
-    "plausible sample asia -n 2000 --seed 1 -o data.csv",
-    "plausible discover data.csv",
-    "plausible discover data.csv --method pc --alpha 0.01 --forbidden 'dysp -> smoke'",
-    "plausible discover data.csv --method ges --score bdeu --bootstrap 10",
-    "plausible discover data.csv --method ges -o graph.txt",
-    "plausible effect data.csv --graph graph.txt --effect 'either => xray=yes'",
-)
 
 #: A class of causal graphs that data do not tell apart.
 GraphClass: TypeAlias = "PAG | PDAG"
@@ -59,7 +51,17 @@ class _Found(NamedTuple):
     stopped: str
 
 
-def run(
+@command(
+    examples=(
+        "plausible sample asia -n 2000 --seed 1 -o data.csv",
+        "plausible discover data.csv",
+        "plausible discover data.csv --method pc --alpha 0.01 --forbidden 'dysp -> smoke'",
+        "plausible discover data.csv --method ges --score bdeu --bootstrap 10",
+        "plausible discover data.csv --method ges -o graph.txt",
+        "plausible effect data.csv --graph graph.txt --effect 'either => xray=yes'",
+    )
+)
+def run_discover(
     data: DataFile,
     method: Annotated[str, typer.Option(help=f"{', '.join((*_BY_TESTS, *_BY_SCORE))}.")] = "fci",
     alpha: Annotated[
@@ -133,10 +135,7 @@ def run(
     if output is not None and not is_standard(output):
         is_document = output.suffix.lower() == ".json"
         output.write_text((json_text(document) if is_document else text) + "\n", encoding="utf-8")
-    if as_json:
-        print_json(document)
-    else:
-        print_line(text)
+    print_answer(text, document, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)

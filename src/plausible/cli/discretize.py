@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.data import (
     ContinuousColumns,
     DataFile,
@@ -20,16 +21,17 @@ from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.data.discretization import Discretizer
 from plausible.errors import InvalidArgument, counted
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_discretize"]
 
-EXAMPLES = (
-    "plausible sample gaussian-chain -n 100 --seed 1 -o data.csv",
-    "plausible discretize data.csv -o out.csv --method quantile --bins 4 --save-cuts cuts.json",
-    "plausible discretize data.csv -o again.csv --cuts cuts.json",
+
+@command(
+    examples=(
+        "plausible sample gaussian-chain -n 100 --seed 1 -o data.csv",
+        "plausible discretize data.csv -o out.csv --method quantile --bins 4 --save-cuts cuts.json",
+        "plausible discretize data.csv -o again.csv --cuts cuts.json",
+    )
 )
-
-
-def run(
+def run_discretize(
     data: DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The CSV or Parquet file to write, or -.")],
     method: Annotated[

@@ -14,14 +14,30 @@ from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardiz
 from plausible.causal.estimation.effect import MethodName, estimate_effect, method_suggestion
 from plausible.causal.estimation.estimate import Bootstrap, EffectEstimate, EffectMethod
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
-from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, GraphOption, read_causal_source
-from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns
+from plausible.cli.causal_graphs import (
+    ANY_CLASS,
+    GRAPHS,
+    ONE_GRAPH,
+    GraphOption,
+    read_causal_source,
+    tell_not_identifiable,
+)
+from plausible.cli.commands import OwnWords, command
+from plausible.cli.data import (
+    ContinuousColumns,
+    DataFile,
+    MissingMarkers,
+    MissingRows,
+    StateColumns,
+    WeightsColumn,
+    read_columns,
+    told_left_out,
+    usable_rows,
+    weighted_by,
+)
 from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, Term, named_states, read_effect
-from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
-from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.streams import check_one_reader
-from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import (
@@ -30,14 +46,7 @@ from plausible.errors import (
     suggestion,
 )
 
-__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
-
-NOTES = (EFFECTS, GRAPHS)
-EXAMPLES = (
-    "plausible sample asia -n 2000 --seed 1 -o data.csv",
-    "plausible effect data.csv --graph asia --effect 'smoke=yes vs smoke=no => dysp=yes'",
-    "plausible effect data.csv --graph asia --effect 'bronc => dysp' --method weighting --confidence 0.9",
-)
+__all__ = ["run_effect"]
 
 
 def _levels_in_effect(levels: Argument) -> str:
@@ -49,7 +58,7 @@ def _event_in_effect(event: Argument) -> str:
     return f"{event.value!r} after the outcome's name and = in --effect"
 
 
-WORDS = {
+_WORDS: OwnWords = {
     "method=Standardization(model='regression')": "--method standardization --model regression",
     "method=DoublyRobust(model='regression')": "--model regression",
     "method=InstrumentalVariable()": "--method instrument",
@@ -62,7 +71,16 @@ WORDS = {
 }
 
 
-def run(
+@command(
+    examples=(
+        "plausible sample asia -n 2000 --seed 1 -o data.csv",
+        "plausible effect data.csv --graph asia --effect 'smoke=yes vs smoke=no => dysp=yes'",
+        "plausible effect data.csv --graph asia --effect 'bronc => dysp' --method weighting --confidence 0.9",
+    ),
+    notes=(EFFECTS, GRAPHS),
+    words=_WORDS,
+)
+def run_effect(
     data: DataFile,
     graph: GraphOption,
     effect: EffectOption,

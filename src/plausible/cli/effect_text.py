@@ -40,36 +40,20 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EffectText:
-    """An effect as it was written.
+    """An effect as it was written."""
 
-    Attributes
-    ----------
-    text
-        All of it.
-    treatment, control
-        What is set, and with `vs` what it is compared with.
-    outcome, given
-        What is asked about, and on what condition.
-    """
-
-    text: str
-    treatment: tuple[Term, ...]
-    control: tuple[Term, ...]
-    outcome: tuple[Term, ...]
-    given: tuple[Term, ...]
+    text: str  # all of it
+    treatment: tuple[Term, ...]  # what is set, and with `vs` what it is compared with
+    control: tuple[Term, ...]  # what is set, and with `vs` what it is compared with
+    outcome: tuple[Term, ...]  # what is asked about, and on what condition
+    given: tuple[Term, ...]  # what is asked about, and on what condition
 
     def refuse(self, problem: str) -> InvalidArgument:
         """The error that says what is wrong with it."""
         return InvalidArgument(f"--effect {self.text!r}: {problem}.")
 
     def names(self, *, has_given: bool = True) -> dict[str, list[str]]:
-        """The arguments `outcome=`, `treatment=` and `given=`, where no state matters.
-
-        Parameters
-        ----------
-        has_given
-            Whether conditions make sense; else they are refused.
-        """
+        """The arguments `outcome=`, `treatment=` and `given=`, where no state matters."""
         stated = next((term for term in (*self.treatment, *self.outcome, *self.given) if term.state is not None), None)
         if self.control or stated is not None:
             shown = "vs" if stated is None else f"{stated.name}={stated.state}"
@@ -110,19 +94,7 @@ def read_effect(text: str) -> EffectText:
 def named_states(
     terms: Iterable[Term], variables: Mapping[str, Variable], place: str, effect: EffectText
 ) -> dict[str, Any]:
-    """Name -> state, of terms that must have one.
-
-    Parameters
-    ----------
-    terms
-        What was written.
-    variables
-        Name -> variable.
-    place
-        Where these are, for the message.
-    effect
-        All that was written.
-    """
+    """Name -> state, of terms that must have one."""
     states: dict[str, Any] = {}
     for name, text in terms:
         if name not in variables:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.elicit_interview import interview
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.errors import FormatError, InvalidArgument, close_match, counted
@@ -19,19 +20,21 @@ from plausible.utilities.elicitation.methods import (
     visual_analog,
 )
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_elicit"]
 
-EXAMPLES = (
-    "plausible elicit blind deaf --worst dead --best healthy",
-    "plausible elicit blind --method time-trade-off --years 20 --save answers.json",
-    "plausible elicit --save answers.json",
-    "plausible elicit 100 250 500 --worst 0 --best 1000 --save money.json",
-)
 _METHODS = ("standard-gamble", "time-trade-off", "visual-analog")
 _TOLERANCE, _YEARS = 0.02, 10.0
 
 
-def run(
+@command(
+    examples=(
+        "plausible elicit blind deaf --worst dead --best healthy",
+        "plausible elicit blind --method time-trade-off --years 20 --save answers.json",
+        "plausible elicit --save answers.json",
+        "plausible elicit 100 250 500 --worst 0 --best 1000 --save money.json",
+    )
+)
+def run_elicit(
     outcomes: Annotated[list[str] | None, typer.Argument(help="What to judge; nothing to go on with --save.")] = None,
     worst: Annotated[str | None, typer.Option(help="What is worth 0: no outcome is worse.")] = None,
     best: Annotated[str | None, typer.Option(help="What is worth 1: no outcome is better.")] = None,

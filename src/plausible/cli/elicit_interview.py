@@ -27,17 +27,7 @@ _MEANINGS = {
 
 
 def interview(session: ElicitationSession, path: Path | None, *, aside: bool) -> ElicitationSession:
-    """Ask until all is known or the answers end; each answer is saved at once.
-
-    Parameters
-    ----------
-    session
-        Where to begin or to go on.
-    path
-        The file of the session, if it is kept.
-    aside
-        Whether to talk on standard error, as the output is for a document.
-    """
+    """Ask until all is known or the answers end; each answer is saved at once."""
     _keep(session, path)
     print_line(_beginning(session), error=aside)
     while True:

@@ -141,17 +141,7 @@ def print_best(best: Assignment, *, as_json: bool, has_engine: bool) -> None:
 
 
 def print_quality(info: QueryInfo, number: float | None = None, *, error: bool = False) -> None:
-    """A line on how an answer was got and what it is worth, for a number with its limits; and advice, if any.
-
-    Parameters
-    ----------
-    info
-        Of the answer.
-    number
-        The log-probability that was printed, if one was.
-    error
-        Whether to print on standard error, where standard output has rows.
-    """
+    """A line on how an answer was got and what it is worth, for a number with its limits; and advice, if any."""
     facts = [f"by {info.engine}", "exact" if info.exact else "approximate"]
     if not info.exact:
         facts.append("converged" if info.converged else "not converged")

@@ -56,33 +56,16 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class LearnedGraph:
-    """A graph, and how sure one can be of its edges.
+    """A graph, and how sure one can be of its edges."""
 
-    Attributes
-    ----------
-    graph
-        One graph.
-    text
-        How it was found.
-    score
-        Its score, where it has one.
-    score_name
-        Which score that is.
-    undirected
-        Edges that the tests leave without a direction, as the graph has them.
-    strengths
-        How often edges were found in samples of the rows.
-    num_samples
-        How many samples that were.
-    """
-
-    graph: DAG
-    text: str
-    score: float | None = None
-    score_name: str | None = None
+    graph: DAG  # one graph
+    text: str  # how it was found
+    score: float | None = None  # its score, where it has one
+    score_name: str | None = None  # which score that is
+    #: Edges that the tests leave without a direction, as the graph has them.
     undirected: frozenset[tuple[str, str]] = frozenset()
-    strengths: EdgeStrengths | None = None
-    num_samples: int = 0
+    strengths: EdgeStrengths | None = None  # how often edges were found in samples of the rows
+    num_samples: int = 0  # how many samples that were
 
     def described_edges(self) -> list[dict[str, Any]]:
         """For each edge its ends, whether its direction was found, and its strengths."""

@@ -9,9 +9,16 @@ import typer
 from plausible.causal.discovery.pag_effects import effect_in_pag
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.identification.estimand import Estimand
-from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, GraphArgument, read_causal_source
+from plausible.cli.causal_graphs import (
+    ANY_CLASS,
+    GRAPHS,
+    ONE_GRAPH,
+    GraphArgument,
+    read_causal_source,
+    tell_not_identifiable,
+)
+from plausible.cli.commands import command
 from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, Term, named_states, read_effect
-from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
@@ -20,17 +27,18 @@ from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.graphs import MAG, PAG, PDAG
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["run_identify"]
 
-NOTES = (EFFECTS, GRAPHS)
-EXAMPLES = (
-    "plausible identify 'S -> T -> C; S <-> C' --effect 'S => C' --derivation",
-    "plausible identify 'Z -> X -> Y; Z -> Y' --effect 'X => Y | Z' --latex",
-    "plausible identify asia --effect 'smoke=yes => dysp' --observed smoke,bronc,either,dysp --network asia",
+
+@command(
+    examples=(
+        "plausible identify 'S -> T -> C; S <-> C' --effect 'S => C' --derivation",
+        "plausible identify 'Z -> X -> Y; Z -> Y' --effect 'X => Y | Z' --latex",
+        "plausible identify asia --effect 'smoke=yes => dysp' --observed smoke,bronc,either,dysp --network asia",
+    ),
+    notes=(EFFECTS, GRAPHS),
 )
-
-
-def run(
+def run_identify(
     graph: GraphArgument,
     effect: EffectOption,
     observed: Annotated[

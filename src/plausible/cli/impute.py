@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from plausible.cli.chunks import ColumnKind
+from plausible.cli.commands import command
 from plausible.cli.data import DataFile, MissingMarkers, read_columns
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import read_network
@@ -23,18 +24,20 @@ from plausible.learn.missingness.imputation import ImputationMethod, impute
 from plausible.learn.missingness.multiple_imputation import multiple_imputation
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_impute"]
 
-EXAMPLES = (
-    "plausible impute rows.csv -o out.csv --method most-frequent",
-    "plausible impute rows.csv -o out.csv --network asia --method most-probable",
-    "plausible impute rows.csv -o out.csv --network learned.bif --copies 5 --seed 1",
-)
 _DRAWING = ("random", "uniform", "hot-deck", "draw")
 _BY_NETWORK = ("most-probable", "most-probable-completion", "draw")
 
 
-def run(
+@command(
+    examples=(
+        "plausible impute rows.csv -o out.csv --method most-frequent",
+        "plausible impute rows.csv -o out.csv --network asia --method most-probable",
+        "plausible impute rows.csv -o out.csv --network learned.bif --copies 5 --seed 1",
+    )
+)
+def run_impute(
     data: DataFile,
     output: Annotated[
         Path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from plausible.cli.commands import command
 from plausible.cli.facts import facts
 from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import ModelSource, read_model
@@ -13,12 +14,11 @@ from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "model_facts", "print_facts", "run"]
-
-EXAMPLES = ("plausible info asia",)
+__all__ = ["run_info"]
 
 
-def run(model: ModelSource, as_json: AsJson = False) -> None:
+@command(examples=("plausible info asia",))
+def run_info(model: ModelSource, as_json: AsJson = False) -> None:
     """Show the size, structure, parameters and width of a model."""
     found = model_facts(read_model(model))
     if as_json:

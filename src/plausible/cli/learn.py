@@ -11,13 +11,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.data import (
     ContinuousColumns,
     DataColumns,
     DataFile,
     MissingMarkers,
     StateColumns,
+    WeightsColumn,
     read_columns,
+    weighted_by,
 )
 from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
 from plausible.cli.output import AsJson, print_json, print_line
@@ -25,7 +28,6 @@ from plausible.cli.piped_models import check_target, save_model
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
 from plausible.cli.streams import check_one_reader, input_name, is_standard, output_name
-from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
 from plausible.errors import (
     InvalidArgument,
@@ -45,20 +47,7 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS
 
-__all__ = ["EXAMPLES", "run"]
-
-EXAMPLES = (
-    "plausible sample asia -n 1000 --seed 1 -o data.csv",
-    "plausible learn data.csv -o net.json",
-    "plausible learn data.csv -o net.bif --method tabu --score bdeu --prior bdeu:10 --required 'smoke -> lung'",
-    "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
-    "plausible learn data.csv -o net.json --method tan --class lung",
-    "plausible learn data.csv -o net.json --method pc --alpha 0.01 --variant majority",
-    "plausible learn data.csv -o net.json --missing available",
-    "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
-    "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
-    "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
-)
+__all__ = ["run_learn"]
 
 
 Method = Annotated[
@@ -92,7 +81,21 @@ _RESTARTS = 5
 _MANY = 10
 
 
-def run(
+@command(
+    examples=(
+        "plausible sample asia -n 1000 --seed 1 -o data.csv",
+        "plausible learn data.csv -o net.json",
+        "plausible learn data.csv -o net.bif --method tabu --score bdeu --prior bdeu:10 --required 'smoke -> lung'",
+        "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
+        "plausible learn data.csv -o net.json --method tan --class lung",
+        "plausible learn data.csv -o net.json --method pc --alpha 0.01 --variant majority",
+        "plausible learn data.csv -o net.json --missing available",
+        "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
+        "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
+        "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
+    )
+)
+def run_learn(
     data: DataFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The network to write; its ending is the format. Or -.")

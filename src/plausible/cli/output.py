@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from plausible.factors import Factor
     from plausible.variables import Assignment
 
-__all__ = ["AsJson", "factor_document", "json_text", "print_assignment", "print_json", "print_line"]
+__all__ = ["AsJson", "factor_document", "json_text", "print_answer", "print_assignment", "print_json", "print_line"]
 
 #: The option that every command has.
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
@@ -27,6 +27,14 @@ def json_text(document: Mapping[str, Any]) -> str:
 def print_json(document: Mapping[str, Any], *, error: bool = False) -> None:
     """The document on standard output, or on standard error."""
     (sys.stderr if error else sys.stdout).write(json_text(document) + "\n")
+
+
+def print_answer(text: str, document: Mapping[str, Any], *, as_json: bool) -> None:
+    """The answer as text, or as a JSON document."""
+    if as_json:
+        print_json(document)
+    else:
+        print_line(text)
 
 
 def factor_document(factor: Factor) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.chunks import TableReader
+from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, intervened, read_findings, read_interventions
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.prediction import Prediction, check_columns, check_question
@@ -19,18 +20,19 @@ from plausible.cli.tables import TableFormat, check_ending, new_table, open_tabl
 from plausible.errors import InvalidArgument, PlausibleWarning, close_match, counted
 from plausible.io import Network
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["run_predict"]
 
-NOTES = (SYNTAX,)
-EXAMPLES = (
-    "plausible predict asia rows.csv lung answers.csv",
-    "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",
-    "plausible predict gaussian-chain rows.csv X3 answers.csv",
-    "plausible predict asia rows.csv lung -",
+
+@command(
+    examples=(
+        "plausible predict asia rows.csv lung answers.csv",
+        "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",
+        "plausible predict gaussian-chain rows.csv X3 answers.csv",
+        "plausible predict asia rows.csv lung -",
+    ),
+    notes=(SYNTAX,),
 )
-
-
-def run(
+def run_predict(
     model: ModelSource,
     data: Annotated[
         Path, typer.Argument(help="A CSV or Parquet file of evidence, or - for standard input.", show_default=False)

@@ -22,27 +22,14 @@ __all__ = ["Prediction", "check_columns", "check_question"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One question asked of every row of a table.
+    """One question asked of every row of a table."""
 
-    Attributes
-    ----------
-    engine
-        The compiled model, interventions done.
-    variables
-        Name -> variable of the model.
-    target
-        What is predicted.
-    fixed
-        Name -> the state or number that holds in every row.
-    with_probabilities
-        Whether the answer has the probabilities of the target's states besides the best of them; the variance of a
-        continuous target besides its mean.
-    """
-
-    engine: ExactEngine | HybridEngine
-    variables: Mapping[str, Variable]
-    target: Variable
-    fixed: Mapping[str, State]
+    engine: ExactEngine | HybridEngine  # the compiled model, interventions done
+    variables: Mapping[str, Variable]  # name -> variable of the model
+    target: Variable  # what is predicted
+    fixed: Mapping[str, State]  # name -> the state or number that holds in every row
+    #: Whether the answer has the probabilities of the target's states besides the best of them; the variance of a
+    #: continuous target besides its mean.
     with_probabilities: bool = True
 
     @property

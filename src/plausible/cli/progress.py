@@ -28,13 +28,6 @@ def progress_bar(title: str, shown: bool | None) -> Iterator[Callable[..., None]
     """A bar while the work goes on, gone afterwards; call what it gives with the fraction done and a note.
 
     A fraction of `None` makes the bar pulse: nobody knows how much is left.
-
-    Parameters
-    ----------
-    title
-        What is being done.
-    shown
-        Whether to draw it; `None` if standard error is a terminal.
     """
     console = Console(stderr=True, force_terminal=shown or None)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())

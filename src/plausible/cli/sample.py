@@ -10,9 +10,10 @@ import numpy as np
 import typer
 
 from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
+from plausible.cli.commands import command
 from plausible.cli.engines import ENGINES, EngineOption, engine_argument, print_quality
 from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.output import AsJson, print_answer, print_json
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
 from plausible.cli.streams import is_standard
@@ -23,17 +24,18 @@ from plausible.io import Network
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["run_sample"]
 
-NOTES = (SYNTAX, ENGINES)
-EXAMPLES = (
-    "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
-    "plausible sample asia -n 5 --evidence dysp=yes --engine likelihood-weighting",
-    "plausible sample asia -n 10000 --do smoke=no --output rows.parquet",
+
+@command(
+    examples=(
+        "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
+        "plausible sample asia -n 5 --evidence dysp=yes --engine likelihood-weighting",
+        "plausible sample asia -n 10000 --do smoke=no --output rows.parquet",
+    ),
+    notes=(SYNTAX, ENGINES),
 )
-
-
-def run(
+def run_sample(
     model: ModelSource,
     num_rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="How many rows.")] = 10,
     seed: Annotated[
@@ -72,10 +74,9 @@ def run(
         _write(samples, found, (target, format), lambda done: advance(done / max(num_rows, 1)))
     if is_standard(target):
         return
-    if as_json:
-        print_json({"rows": num_rows, "output": str(output)})
-    else:
-        print_line(f"{output}: {counted(num_rows, 'row')} written")
+    print_answer(
+        f"{output}: {counted(num_rows, 'row')} written", {"rows": num_rows, "output": str(output)}, as_json=as_json
+    )
 
 
 def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:

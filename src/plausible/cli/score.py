@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from plausible.cli.data import DataFile, MissingMarkers, read_data
+from plausible.cli.commands import command
+from plausible.cli.data import DataFile, MissingMarkers, WeightsColumn, read_data, weighted_by
 from plausible.cli.facts import facts
 from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import GraphSource, read_graph_or_network
 from plausible.cli.streams import check_one_reader, input_name
-from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
@@ -21,16 +21,17 @@ from plausible.learn.scores.reading import SCORES, score_graph
 from plausible.learn.structures.structure import usual_score
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_score"]
 
-EXAMPLES = (
-    "plausible sample asia -n 1000 --seed 1 -o data.csv",
-    "plausible score asia data.csv",
-    "plausible score 'smoke -> lung; smoke -> bronc' data.csv --score bdeu,aic",
+
+@command(
+    examples=(
+        "plausible sample asia -n 1000 --seed 1 -o data.csv",
+        "plausible score asia data.csv",
+        "plausible score 'smoke -> lung; smoke -> bronc' data.csv --score bdeu,aic",
+    )
 )
-
-
-def run(
+def run_score(
     model: GraphSource,
     data: DataFile,
     score: Annotated[

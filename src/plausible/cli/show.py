@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.causal_graphs import ANY_CLASS, graph_text, read_written_graph
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.commands import command
+from plausible.cli.output import AsJson, print_answer, print_json, print_line
 from plausible.cli.source import read_model
 from plausible.cpds import CPD
 from plausible.decisions import InfluenceDiagram
@@ -17,9 +18,8 @@ from plausible.graphs import UndirectedGraph
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["run_show"]
 
-EXAMPLES = ("plausible show asia dysp", "plausible show 'X -> Y; X <-> Y' --dot")
 
 Source = Annotated[
     str,
@@ -30,7 +30,8 @@ Source = Annotated[
 Names = Annotated[list[str] | None, typer.Argument(help="Variables to show; all where left out.", show_default=False)]
 
 
-def run(
+@command(examples=("plausible show asia dysp", "plausible show 'X -> Y; X <-> Y' --dot"))
+def run_show(
     model: Source,
     variables: Names = None,
     dot: Annotated[bool, typer.Option("--dot", help="Print the graph alone, for Graphviz: dot -Tsvg.")] = False,
@@ -66,10 +67,11 @@ def run(
 def _show_graph(graph: Any, variables: list[str] | None, *, dot: bool, as_json: bool) -> None:
     if variables:
         raise InvalidArgument(f"A graph has no distributions to show, so leave {', '.join(variables)} out.")
-    if as_json:
-        print_json({"kind": type(graph).__name__, "graph": str(graph)})
-    else:
-        print_line(graph.to_dot() if dot else graph_text(graph))
+    print_answer(
+        graph.to_dot() if dot else graph_text(graph),
+        {"kind": type(graph).__name__, "graph": str(graph)},
+        as_json=as_json,
+    )
 
 
 def _tables(model: Model, names: list[str]) -> list[tuple[str, str]]:

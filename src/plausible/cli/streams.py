@@ -58,13 +58,6 @@ def output_name(path: Path | str) -> str:
 def check_one_reader(inputs: Mapping[str, Path | str | None]) -> None:
     """Refuse `-` for two inputs of a command: standard input holds one file.
 
-    Parameters
-    ----------
-    inputs
-        What the user calls each input, such as `DATA` or `--graph` -> the file that is given, if any.
-
-    Examples
-    --------
     >>> check_one_reader({"DATA": "-", "--graph": "asia"})
     >>> check_one_reader({"DATA": "-", "--graph": "-"})
     Traceback (most recent call last):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, read_interventions, state_of
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
@@ -22,19 +23,20 @@ from plausible.errors import InvalidArgument, UnknownState
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["EXAMPLES", "NOTES", "run"]
+__all__ = ["run_troubleshoot"]
 
-NOTES = (SYNTAX,)
-EXAMPLES = (
-    "plausible troubleshoot asia --costs costs.csv --works dysp=no",
-    "plausible troubleshoot asia --costs costs.csv --works dysp=no --evidence smoke=yes --depth 2",
-    "plausible troubleshoot asia --costs costs.csv --works dysp=no --best",
-    "plausible troubleshoot asia --costs costs.csv --works dysp=no --save session.json",
-    "plausible troubleshoot asia --costs costs.csv --works dysp=no --resume session.json",
+
+@command(
+    examples=(
+        "plausible troubleshoot asia --costs costs.csv --works dysp=no",
+        "plausible troubleshoot asia --costs costs.csv --works dysp=no --evidence smoke=yes --depth 2",
+        "plausible troubleshoot asia --costs costs.csv --works dysp=no --best",
+        "plausible troubleshoot asia --costs costs.csv --works dysp=no --save session.json",
+        "plausible troubleshoot asia --costs costs.csv --works dysp=no --resume session.json",
+    ),
+    notes=(SYNTAX,),
 )
-
-
-def run(
+def run_troubleshoot(
     model: ModelSource,
     costs: Annotated[
         Path, typer.Option(help="A CSV file with the columns component, observe, repair and ok.", show_default=False)

@@ -45,24 +45,12 @@ def resumed(helper: Troubleshooter, path: Path) -> TroubleshootingSession:
 
 
 class Conversation(NamedTuple):
-    """How a session is led.
+    """How a session is led."""
 
-    Attributes
-    ----------
-    path
-        The file that keeps it after each step; `None` for none.
-    again
-        The command that goes on with it.
-    aside
-        Whether questions go to standard error, so that the output stays clean.
-    by_best_plan
-        Whether steps are those of the best plan, rather than of the advice.
-    """
-
-    path: Path | None
-    again: str
-    aside: bool
-    by_best_plan: bool
+    path: Path | None  # the file that keeps it after each step; `None` for none
+    again: str  # the command that goes on with it
+    aside: bool  # whether questions go to standard error, so that the output stays clean
+    by_best_plan: bool  # whether steps are those of the best plan, rather than of the advice
 
     def lead(self, session: TroubleshootingSession) -> TroubleshootingSession:
         """Ask what came of each step until the device works, nothing is left to do, or the answers end."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.commands import command
 from plausible.cli.diagrams import (
     Answer,
     DecisionOption,
@@ -20,7 +21,7 @@ from plausible.cli.diagrams import (
     with_actions,
 )
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.output import AsJson, print_answer
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.quoting import names_in
 from plausible.decisions import InfluenceDiagram
@@ -32,20 +33,23 @@ from plausible.decisions.information.subsets import ChoiceState, Limits, Observa
 from plausible.decisions.information.value import ActionChange, AlreadySeen, ValueOfInformation, value_of_information
 from plausible.errors import InvalidArgument, close_match
 
-__all__ = ["EXAMPLES", "NOTES", "WORDS", "run"]
+__all__ = ["run_voi"]
 
-NOTES = (SYNTAX,)
-EXAMPLES = (
-    "plausible voi entrepreneur M --decision F",
-    "plausible voi oil --decision drill --cost 5",
-    "plausible voi entrepreneur M --control",
-    "plausible voi oil seismic --control --sees test",
-)
-WORDS = {"candidates": "variables", "rank_observations()": "--choose rank"}
+_WORDS = {"candidates": "variables", "rank_observations()": "--choose rank"}
 _CHOICES = ("rank", "set", "plan", "myopic-plan")
 
 
-def run(
+@command(
+    examples=(
+        "plausible voi entrepreneur M --decision F",
+        "plausible voi oil --decision drill --cost 5",
+        "plausible voi entrepreneur M --control",
+        "plausible voi oil seismic --control --sees test",
+    ),
+    notes=(SYNTAX,),
+    words=_WORDS,
+)
+def run_voi(
     diagram: DiagramSource,
     variables: Annotated[
         list[str] | None,
@@ -98,10 +102,7 @@ def run(
         else:
             asked = {"decision": decision, "candidates": names or None, "costs": costs, "evidence": known}
             answer = _chosen(choose or "rank", model, number, asked, advance)
-    if as_json:
-        print_json(answer.document)
-    else:
-        print_line(answer.text)
+    print_answer(answer.text, answer.document, as_json=as_json)
 
 
 def _check_control(names: list[str], choose: str | None) -> None:

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import Any, TypeAlias, get_type_hints
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo
 
 from plausible.base.remedies import Argument, Piece, Words
-from plausible.cli.commands import COMMANDS
+from plausible.cli.commands import COMMANDS, OwnWords
 
-__all__ = ["OwnWords", "hyphenated", "shell_words"]
-
-#: What a command says in place of what the library says, by its text in Python; by the name of an argument alone, the
-#: option, or what makes words of it.
-OwnWords: TypeAlias = Mapping[str, str | Callable[[Any], str]]
+__all__ = ["hyphenated", "shell_words"]
 
 _BUDGET = "--budget-seconds or --budget-memory"
 
 
-def shell_words(command: ModuleType | None) -> Words:
+def shell_words(run: Any) -> Words:
     """The words of a command: options for arguments that it has under the same name, commands for functions.
 
     >>> from plausible.base.remedies import Call
-    >>> from plausible.cli import mpe
-    >>> words = shell_words(mpe)
+    >>> from plausible.cli.questions import run_mpe
+    >>> words = shell_words(run_mpe)
     >>> words(Argument("engine", Call("MaxProduct"))), words(Call("query", Argument("engine", "auto")))
     ('--engine max-product', 'plausible query --engine auto')
     >>> words(Argument("time_limit"))
     """
-    own: OwnWords = getattr(command, "WORDS", {})
-    options = {} if command is None else _options(command.run)
+    own: OwnWords = {} if run is None else run.words
+    options = {} if run is None else _options(run)
 
     def words(piece: Piece) -> str | None:
         if (known := own.get(str(piece))) is not None:
@@ -41,7 +36,7 @@ def shell_words(command: ModuleType | None) -> Words:
             return piece
         named = own.get(piece.name, options.get(piece.name))
         if callable(named):
-            return named(piece)
+            return str(named(piece))
         if isinstance(piece, Argument):
             return named if named is None or not piece.has_value else f"{named} {_value(piece.value)}"
         if (name := piece.name.rpartition(".")[2]) in COMMANDS:

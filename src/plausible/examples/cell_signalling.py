@@ -95,71 +95,33 @@ class SignallingDesign:
 
 
 class ArcCounts(NamedTuple):
-    """How the arcs of a learned graph agree with reported ones.
+    """How the arcs of a learned graph agree with reported ones."""
 
-    Attributes
-    ----------
-    expected
-        Reported, with this direction.
-    undirected
-        Reported, but the data leave the direction open.
-    reversed
-        Reported the other way round.
-    unexpected
-        Not reported.
-    missed
-        Reported, but not found in either direction.
-    """
-
-    expected: int
-    undirected: int
-    reversed: int
-    unexpected: int
-    missed: int
+    expected: int  # reported, with this direction
+    undirected: int  # reported, but the data leave the direction open
+    reversed: int  # reported the other way round
+    unexpected: int  # not reported
+    missed: int  # reported, but not found in either direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignallingGraph:
-    """What was learned from one kind of rows.
+    """What was learned from one kind of rows."""
 
-    Attributes
-    ----------
-    graph
-        The class of the arcs that most bootstrap samples have.
-    counts
-        How they agree with `REFERENCE`.
-    strengths
-        The share of samples that have each arc.
-    """
-
-    graph: PDAG
-    counts: ArcCounts
-    strengths: EdgeStrengths = field(repr=False)
+    graph: PDAG  # the class of the arcs that most bootstrap samples have
+    counts: ArcCounts  # how they agree with `REFERENCE`
+    strengths: EdgeStrengths = field(repr=False)  # the share of samples that have each arc
 
 
 @record(eq=False)
 class CellSignalling:
-    """What experiments tell, and what is lost without them.
+    """What experiments tell, and what is lost without them."""
 
-    Attributes
-    ----------
-    design
-        The options.
-    experiments
-        Learned from all cells, with what was set in which.
-    unmarked
-        From the same cells, as if nothing had been set.
-    observation
-        From cells of the two general conditions alone.
-    populations
-        From averages of many cells of a condition, in as many rows.
-    """
-
-    design: SignallingDesign
-    experiments: SignallingGraph
-    unmarked: SignallingGraph
-    observation: SignallingGraph
-    populations: SignallingGraph
+    design: SignallingDesign  # the options
+    experiments: SignallingGraph  # learned from all cells, with what was set in which
+    unmarked: SignallingGraph  # from the same cells, as if nothing had been set
+    observation: SignallingGraph  # from cells of the two general conditions alone
+    populations: SignallingGraph  # from averages of many cells of a condition, in as many rows
 
     def __str__(self) -> str:
         names = ("experiments", "unmarked", "observation", "populations")

@@ -28,33 +28,18 @@ _FEWEST_DRAWS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ScoreDesign:
-    """What is tried.
+    """What is tried."""
 
-    Attributes
-    ----------
-    overlaps
-        How alike clusters are: zero for tables that are drawn by themselves, one for equal ones.
-    num_trials
-        Mixtures for each overlap.
-    num_rows, num_features, num_states, num_clusters
-        Of each mixture.
-    max_clusters
-        The most that can be chosen.
-    criteria
-        Of `choose_clusters`.
-    num_sweeps
-        Of the candidate method.
-    """
-
+    #: How alike clusters are: zero for tables that are drawn by themselves, one for equal ones.
     overlaps: Sequence[float] = (0.0, 0.25, 0.5)
-    num_trials: int = 3
-    num_rows: int = 200
-    num_features: int = 10
-    num_states: int = 2
-    num_clusters: int = 3
-    max_clusters: int = 5
-    criteria: Sequence[str] = CRITERIA
-    num_sweeps: int = 500
+    num_trials: int = 3  # mixtures for each overlap
+    num_rows: int = 200  # of each mixture
+    num_features: int = 10  # of each mixture
+    num_states: int = 2  # of each mixture
+    num_clusters: int = 3  # of each mixture
+    max_clusters: int = 5  # the most that can be chosen
+    criteria: Sequence[str] = CRITERIA  # of `choose_clusters`
+    num_sweeps: int = 500  # of the candidate method
 
     def __post_init__(self) -> None:
         if not all(0 <= overlap <= 1 for overlap in self.overlaps):
@@ -173,17 +158,7 @@ def compare_scores(
 
 
 def draw_mixture_rows(design: ScoreDesign, overlap: float, seed: Seed = 0) -> Table:
-    """Rows of a mixture with P(x_i | c) = (1 - overlap) · own table of c + overlap · table common to all c.
-
-    Parameters
-    ----------
-    design
-        How many rows, features, states and clusters; all clusters weigh the same.
-    overlap
-        Zero to one.
-    seed
-        A whole number or a generator.
-    """
+    """Rows of a mixture with P(x_i | c) = (1 - overlap) · own table of c + overlap · table common to all c."""
     generator = generator_of(seed)
     size = (design.num_clusters, design.num_features)
     own = generator.dirichlet(np.full(design.num_states, 0.5), size=size)

@@ -29,38 +29,19 @@ __all__ = ["EMBehaviour", "EMDesign", "EMSample", "EMTrace", "em_behaviour"]
 
 @dataclass(frozen=True, slots=True)
 class EMDesign:
-    """What is tried.
+    """What is tried."""
 
-    Attributes
-    ----------
-    sizes
-        Numbers of rows to learn from; smaller samples are the first rows of larger ones.
-    missing
-        The share of cells that are hidden, completely at random.
-    hidden
-        A variable that is never observed, or none.
-    num_starts
-        Runs from random tables, for each size.
-    num_test_rows
-        New rows, with cells hidden in the same way.
-    cases
-        Of the prior, a `BDeu`: so few that tables can follow the rows closely, and that nothing is impossible.
-    max_steps
-        At most so many steps a run.
-    tolerance
-        A run ends where a step gains at most this share of the objective.
-    same_optimum
-        Runs that end within so many bits for each row of each other are taken to have found the same optimum.
-    """
-
+    #: Numbers of rows to learn from; smaller samples are the first rows of larger ones.
     sizes: Sequence[int] = (25, 100, 400)
-    missing: float = 0.5
-    hidden: str | None = None
-    num_starts: int = 10
-    num_test_rows: int = 500
+    missing: float = 0.5  # the share of cells that are hidden, completely at random
+    hidden: str | None = None  # a variable that is never observed, or none
+    num_starts: int = 10  # runs from random tables, for each size
+    num_test_rows: int = 500  # new rows, with cells hidden in the same way
+    #: Of the prior, a `BDeu`: so few that tables can follow the rows closely, and that nothing is impossible.
     cases: float = 0.1
-    max_steps: int = 200
-    tolerance: float = 1e-6
+    max_steps: int = 200  # at most so many steps a run
+    tolerance: float = 1e-6  # a run ends where a step gains at most this share of the objective
+    #: Runs that end within so many bits for each row of each other are taken to have found the same optimum.
     same_optimum: float = 1e-3
 
     def __post_init__(self) -> None:
@@ -89,21 +70,11 @@ class EMTrace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EMSample:
-    """All runs on the rows of one size.
+    """All runs on the rows of one size."""
 
-    Attributes
-    ----------
-    num_rows
-        The size.
-    traces
-        One for each start, in their order.
-    same_optimum
-        As in the design.
-    """
-
-    num_rows: int
-    traces: tuple[EMTrace, ...]
-    same_optimum: float
+    num_rows: int  # the size
+    traces: tuple[EMTrace, ...]  # one for each start, in their order
+    same_optimum: float  # as in the design
 
     @property
     def num_optima(self) -> int:
@@ -131,21 +102,11 @@ class EMSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EMBehaviour:
-    """What came of a design.
+    """What came of a design."""
 
-    Attributes
-    ----------
-    design
-        What was tried.
-    samples
-        One for each size that there was time for.
-    test_limit
-        What the network that drew all rows reaches, in bits for each new row.
-    """
-
-    design: EMDesign
-    samples: tuple[EMSample, ...]
-    test_limit: float
+    design: EMDesign  # what was tried
+    samples: tuple[EMSample, ...]  # one for each size that there was time for
+    test_limit: float  # what the network that drew all rows reaches, in bits for each new row
 
     def table(self) -> str:
         """A line for each size; log-likelihoods are in bits for each row."""
@@ -176,21 +137,6 @@ def em_behaviour(
     The fewer rows, and the more is hidden, the more different optima there are, and the sooner new rows become less
     probable while those that are learned from still gain.
 
-    Parameters
-    ----------
-    network
-        Discrete, such as `pb.load("alarm.bif")`; "asia" where left out.
-    design
-        `EMDesign()` where left out: half of the cells are hidden.
-    seed
-        A whole number or a generator.
-    progress
-        Told the number of rows and the `EMTrace` after each run; a true answer stops.
-    time_limit
-        In seconds; there is at least one run.
-
-    Examples
-    --------
     >>> found = em_behaviour(design=EMDesign(sizes=[30], num_starts=2, num_test_rows=50, max_steps=5))
     >>> [len(trace.test) for trace in found.samples[0].traces]
     [6, 6]

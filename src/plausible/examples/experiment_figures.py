@@ -12,7 +12,7 @@ import numpy as np
 from plausible.errors import MissingDependency
 from plausible.examples.cluster_scores import ScoreComparison
 from plausible.examples.em_behaviour import EMBehaviour
-from plausible.examples.plane_mapping import PlaneMap
+from plausible.examples.planes import PlaneMap
 
 __all__ = ["draw_em_behaviour", "draw_planes", "draw_scores", "save_figure"]
 

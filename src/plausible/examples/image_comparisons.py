@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.examples.colour_model import ColourModel
 from plausible.examples.images import Labeller, Labelling, binary_field, grey_field, label, segment_field
-from plausible.examples.png import side_by_side
-from plausible.examples.scenes import colour_scene, flipped, grey_scene, letters, scribbled
+from plausible.examples.pictures import colour_scene, flipped, grey_scene, letters, scribbled, side_by_side
 from plausible.inference import (
     AlphaBetaSwap,
     AlphaExpansion,
@@ -35,46 +34,22 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
-    """What one engine made of a picture.
+    """What one engine made of a picture."""
 
-    Attributes
-    ----------
-    engine
-        Its name.
-    result
-        The labels, with energy and bound.
-    score
-        How near they are to the truth.
-    """
-
-    engine: str
-    result: Labelling
-    score: float
+    engine: str  # its name
+    result: Labelling  # the labels, with energy and bound
+    score: float  # how near they are to the truth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A picture, what noise made of it, and what engines made of that.
+    """A picture, what noise made of it, and what engines made of that."""
 
-    Attributes
-    ----------
-    title
-        What was done.
-    measure
-        What the scores are.
-    before
-        The score of the noisy picture, or of the labels that each pixel has by itself.
-    attempts
-        In the order of the pictures.
-    pictures
-        The truth, the noisy one, and one for each attempt, as pixels from 0 to 255.
-    """
-
-    title: str
-    measure: str
-    before: float
-    attempts: tuple[Attempt, ...]
-    pictures: tuple[Bytes, ...]
+    title: str  # what was done
+    measure: str  # what the scores are
+    before: float  # the score of the noisy picture, or of the labels that each pixel has by itself
+    attempts: tuple[Attempt, ...]  # in the order of the pictures
+    pictures: tuple[Bytes, ...]  # the truth, the noisy one, and one for each attempt, as pixels from 0 to 255
 
     @property
     def bound(self) -> float:

@@ -157,15 +157,6 @@ def label(network: MarkovNetwork, shape: tuple[int, ...], engine: Labeller) -> L
 
     An engine for best assignments gives the labels that are most probable together; one for marginals the most
     probable label of each pixel by itself, which expects the fewest wrong pixels.
-
-    Parameters
-    ----------
-    network
-        A variable for each pixel, row by row, all with the same states.
-    shape
-        The numbers of rows and columns.
-    engine
-        Such as `GraphCut()`, or such as `LoopyBP()`.
     """
     states = next(iter(network.variables.values())).states
     start = perf_counter()
@@ -192,17 +183,6 @@ def binary_field(noisy: ArrayLike, coupling: float, field: float) -> MarkovNetwo
 
     A pixel that is wrong with probability p has field = ½ log((1 - p) / p).
 
-    Parameters
-    ----------
-    noisy
-        Shape (rows, columns), of 0, for y = -1, and 1.
-    coupling
-        Not negative: neighbours like to agree.
-    field
-        Positive: pixels like to be as observed.
-
-    Examples
-    --------
     >>> round(binary_field([[0, 1]], coupling=0.5, field=1.0).energy({"0_0": -1, "0_1": 1}), 9)  # 0.5 - 2
     -1.5
     """
@@ -217,8 +197,6 @@ def grey_field(noisy: ArrayLike, levels: int, *, noise: float, smoothness: float
 
     The parameters are those of `denoise`.
 
-    Examples
-    --------
     >>> field = grey_field([[0.0, 2.0]], 8, noise=1.0, smoothness=0.5, truncation=3.0)
     >>> field.energy({"0_0": 0, "0_1": 7})  # 5² / 2 + 0.5 · 3
     14.0
@@ -238,15 +216,6 @@ def segment_field(image: ArrayLike, colours: ColourModel, smoothness: float) -> 
 
     ε is the energy of a pixel's colour y_i in each segment, β the mean of |y_i - y_j|² over all neighbours, as of
     Boykov & Jolly (2001). It is a conditional random field given one image.
-
-    Parameters
-    ----------
-    image
-        Shape (rows, columns, c), colours from 0 to 1.
-    colours
-        The colours of each segment.
-    smoothness
-        Not negative.
     """
     seen = _checked(image, 3)
     if not smoothness >= 0:

@@ -44,23 +44,10 @@ def candidate_evidence(
     any mass, so that p(θ | D) would be missed. Priors are those of the fit: Dirichlet distributions with one case and
     the pseudo-count for each cell.
 
-    Parameters
-    ----------
-    clustering
-        Fitted to the rows, with a prior above zero for cells; all features discrete.
-    data
-        The rows; missing cells are left out, which sums them out, as features are independent given the cluster.
-    num_sweeps, burn_in
-        Draws that count, and those before them.
-    seed
-        A whole number or a generator.
-
     Notes
     -----
     A sweep costs O(rows K states), and O(K! K) for relabellings; at most eight clusters.
 
-    Examples
-    --------
     >>> table = Table.read({"x": [0, 0, 1, 0], "y": [1, 1, 0, 1]})
     >>> one = MixtureClustering(1, prior=1.0).fit(table)  # closed form: Beta(2, 2) marginals, 3 and 1 of each
     >>> round(candidate_evidence(one, table).log_evidence, 6) == round(2 * math.log(6 * 24 / 5040 * 2), 6)

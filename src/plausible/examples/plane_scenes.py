@@ -20,16 +20,10 @@ Ints = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """The points x with low ≤ x ≤ high, beyond which nothing is measured.
+    """The points x with low ≤ x ≤ high, beyond which nothing is measured."""
 
-    Attributes
-    ----------
-    low, high
-        Three numbers each.
-    """
-
-    low: Floats
-    high: Floats
+    low: Floats  # three numbers each
+    high: Floats  # three numbers each
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -69,21 +63,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planes:
-    """Planes α·x = β, and how many of all points belong to each.
+    """Planes α·x = β, and how many of all points belong to each."""
 
-    Attributes
-    ----------
-    normals
-        Shape (K, 3): α, of length one.
-    offsets
-        Shape (K,): β, the distance of the plane from the origin along α.
-    weights
-        Shape (K + 1,), of sum one: the share of stray points, then those of the planes.
-    """
-
-    normals: Floats
-    offsets: Floats
-    weights: Floats
+    normals: Floats  # shape (K, 3): α, of length one
+    offsets: Floats  # shape (K,): β, the distance of the plane from the origin along α
+    weights: Floats  # shape (K + 1,), of sum one: the share of stray points, then those of the planes
 
     @classmethod
     def none(cls) -> Self:
@@ -116,27 +100,13 @@ def _equation(normal: Floats, offset: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneScene:
-    """Measured points, and what they were measured of.
+    """Measured points, and what they were measured of."""
 
-    Attributes
-    ----------
-    points
-        Shape (n, 3), all within the box.
-    sources
-        Shape (n,): 0 for a stray point, k for one of plane k - 1.
-    planes
-        The truth.
-    box
-        Where points can be.
-    noise
-        The standard deviation of distances.
-    """
-
-    points: Floats
-    sources: Ints
-    planes: Planes
-    box: Box
-    noise: float
+    points: Floats  # shape (n, 3), all within the box
+    sources: Ints  # shape (n,): 0 for a stray point, k for one of plane k - 1
+    planes: Planes  # the truth
+    box: Box  # where points can be
+    noise: float  # the standard deviation of distances
 
 
 #: Floor, two walls, and a ramp: (normal, offset, share of the points).
@@ -152,22 +122,6 @@ def simulate_room(
 ) -> PlaneScene:
     """Points drawn from the very model that `map_planes` fits: densities ∝ N(distance; 0, noise²) within the box.
 
-    Parameters
-    ----------
-    num_points
-        In all.
-    noise
-        The standard deviation of the distance of a point from its plane.
-    planes
-        A row (normal of any length, three numbers; offset; share of the points) for each; the shares leave some to
-        stray points. A floor, two walls and a ramp where left out.
-    box
-        That of a room of 5 by 4 by 3 where left out.
-    seed
-        A whole number or a generator.
-
-    Examples
-    --------
     >>> scene = simulate_room(num_points=500)
     >>> print(scene.planes)
      30.0%  0.000 x + 0.000 y + 1.000 z = 0.300

@@ -3,11 +3,10 @@
 from plausible.io.bif import format_bif, parse_bif
 from plausible.io.dne import parse_dne
 from plausible.io.dsl import parse_dsl
-from plausible.io.files import load, load_diagram, load_markov_network, load_network, parse, save, to_text
+from plausible.io.files import FORMATS, load, load_diagram, load_markov_network, load_network, parse, save, to_text
 from plausible.io.formats import Format, Model, Network
 from plausible.io.hugin import format_hugin, parse_hugin
 from plausible.io.json_format import format_json, parse_json
-from plausible.io.registry import FORMATS
 from plausible.io.uai import format_uai, parse_uai
 from plausible.io.uai_answers import (
     UAIResult,

@@ -41,15 +41,6 @@ def last_parent_fastest(values: Floats, sizes: Sequence[int]) -> Floats:
 
     Numbers that are no such table are left to the check that all tables go through.
 
-    Parameters
-    ----------
-    values
-        Numbers in a row.
-    sizes
-        How many states the parents have, and the child.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> last_parent_fastest(np.arange(4.0), [2, 2, 1]).tolist()
     [0.0, 2.0, 1.0, 3.0]

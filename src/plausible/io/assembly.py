@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
@@ -14,13 +16,32 @@ from plausible.base.arrays import Floats
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion
-from plausible.io.origin import warn_reader
+from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion, warn_caller
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.utilities import Utility
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_AXES", "Assembly", "Place", "check_axes", "count_text"]
+__all__ = ["MAX_AXES", "Assembly", "Place", "check_axes", "count_text", "reading", "warn_reader"]
+
+
+_FILE: ContextVar[str] = ContextVar("file that is being read", default="")
+
+
+@contextmanager
+def reading(file: str) -> Iterator[None]:
+    """Let warnings name this file; parsers, which see its text only, don't know it."""
+    token = _FILE.set(file)
+    try:
+        yield
+    finally:
+        _FILE.reset(token)
+
+
+def warn_reader(text: str, category: type[Warning]) -> None:
+    """Warn about the text that is being read."""
+    file = _FILE.get()
+    warn_caller(f"{file}: {text}" if file else text, category)
+
 
 #: NumPy's limit on the axes of an array.
 MAX_AXES = 64

@@ -190,17 +190,7 @@ def noisy_max_table(
     orders: Sequence[Sequence[int]],
     rows: Floats,
 ) -> TableCPD:
-    """The table of SMILE's noisy-max, whose last state is the one without effect.
-
-    Parameters
-    ----------
-    variable, parents
-        The child and its parents.
-    orders
-        For each parent the positions of its states in the order of their rows.
-    rows
-        Normalised rows over the child's states: one for each state of each parent, then the leak.
-    """
+    """The table of SMILE's noisy-max, whose last state is the one without effect."""
     graded = Variable(variable.name, variable.states[::-1])
     effects, start = [], 0
     for parent, order in zip(parents, orders, strict=True):

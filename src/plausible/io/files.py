@@ -13,12 +13,13 @@ from typing import Any, Final, TypeAlias, TypeVar
 from plausible.data.writing import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
+from plausible.io import bif, dne, dsl, hugin, json_format, uai, xdsl, xmlbif
+from plausible.io.assembly import reading
 from plausible.io.formats import Format, Model, check_model
-from plausible.io.origin import reading
-from plausible.io.registry import FORMATS
 from plausible.models import BayesianNetwork, MarkovNetwork
 
 __all__ = [
+    "FORMATS",
     "MAX_BYTES",
     "load",
     "load_diagram",
@@ -28,6 +29,19 @@ __all__ = [
     "save",
     "to_text",
 ]
+
+
+FORMATS: tuple[Format, ...] = (
+    json_format.FORMAT,
+    bif.FORMAT,
+    xmlbif.FORMAT,
+    xdsl.FORMAT,
+    hugin.FORMAT,
+    uai.FORMAT,
+    dsl.FORMAT,
+    dne.FORMAT,
+)
+
 
 PathLike: TypeAlias = str | os.PathLike[str]
 #: The type of a model whose kind only its file knows: for type checkers the usual one, a Bayesian network, but they

@@ -1,17 +1,31 @@
-"""The record of a file format, and the checks that writers share."""
+"""The record of a file format, the checks that writers share, and what they find in a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from plausible.cpds import CPD, TableCPD
-from plausible.decisions import InfluenceDiagram
+from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import NotRepresentable, NotSupported, TooLarge
-from plausible.models import BayesianNetwork, MarkovNetwork
+from plausible.factors import Factor
+from plausible.models import BayesianNetwork, MarkovNetwork, Notes
+from plausible.variables import Variable
 
-__all__ = ["Format", "Model", "Network", "bayesian_network", "check_model", "discrete_network", "table_of"]
+__all__ = [
+    "Contents",
+    "Format",
+    "Model",
+    "Network",
+    "bayesian_network",
+    "check_model",
+    "contents",
+    "discrete_contents",
+    "discrete_network",
+    "table_of",
+]
+
 
 #: Models of chance alone.
 Network: TypeAlias = BayesianNetwork | MarkovNetwork
@@ -86,3 +100,41 @@ def table_of(cpd: CPD, format: str) -> TableCPD:
         raise NotRepresentable(
             f"{format} files hold the CPD of {cpd.variable.name!r} as a table only. {error} Save as .json."
         ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The parts of a Bayesian network or of an influence diagram."""
+
+    variables: Mapping[str, Variable]  # name -> variable: chance, then decisions
+    cpds: Mapping[str, CPD]  # name -> distribution of each chance variable
+    decisions: Mapping[str, Decision]  # name -> decision
+    utilities: Mapping[str, Factor]  # name -> numbers over the parents
+    notes: Notes  # the notes on all of them
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All names: chance, decisions, utilities."""
+        return (*self.variables, *self.utilities)
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """What a node depends on, in order; for a decision, what it sees."""
+        if name in self.utilities:
+            return self.utilities[name].names
+        return self.decisions[name].sees if name in self.decisions else self.cpds[name].parent_names
+
+
+def contents(model: Model, format: str) -> Contents:
+    """The parts, for a format that holds Bayesian networks and influence diagrams."""
+    return _parts(model if isinstance(model, InfluenceDiagram) else bayesian_network(model, format))
+
+
+def discrete_contents(model: Model, format: str) -> Contents:
+    """The parts, for a format that holds these over variables with states only."""
+    return _parts(model if isinstance(model, InfluenceDiagram) else discrete_network(model, format))
+
+
+def _parts(model: BayesianNetwork | InfluenceDiagram) -> Contents:
+    if isinstance(model, InfluenceDiagram):
+        return Contents(model.variables, model.chance, model.decisions, model.utility_factors, model.notes)
+    return Contents(model.variables, model.cpds, {}, {}, model.notes)

@@ -16,11 +16,10 @@ from plausible.cpds import CPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import PlausibleWarning, suggestion
-from plausible.io.assembly import Assembly, Place
+from plausible.io.assembly import Assembly, Place, warn_reader
 from plausible.io.blocks import Block, Value, parse_blocks
 from plausible.io.hugin_gaussians import gaussian_cpd
 from plausible.io.identifiers import restore_name, restore_states
-from plausible.io.origin import warn_reader
 from plausible.io.scanner import blank_comments, merged, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import Variable

@@ -33,8 +33,16 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
 from plausible.io.formats import Format, Model, check_model
-from plausible.io.json_diagrams import add_decisions, add_utilities, decision_records, utility_records
-from plausible.io.json_nodes import read_numbers, read_variable, said, variable_record
+from plausible.io.json_nodes import (
+    add_decisions,
+    add_utilities,
+    decision_records,
+    read_numbers,
+    read_variable,
+    said,
+    utility_records,
+    variable_record,
+)
 from plausible.io.json_values import JSONValue, parse_values
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
 from plausible.variables import Variable

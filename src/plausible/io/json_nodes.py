@@ -8,12 +8,27 @@ from typing import Any, Final
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.decisions import InfluenceDiagram
+from plausible.io.assembly import Assembly
+from plausible.io.identifiers import from_plain, to_plain
 from plausible.io.json_values import JSONValue
-from plausible.io.states import from_plain, to_plain
 from plausible.models import VariableNotes
 from plausible.variables import State, Variable
 
-__all__ = ["NOTES", "note_fields", "read_notes", "read_numbers", "read_variable", "said", "variable_record"]
+__all__ = [
+    "NOTES",
+    "add_decisions",
+    "add_utilities",
+    "decision_records",
+    "note_fields",
+    "read_notes",
+    "read_numbers",
+    "read_variable",
+    "said",
+    "utility_records",
+    "variable_record",
+]
+
 
 #: The fields of the notes on a variable or a utility.
 NOTES: Final = ("label", "description", "position", "properties")
@@ -89,3 +104,41 @@ def note_fields(notes: VariableNotes) -> dict[str, Any]:
     position = None if notes.position is None else [float(coordinate) for coordinate in notes.position]
     texts = said(label=notes.label, description=notes.description, position=position)
     return {**texts, **said(properties=dict(notes.properties))}
+
+
+def add_decisions(assembly: Assembly, decisions: JSONValue) -> None:
+    """Which of the variables are decisions, and what each sees."""
+    for value in decisions.items():
+        fields = value.fields(("variable",), ("sees",))
+        name = fields["variable"].text()
+        assembly.make_decision(name, fields["variable"].place)
+        seen = fields["sees"].items() if "sees" in fields else []
+        assembly.add_information(name, [item.text() for item in seen], value.place)
+
+
+def add_utilities(assembly: Assembly, utilities: JSONValue) -> None:
+    """The utilities with their numbers."""
+    for value in utilities.items():
+        fields = value.fields(("name", "values"), ("parents", *NOTES))
+        name = fields["name"].text()
+        assembly.add_utility(name, value.place, read_notes(fields))
+        parents = [item.text() for item in fields["parents"].items()] if "parents" in fields else []
+        assembly.add_utility_values(name, parents, read_numbers(fields["values"]), fields["values"].place)
+
+
+def decision_records(diagram: InfluenceDiagram) -> list[dict[str, Any]]:
+    """Each decision and what it sees."""
+    return [{"variable": name, "sees": list(decision.sees)} for name, decision in diagram.decisions.items()]
+
+
+def utility_records(diagram: InfluenceDiagram) -> list[dict[str, Any]]:
+    """Each utility with its numbers in a row, the last parent's state changing fastest."""
+    return [
+        {
+            "name": name,
+            "parents": list(factor.names),
+            "values": factor.flat.tolist(),
+            **note_fields(diagram.notes.of(name)),
+        }
+        for name, factor in diagram.utility_factors.items()
+    ]

@@ -24,18 +24,10 @@ _POSITION: Final = re.compile(r"\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a format writes the texts.
+    """How a format writes the texts."""
 
-    Attributes
-    ----------
-    is_literal
-        Whether a text without blanks at its ends can stand there as it is.
-    json_text
-        A value as JSON that can stand there.
-    """
-
-    is_literal: Callable[[str], bool]
-    json_text: Callable[[object], str]
+    is_literal: Callable[[str], bool]  # whether a text without blanks at its ends can stand there as it is
+    json_text: Callable[[object], str]  # a value as JSON that can stand there
 
     def says(self, text: str) -> bool:
         """Whether the reader takes the text for just this one."""

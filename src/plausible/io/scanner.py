@@ -40,18 +40,9 @@ _BETWEEN_BLANKS: Final = re.compile(r'"[^"\n]*"|[^\s,"]+')
 def blank_comments(text: str, pattern: re.Pattern[str], marks: Iterable[str]) -> str:
     """The text with every comment replaced by blanks, so that all else keeps its place.
 
-    Parameters
-    ----------
-    text
-        What is read.
-    pattern
-        Matches what may hold the mark of a comment without being one (a quoted string, say), or, as its group
-        `comment`, a comment. A comment that starts with `/*` and does not end is an error.
-    marks
-        How comments start; a text without them is returned at once.
+    The pattern matches what may hold the mark of a comment without being one (a quoted string, say), or, as its group
+    `comment`, a comment. A comment that starts with `/*` and does not end is an error.
 
-    Examples
-    --------
     >>> blank_comments('a "%" % b', re.compile('"[^"]*"|(?P<comment>%.*)'), "%")
     'a "%"    '
     """

@@ -94,21 +94,7 @@ def variable_notes(
     drawn: tuple[Element, str] | None,
     no_position: tuple[float, float] | None,
 ) -> VariableNotes:
-    """The notes on a node.
-
-    Parameters
-    ----------
-    node
-        The element in <nodes>.
-    properties
-        Its user properties.
-    names
-        Its identifier and the variable's name, neither of which makes a label.
-    drawn
-        The element in the extensions, and the submodels around it.
-    no_position
-        The position that stands for none.
-    """
+    """The notes on a node."""
     exact, exact_properties = _exact(properties, {"label", "description", "position"})
     notes: dict[str, Any] = {}
     for key, value in node.attributes.items():
@@ -242,15 +228,7 @@ def text(content: str) -> str:
 
 
 def head_lines(notes: Notes, has_grid: bool) -> tuple[list[str], list[str]]:
-    """What opens the file, and what opens the extensions.
-
-    Parameters
-    ----------
-    notes
-        The notes on the network.
-    has_grid
-        Whether some node without a position is drawn on the grid.
-    """
+    """What opens the file, and what opens the extensions."""
     exact: dict[str, Any] = {
         key: value for key in ("name", "description") if not is_legal(value := getattr(notes, key))
     }

@@ -9,7 +9,7 @@ from typing import Final
 
 from plausible.errors import CyclicGraph, PlausibleWarning, suggestion
 from plausible.graphs import DAG
-from plausible.io.origin import warn_reader
+from plausible.io.assembly import warn_reader
 from plausible.io.scanner import shown
 from plausible.io.xml_source import Element
 

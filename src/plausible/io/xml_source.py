@@ -39,30 +39,14 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of an XML text.
+    """An element of an XML text."""
 
-    Attributes
-    ----------
-    tag
-        Its name.
-    attributes
-        Name -> value, as written; defaults of a DTD are left out.
-    text
-        The characters directly inside, comments and child elements taken out.
-    children
-        The elements directly inside, in order.
-    place
-        Where its start tag begins.
-    source
-        The whole text, to find places in.
-    """
-
-    tag: str
-    attributes: Mapping[str, str]
-    text: str
-    children: tuple[Element, ...]
-    place: Place
-    source: str = field(repr=False, compare=False)
+    tag: str  # its name
+    attributes: Mapping[str, str]  # name -> value, as written; defaults of a DTD are left out
+    text: str  # the characters directly inside, comments and child elements taken out
+    children: tuple[Element, ...]  # the elements directly inside, in order
+    place: Place  # where its start tag begins
+    source: str = field(repr=False, compare=False)  # the whole text, to find places in
 
     def error(self, problem: str) -> FormatError:
         """The error for a problem with this element."""
@@ -150,17 +134,6 @@ def replace_illegal(text: str) -> str:
 def parse_xml(text: str, root: str, fold: Callable[[str], str] = str) -> Element:
     """The tree of an XML text.
 
-    Parameters
-    ----------
-    text
-        The text; an encoding that it declares is not looked at, for it is decoded already.
-    root
-        The tag that the outermost element must have.
-    fold
-        Applied to the names of tags and attributes: `str.upper` where a format does not tell cases apart.
-
-    Examples
-    --------
     >>> tree = parse_xml("<a><b x='1'>two <!-- words --> here</b></a>", root="a")
     >>> tree.children[0].place.column, tree.children[0].words()
     (4, ['two', 'here'])

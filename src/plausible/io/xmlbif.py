@@ -20,8 +20,7 @@ from xml.sax.saxutils import escape
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly
-from plausible.io.contents import Contents, discrete_contents
-from plausible.io.formats import Format, Model, table_of
+from plausible.io.formats import Contents, Format, Model, discrete_contents, table_of
 from plausible.io.identifiers import restore_name, restore_states, stand_ins, state_stand_ins
 from plausible.io.property_texts import (
     Dialect,
