@@ -14,7 +14,7 @@ from plausible.decisions.information.observing import observing
 from plausible.decisions.information.ranking import rank_observations
 from plausible.decisions.information.value import action_changes, value_of_information
 from plausible.decisions.solving.problem import Task, read_problem, read_structure
-from plausible.decisions.solving.solution import Found, finish
+from plausible.decisions.solving.solution import FoundRules, finish
 from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.utilities import Utility
@@ -198,7 +198,7 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
     chance, utility = [pb.TableCPD("X", [1.0, 0.0])], Utility(["X", "D"], np.ones((2, 2)))
     diagram = InfluenceDiagram(chance, [Decision("D", 2, sees=["X"])], [utility])
     task = Task(diagram, {}, read_structure(diagram, {}), read_problem(diagram, {}, {"D": ("X",)}))
-    before, after = (finish(task, Found({"D": np.eye(2)[[action, action]]}, None, "by hand")) for action in (0, 1))
+    before, after = (finish(task, FoundRules({"D": np.eye(2)[[action, action]]}, None, "by hand")) for action in (0, 1))
     (change,) = action_changes(diagram, before, after)
     assert (dict(change.seen), change.gain, change.probability) == ({"X": 0}, 0.0, 1.0)
 

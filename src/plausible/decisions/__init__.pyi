@@ -78,7 +78,7 @@ from plausible.decisions.structure.recall import Recall as Recall
 from plausible.decisions.structure.recall import new_information as new_information
 from plausible.decisions.structure.recall import temporal_order as temporal_order
 from plausible.decisions.structure.recall import without_recall_edges as without_recall_edges
-from plausible.decisions.structure.relevance import Reduction as Reduction
+from plausible.decisions.structure.relevance import InformationReduction as InformationReduction
 from plausible.decisions.structure.relevance import RelevanceGraph as RelevanceGraph
 from plausible.decisions.structure.relevance import influenced_utilities as influenced_utilities
 from plausible.decisions.structure.relevance import irrelevant_information as irrelevant_information
@@ -95,7 +95,7 @@ from plausible.decisions.trees.tree import draw_tree as draw_tree
 from plausible.decisions.trees.unrolling import strategy_of_tree as strategy_of_tree
 from plausible.decisions.troubleshooting.advice import Advice as Advice
 from plausible.decisions.troubleshooting.advice import Alternative as Alternative
-from plausible.decisions.troubleshooting.beliefs import Beliefs as Beliefs
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs as DeviceBeliefs
 from plausible.decisions.troubleshooting.costs import Costs as Costs
 from plausible.decisions.troubleshooting.costs import read_costs as read_costs
 from plausible.decisions.troubleshooting.evaluation import TroubleshootingEvaluation as TroubleshootingEvaluation

@@ -13,7 +13,12 @@ from plausible.decisions.solving.counting import StrategyCount, count_strategies
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.structure.edits import AllowedActions
 from plausible.decisions.structure.recall import Recall, check_recall, with_recall
-from plausible.decisions.structure.relevance import Reduction, RelevanceGraph, minimal_reduction, relevance_graph
+from plausible.decisions.structure.relevance import (
+    InformationReduction,
+    RelevanceGraph,
+    minimal_reduction,
+    relevance_graph,
+)
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
 from plausible.variables.evidence import EvidenceLike
@@ -173,7 +178,7 @@ class InfluenceDiagram(StrategyQuestions):
         """
         return relevance_graph(self)
 
-    def minimal_reduction(self) -> Reduction[InfluenceDiagram]:
+    def minimal_reduction(self) -> InformationReduction[InfluenceDiagram]:
         """The diagram with irrelevant information removed until none is left; its best strategy is as good.
 
         An edge may turn irrelevant only after others are gone, when a decision no longer influences some utility: hence

@@ -14,9 +14,9 @@ from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
 __all__ = [
+    "FollowedPlan",
     "History",
     "NextStep",
-    "Plan",
     "PlanBranch",
     "best_step",
     "met_twice",
@@ -57,7 +57,7 @@ class PlanBranch:
     probability: float
 
 
-class Plan(Protocol):
+class FollowedPlan(Protocol):
     """What can be followed step by step."""
 
     def branches(self, history: History) -> Sequence[PlanBranch]:
@@ -75,7 +75,7 @@ def best_step(steps: Sequence[NextStep], rounding: float) -> NextStep | None:
     return next((step for step in steps if step.expected_utility >= top - rounding), None)
 
 
-def plan_text(plan: Plan, max_lines: int = 100) -> str:
+def plan_text(plan: FollowedPlan, max_lines: int = 100) -> str:
     """A plan as indented lines: what to do at once, and then by what is seen, with its probability.
 
     Steps between which nothing new can come out share a line.
@@ -91,7 +91,7 @@ def plan_text(plan: Plan, max_lines: int = 100) -> str:
     return "\n".join(lines if len(lines) <= max_lines else [*lines[:max_lines], "..."])
 
 
-def _lines(plan: Plan, history: History, indent: str) -> Iterator[str]:
+def _lines(plan: FollowedPlan, history: History, indent: str) -> Iterator[str]:
     """The lines for all that may be seen after a history; none where nothing is left to do."""
     branches = plan.branches(history)
     chains = [_chain(plan, {**history, **branch.seen}) for branch in branches]
@@ -108,7 +108,7 @@ def _lines(plan: Plan, history: History, indent: str) -> Iterator[str]:
         yield from _lines(plan, after, indent + "  ") if steps else ()
 
 
-def _chain(plan: Plan, history: History) -> tuple[list[NextStep], History]:
+def _chain(plan: FollowedPlan, history: History) -> tuple[list[NextStep], History]:
     """The steps until something uncertain is seen, and the history then."""
     steps: list[NextStep] = []
     while (step := plan.next_step(history)) is not None:

@@ -27,7 +27,7 @@ from plausible.variables import Variable
 from plausible.variables.evidence import EvidenceLike, findings_of
 
 __all__ = [
-    "Estimate",
+    "SampleEstimate",
     "SampleOptions",
     "SampleState",
     "all_data_sets",
@@ -89,7 +89,7 @@ class SampleOptions:
         check_seconds("time_limit", self.time_limit)
 
 
-class Estimate(NamedTuple):
+class SampleEstimate(NamedTuple):
     """What data sets are worth on average, how sure that is, over how many, and whether these are all."""
 
     value: float
@@ -122,7 +122,7 @@ def data_set_probabilities(counts: Ints, rows: Floats) -> Floats:
     return np.asarray(np.exp(log_rows(rows) @ counts.T + ways))
 
 
-def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, options: SampleOptions) -> Estimate:
+def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, options: SampleOptions) -> SampleEstimate:
     """The mean of gains that are drawn a block at a time, until there are enough or someone ends it."""
     rng, clock = generator_of(options.seed), Clock.of(options.time_limit)
     gains = np.empty(0)
@@ -132,7 +132,7 @@ def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, op
         state = SampleState(len(gains), float(gains.mean()), error)
         if (options.progress is not None and options.progress(state)) or clock.is_over:
             break
-    return Estimate(state.value, state.standard_error, state.num_samples, is_exact=False)
+    return SampleEstimate(state.value, state.standard_error, state.num_samples, is_exact=False)
 
 
 # --- several decisions ---
@@ -140,7 +140,7 @@ def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, op
 
 def solved_samples(
     diagram: Diagram, study: Study, decision: str, evidence: EvidenceLike | None, options: SampleOptions
-) -> Estimate:
+) -> SampleEstimate:
     """The value of copies of a variable at a decision and all later ones."""
     cpd, size = study
     number = num_data_sets(size, cpd.variable.num_states)
@@ -158,7 +158,9 @@ def solved_samples(
     return estimated(_Gains(diagram, study, evidence, before).draw, _BLOCK, options)
 
 
-def _exact(diagram: Diagram, study: Study, decision: str, evidence: EvidenceLike | None, before: Solution) -> Estimate:
+def _exact(
+    diagram: Diagram, study: Study, decision: str, evidence: EvidenceLike | None, before: Solution
+) -> SampleEstimate:
     """The value of a variable whose states are the data sets."""
     cpd, size = study
     rows = cpd.to_factor().values
@@ -169,7 +171,7 @@ def _exact(diagram: Diagram, study: Study, decision: str, evidence: EvidenceLike
     )
     after = solve(observing(diagram.with_chance(whole), [whole.variable.name], decision), "auto", evidence)
     value = gain(after.expected_utility, before.expected_utility, before.rounding)
-    return Estimate(value, 0.0, len(counts), before.is_optimal and after.is_optimal)
+    return SampleEstimate(value, 0.0, len(counts), before.is_optimal and after.is_optimal)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

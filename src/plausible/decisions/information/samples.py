@@ -13,7 +13,7 @@ from plausible.base.options import check_count, check_number
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.data_sets import (
-    Estimate,
+    SampleEstimate,
     SampleOptions,
     all_data_sets,
     data_set_probabilities,
@@ -197,10 +197,10 @@ class _Study:
         phi = table.probability.reshape(math.prod(variable.num_states for variable in table.seen), -1)
         return cls(phi, table.weighted.reshape(*phi.shape, -1), rows)
 
-    def estimate(self, size: int, options: SampleOptions, rounding: float) -> Estimate:
+    def estimate(self, size: int, options: SampleOptions, rounding: float) -> SampleEstimate:
         number = num_data_sets(size, self.rows.shape[1])
         if number <= options.num_samples and number * self.weighted.size <= _MAX_NUMBERS:
-            return Estimate(self._exact(size, rounding), 0.0, number, is_exact=True)
+            return SampleEstimate(self._exact(size, rounding), 0.0, number, is_exact=True)
         logs, now = log_rows(self.rows), self.weighted.sum(axis=1).argmax(axis=1)
 
         def draw(rng: np.random.Generator, block: int) -> Floats:

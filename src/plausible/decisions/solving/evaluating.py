@@ -13,7 +13,7 @@ from plausible.decisions.diagram import Diagram
 from plausible.decisions.rules import read_rule
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Problem, impossible, read_findings, read_problem
+from plausible.decisions.solving.problem import DecisionProblem, impossible, read_findings, read_problem
 from plausible.decisions.solving.updating import Rules, best_rule, decided
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
@@ -134,7 +134,7 @@ def local_optimality_test(
     return LocalOptimality(total.expected_utility, tuple(better))
 
 
-def _better(problem: Problem, name: str, rule: Floats, tree: Weighing) -> list[BetterAction]:
+def _better(problem: DecisionProblem, name: str, rule: Floats, tree: Weighing) -> list[BetterAction]:
     """The information states in which a rule could do better."""
     tables = tree.family(name)
     phi, psi = (table.reshape(-1, rule.shape[-1]) for table in tables)
@@ -157,7 +157,7 @@ def _better(problem: Problem, name: str, rule: Floats, tree: Weighing) -> list[B
 
 def read_strategy(
     diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None
-) -> tuple[Problem, Rules]:
+) -> tuple[DecisionProblem, Rules]:
     """The diagram on arrays, each decision depending on what its rule depends on."""
     rules = {}
     for name in diagram.decisions:

@@ -14,7 +14,7 @@ from plausible.base.tolerances import PROOF
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.policy_sets import search_policies
-from plausible.decisions.solving.problem import Problem
+from plausible.decisions.solving.problem import DecisionProblem
 from plausible.decisions.solving.stages import Stages, read_stages
 from plausible.decisions.solving.team import RuleSearch, Team, can_list_rules, read_team
 from plausible.decisions.solving.updating import Rules, ascend, first_best_rule, put, random_rules
@@ -45,7 +45,7 @@ class JointSearch:
     """Decisions in time that are settled together, and what is known about them so far."""
 
     #: The problem, what weighs decisions in it, and the rules of all decisions, the best so far for `members`.
-    problem: Problem
+    problem: DecisionProblem
     tree: Weighing
     rules: Rules
     members: Sequence[str]  # the decisions to be settled
@@ -276,7 +276,11 @@ class Settling:
 
 
 def settle(
-    problem: Problem, tree: Weighing, components: Sequence[tuple[str, ...]], in_time: Sequence[str], watch: Watch
+    problem: DecisionProblem,
+    tree: Weighing,
+    components: Sequence[tuple[str, ...]],
+    in_time: Sequence[str],
+    watch: Watch,
 ) -> Settling:
     """Settle one component after the other, those relied on first; a decision alone by its best rule, once.
 

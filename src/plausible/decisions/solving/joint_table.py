@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.decisions.solving.arithmetic import Pair, placed, scaled_or_logs, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Problem
+from plausible.decisions.solving.problem import DecisionProblem
 from plausible.factors.alignment import MAX_ENTRIES
 
 __all__ = ["JointTable", "Weighing", "fits", "weighing"]
@@ -38,12 +38,12 @@ class Weighing(Protocol):
         """The second of these alone."""
 
 
-def weighing(problem: Problem, rules: Mapping[str, Floats], max_entries: int = MAX_ENTRIES) -> Weighing:
+def weighing(problem: DecisionProblem, rules: Mapping[str, Floats], max_entries: int = MAX_ENTRIES) -> Weighing:
     """The problem under some rules: in one table if it is small, else in a clique tree."""
     return JointTable(problem, rules) if fits(problem) else JointTree(problem, rules, max_entries=max_entries)
 
 
-def fits(problem: Problem) -> bool:
+def fits(problem: DecisionProblem) -> bool:
     """Whether one table of all variables is so small that nothing beats it."""
     return len(problem.variables) <= SMALL.bit_length() and math.prod(problem.sizes) <= SMALL
 
@@ -53,7 +53,7 @@ class JointTable:
 
     __slots__ = ("_phi", "_problem", "_rules", "_shape", "_utility", "rounding")
 
-    def __init__(self, problem: Problem, rules: Mapping[str, Floats]) -> None:
+    def __init__(self, problem: DecisionProblem, rules: Mapping[str, Floats]) -> None:
         self._problem, self.rounding = problem, problem.rounding
         self._shape = problem.sizes
         phi, mu = np.ones(self._shape), np.zeros(self._shape)

@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, placed, summed
 from plausible.decisions.solving.clique_tree import TreeLayout, lay_out, spread
-from plausible.decisions.solving.problem import Problem, Tabled
+from plausible.decisions.solving.problem import DecisionProblem, Tabled
 from plausible.factors.alignment import MAX_ENTRIES
 
 __all__ = ["JointTree"]
@@ -48,7 +48,7 @@ class JointTree:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: DecisionProblem,
         rules: Mapping[str, Floats],
         together: Sequence[tuple[int, ...]] = (),
         max_entries: int = MAX_ENTRIES,

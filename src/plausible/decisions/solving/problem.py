@@ -24,7 +24,7 @@ from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike, findings_of
 
 __all__ = [
-    "Problem",
+    "DecisionProblem",
     "Structure",
     "Tabled",
     "Task",
@@ -40,7 +40,7 @@ Tabled: TypeAlias = tuple[tuple[int, ...], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class DecisionProblem:
     """What there is to solve."""
 
     #: Chance variables and decisions in a topological order, then auxiliary variables of compact distributions.
@@ -84,7 +84,7 @@ def read_problem(
     findings: Mapping[str, Floats],
     information: Mapping[str, Iterable[str]] | None = None,
     relevant: Container[str] | None = None,
-) -> Problem:
+) -> DecisionProblem:
     """The diagram on arrays."""
     cpds = {name: cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant}
     in_time = [str(node) for node in diagram.graph.topological_order if node in cpds or node in diagram.decisions]
@@ -100,7 +100,7 @@ def read_problem(
         {name: decision.sees for name, decision in diagram.decisions.items()} if information is None else information
     )
     tables = [cpd for cpd in cpds.values() if isinstance(cpd, TableCPD)]
-    return Problem(
+    return DecisionProblem(
         variables=tuple(variables.values()),
         probabilities=(
             *((numbered((name,)), vector) for name, vector in findings.items()),
@@ -208,7 +208,7 @@ class Task:
     diagram: Diagram  # the influence diagram
     findings: Mapping[str, Floats]  # what is known beforehand: see `read_findings`
     structure: Structure  # what decisions have to know, and the order in which they can be settled
-    problem: Problem  # the tables, without what makes no difference
+    problem: DecisionProblem  # the tables, without what makes no difference
 
 
 def read_task(diagram: Diagram, findings: Mapping[str, Floats]) -> Task:

@@ -14,7 +14,7 @@ from plausible.decisions.diagram import Diagram
 from plausible.decisions.parts import Decision
 from plausible.decisions.rules import MAX_RULE
 from plausible.decisions.solving.joint_table import Weighing, weighing
-from plausible.decisions.solving.problem import Problem, Task
+from plausible.decisions.solving.problem import DecisionProblem, Task
 from plausible.decisions.solving.row_decisions import PolicyTables, decide_rows
 from plausible.decisions.solving.updating import Rules, conditional_worth, decided, settle_off_path
 from plausible.decisions.strategy import Strategy
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["Found", "Policies", "Policy", "Solution", "finish"]
+__all__ = ["FoundRules", "Policies", "Policy", "Solution", "finish"]
 
 #: Where the strategy does not lead to more rows than this, the text of a policy counts them only.
 _MAX_IDLE = 12
@@ -307,7 +307,7 @@ class Solution:
         return f"at most {format_number(self.gap)} below the maximum"
 
 
-def _full_rule(diagram: Diagram, problem: Problem, name: str, rule: Floats) -> Factor:
+def _full_rule(diagram: Diagram, problem: DecisionProblem, name: str, rule: Floats) -> Factor:
     """The rule over all that the decision sees, where that is not too much."""
     used = tuple(problem.variables[number] for number in problem.families[name])
     table = rule.reshape(table_shape(used))
@@ -318,7 +318,7 @@ def _full_rule(diagram: Diagram, problem: Problem, name: str, rule: Floats) -> F
 
 
 def _policy(
-    problem: Problem, decision: Decision, rule: Floats, tables: tuple[Floats, Floats], rounding: float
+    problem: DecisionProblem, decision: Decision, rule: Floats, tables: tuple[Floats, Floats], rounding: float
 ) -> Policy:
     """What each action would bring, where all else follows the rules."""
     worth = tables[1].reshape(-1, rule.shape[-1])
@@ -337,7 +337,7 @@ def _policy(
     )
 
 
-class Found(NamedTuple):
+class FoundRules(NamedTuple):
     """Rules, what is known about the best ones, and how both were found."""
 
     rules: Rules
@@ -347,7 +347,7 @@ class Found(NamedTuple):
     is_open_off_path: bool = False  # whether rules were left as they are where others never lead to
 
 
-def finish(task: Task, found: Found, tree: Weighing | None = None) -> Solution:
+def finish(task: Task, found: FoundRules, tree: Weighing | None = None) -> Solution:
     """Make the rules deterministic, and say what they are worth.
 
     `tree` may hold the rules, to be made deterministic; without one a new one is made.

@@ -19,7 +19,7 @@ from plausible.decisions.solving.joint_table import Weighing, fits, weighing
 from plausible.decisions.solving.network_queries import query_rules
 from plausible.decisions.solving.options import Method, SolvingOptions, Watch, check_method
 from plausible.decisions.solving.problem import Task, impossible, read_findings, read_problem, read_structure, read_task
-from plausible.decisions.solving.solution import Found, Solution, finish
+from plausible.decisions.solving.solution import FoundRules, Solution, finish
 from plausible.decisions.solving.team import enumerate_rules
 from plausible.decisions.solving.updating import climb, settle_backward
 from plausible.decisions.structure.recall import temporal_order
@@ -135,13 +135,13 @@ def _solution(diagram: Diagram, method: Method, findings: Mapping[str, Floats], 
     task = read_task(diagram, findings)
     if method == "auto" and task.structure.is_acyclic and fits(task.problem) and watch.options.progress is None:
         rules, value = settle_backward(task.problem, [name for (name,) in task.structure.components])
-        return finish(task, Found(rules, None, _ONE_BY_ONE, value))
+        return finish(task, FoundRules(rules, None, _ONE_BY_ONE, value))
     tree = weighing(task.problem, task.problem.uniform_rules())
     if task.problem.is_conditioned and tree.total().probability <= 0:
         raise ImpossibleEvidence.outright()
     if method == "network":
         rules = query_rules(diagram, findings, task.structure)
-        return finish(task, Found(rules, None, "queries to a Bayesian network"))
+        return finish(task, FoundRules(rules, None, "queries to a Bayesian network"))
     if method == "enumeration":
         return finish(task, _enumerated(task, watch))
     return finish(task, (_solved if method == "auto" else _climbed)(task, tree, watch), tree)
@@ -153,18 +153,18 @@ def _eliminated(diagram: Diagram, findings: Mapping[str, Floats], by_factors: bo
     problem = read_problem(diagram, findings, {name: rule.names[:-1] for name, rule in rules.items()})
     task = Task(diagram, findings, read_structure(diagram, findings), problem)
     how = "sum-max-sum elimination" if by_factors else "arc reversal"
-    return finish(task, Found({name: np.array(rule.values) for name, rule in rules.items()}, None, how))
+    return finish(task, FoundRules({name: np.array(rule.values) for name, rule in rules.items()}, None, how))
 
 
-def _enumerated(task: Task, watch: Watch) -> Found:
+def _enumerated(task: Task, watch: Watch) -> FoundRules:
     """The best of all strategies, or, if the time is over before, of some."""
     with watch.keeping(_FOR_THE_BOUND):
         rules, is_complete = enumerate_rules(task.problem, temporal_order(task.diagram), watch)
     bound = None if is_complete else upper_bound(task, watch)
-    return Found(rules, bound, "all strategies one by one", is_open_off_path=True)
+    return FoundRules(rules, bound, "all strategies one by one", is_open_off_path=True)
 
 
-def _solved(task: Task, tree: Weighing, watch: Watch) -> Found:
+def _solved(task: Task, tree: Weighing, watch: Watch) -> FoundRules:
     """Settled in the order of reliance; where a proof is missing, with a bound."""
     components = task.structure.components
     with watch.keeping(_FOR_THE_BOUND):
@@ -172,13 +172,13 @@ def _solved(task: Task, tree: Weighing, watch: Watch) -> Found:
     method = _ONE_BY_ONE if task.structure.is_acyclic else "joint optimisation of decisions that rely on each other"
     is_proved, is_open = state.is_proved and state.is_finished, not task.structure.is_acyclic
     bound = None if is_proved else min(state.upper_bound if state.is_finished else inf, upper_bound(task, watch))
-    return Found(state.rules, bound, method, is_open_off_path=is_open)
+    return FoundRules(state.rules, bound, method, is_open_off_path=is_open)
 
 
-def _climbed(task: Task, tree: Weighing, watch: Watch) -> Found:
+def _climbed(task: Task, tree: Weighing, watch: Watch) -> FoundRules:
     """The best local optimum, with a bound."""
     rules = task.problem.uniform_rules()
     decisions = [name for component in task.structure.components for name in component]
     with watch.keeping(_FOR_THE_BOUND):
         climb(task.problem, tree, decisions, rules, watch)
-    return Found(rules, upper_bound(task, watch), "iterated optimisation", is_open_off_path=True)
+    return FoundRules(rules, upper_bound(task, watch), "iterated optimisation", is_open_off_path=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Problem, Tabled
+from plausible.decisions.solving.problem import DecisionProblem, Tabled
 from plausible.errors import TooLarge
 
 __all__ = ["Blocks", "Stage", "Stages", "read_blocks", "read_stages"]
@@ -27,7 +27,7 @@ class Blocks:
     separators: tuple[tuple[int, ...], ...]
     is_influenced: tuple[bool, ...]  # for each variable whether it depends on what the decisions do
 
-    def part(self, problem: Problem, place: int, scope: Sequence[int]) -> Problem:
+    def part(self, problem: DecisionProblem, place: int, scope: Sequence[int]) -> DecisionProblem:
         """One block as a problem of its own, the variables of `scope` numbered first."""
         tables = (*self.probabilities[place], *self.utilities[place])
         numbers = {v: new for new, v in enumerate(dict.fromkeys((*scope, *(v for own, _ in tables for v in own))))}
@@ -35,7 +35,7 @@ class Blocks:
         def renumbered(listed: Sequence[Tabled]) -> tuple[Tabled, ...]:
             return tuple((tuple(numbers[v] for v in own), values) for own, values in listed)
 
-        return Problem(
+        return DecisionProblem(
             variables=tuple(problem.variables[v] for v in numbers),
             probabilities=renumbered(self.probabilities[place]),
             utilities=renumbered(self.utilities[place]),
@@ -44,7 +44,7 @@ class Blocks:
         )
 
 
-def read_blocks(problem: Problem, decisions: Sequence[str], given: Mapping[str, Floats]) -> Blocks:
+def read_blocks(problem: DecisionProblem, decisions: Sequence[str], given: Mapping[str, Floats]) -> Blocks:
     """Every distribution as late as what needs it allows, and every utility as soon as all that it depends on is there.
 
     So what is passed on from one decision to the next is little. The order within time is that of the numbers of the
@@ -74,7 +74,7 @@ def read_blocks(problem: Problem, decisions: Sequence[str], given: Mapping[str, 
 
 
 def _latest(
-    problem: Problem,
+    problem: DecisionProblem,
     decisions: Sequence[str],
     parents: Sequence[set[int]],
     earliest: Sequence[int],
@@ -100,7 +100,7 @@ def _latest(
 
 
 def _separators(
-    problem: Problem, decisions: Sequence[str], blocks: Sequence[Sequence[Tabled]]
+    problem: DecisionProblem, decisions: Sequence[str], blocks: Sequence[Sequence[Tabled]]
 ) -> tuple[tuple[int, ...], ...]:
     """What is used both before a decision and from it on, for each decision."""
     first: dict[int, int] = {}
@@ -156,7 +156,7 @@ class Stages:
 
 
 def read_stages(
-    problem: Problem, decisions: Sequence[str], rules: Mapping[str, Floats], max_states: int
+    problem: DecisionProblem, decisions: Sequence[str], rules: Mapping[str, Floats], max_states: int
 ) -> Stages | None:
     """Some decisions (in time) as stages, the rules of all others given; None where there would be too many states."""
     if problem.num_auxiliary:
@@ -184,7 +184,7 @@ class _Step:
     gains: Floats
 
 
-def _step(problem: Problem, blocks: Blocks, place: int, inputs: tuple[int, ...]) -> _Step:
+def _step(problem: DecisionProblem, blocks: Blocks, place: int, inputs: tuple[int, ...]) -> _Step:
     """A block summed to its input and its output; what is in both is the same on both sides."""
     sizes = problem.sizes
     outputs = (*blocks.separators, ())[place]
@@ -227,7 +227,11 @@ def _normalized(logs: Floats) -> tuple[Floats, Floats]:
 
 
 def _reachable(
-    problem: Problem, decisions: Sequence[str], blocks: Blocks, start: Floats, chain: list[tuple[Floats, Floats]]
+    problem: DecisionProblem,
+    decisions: Sequence[str],
+    blocks: Blocks,
+    start: Floats,
+    chain: list[tuple[Floats, Floats]],
 ) -> Stages:
     """The stages on the states that can happen, whatever is done."""
     sizes = problem.sizes

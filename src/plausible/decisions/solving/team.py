@@ -15,7 +15,7 @@ from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.solving.arithmetic import placed, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.options import SolvingState, Watch
-from plausible.decisions.solving.problem import Problem
+from plausible.decisions.solving.problem import DecisionProblem
 from plausible.decisions.solving.updating import Rules, best_rule, first_best_rule
 from plausible.errors import TooLarge
 from plausible.search.branch_and_bound import Branches
@@ -151,7 +151,7 @@ class Team(Branches[Chosen]):
         return product(*(range(self._shape(member)[-1]) for member, _ in self._rows))
 
 
-def read_team(problem: Problem, decisions: Sequence[str], rules: Rules, max_entries: int) -> Team | None:
+def read_team(problem: DecisionProblem, decisions: Sequence[str], rules: Rules, max_entries: int) -> Team | None:
     """The table of some decisions (in an order of time), the rules of all others given; None where it is too large."""
     order: dict[int, int] = {}
     for name in decisions:
@@ -307,7 +307,7 @@ class Enumerated(NamedTuple):
     is_complete: bool
 
 
-def enumerate_rules(problem: Problem, in_time: Sequence[str], watch: Watch) -> Enumerated:
+def enumerate_rules(problem: DecisionProblem, in_time: Sequence[str], watch: Watch) -> Enumerated:
     """The best of all deterministic strategies; of one decision only the best rule is looked at, row by row."""
     if not in_time:
         return Enumerated({}, True)

@@ -13,7 +13,7 @@ from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.arithmetic import PLAIN, placed, scaled_or_logs, summed_to
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.options import SolvingState, Watch
-from plausible.decisions.solving.problem import Problem
+from plausible.decisions.solving.problem import DecisionProblem
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import ImpossibleEvidence
 
@@ -99,7 +99,7 @@ def decided(rules: Mapping[str, Floats]) -> Rules:
     }
 
 
-def random_rules(problem: Problem, decisions: Sequence[str], rng: np.random.Generator) -> Rules:
+def random_rules(problem: DecisionProblem, decisions: Sequence[str], rng: np.random.Generator) -> Rules:
     """Fully mixed rules, every row drawn evenly from all distributions over the actions."""
     drawn = {}
     for name in decisions:
@@ -108,7 +108,7 @@ def random_rules(problem: Problem, decisions: Sequence[str], rng: np.random.Gene
     return drawn
 
 
-def climb(problem: Problem, tree: Weighing, decisions: Sequence[str], rules: Rules, watch: Watch) -> None:
+def climb(problem: DecisionProblem, tree: Weighing, decisions: Sequence[str], rules: Rules, watch: Watch) -> None:
     """Iterated optimisation of some rules from the present and from random ones; the best local optimum stays.
 
     The rules of the other decisions are not touched.
@@ -135,7 +135,7 @@ def put(tree: Weighing, rules: Rules, better: Rules) -> None:
 
 
 def conditional_worth(
-    diagram: Diagram, problem: Problem, tree: Weighing, rules: Mapping[str, Floats], decision: str
+    diagram: Diagram, problem: DecisionProblem, tree: Weighing, rules: Mapping[str, Floats], decision: str
 ) -> tuple[Floats, Floats]:
     """P(seen) under the rules, and E[utility | seen, action] over the family, also of what the rules never lead to.
 
@@ -152,7 +152,7 @@ def conditional_worth(
     return phi[..., 0] / phi[..., 0].sum(), worth
 
 
-def settle_off_path(diagram: Diagram, problem: Problem, tree: Weighing, rules: Rules) -> None:
+def settle_off_path(diagram: Diagram, problem: DecisionProblem, tree: Weighing, rules: Rules) -> None:
     """Take the best action also where the rules never lead to: from the last decision to the first, in place.
 
     What the rules bring stays the same.
@@ -165,7 +165,7 @@ def settle_off_path(diagram: Diagram, problem: Problem, tree: Weighing, rules: R
             put(tree, rules, {name: np.where(idle[..., None], best, rules[name])})
 
 
-def _freed(diagram: Diagram, problem: Problem, decision: str) -> Iterator[Sequence[str]]:
+def _freed(diagram: Diagram, problem: DecisionProblem, decision: str) -> Iterator[Sequence[str]]:
     """The decisions that act at random, in the two attempts to get to all that can be seen."""
     after = diagram.graph.descendants(decision)
     before = [name for name in problem.families if name != decision and name not in after]
@@ -188,7 +188,7 @@ def _divided(psi: Floats, phi: Floats) -> Floats:
     return np.where(phi > 0, psi / np.where(phi > 0, phi, 1.0), np.nan)
 
 
-def settle_backward(problem: Problem, order: Sequence[str]) -> tuple[Rules, float]:
+def settle_backward(problem: DecisionProblem, order: Sequence[str]) -> tuple[Rules, float]:
     """The best rules of decisions, each of which relies on those before it in `order` only, and their worth.
 
     T = P U is the table of all variables. In turn each decision takes the largest entry of T, summed to what it sees
@@ -213,7 +213,7 @@ def settle_backward(problem: Problem, order: Sequence[str]) -> tuple[Rules, floa
     return rules, float(table.sum()) / scale
 
 
-def _weighted_utility(problem: Problem, rank: dict[int, int]) -> tuple[Floats, float]:
+def _weighted_utility(problem: DecisionProblem, rank: dict[int, int]) -> tuple[Floats, float]:
     """P U over all variables, in the order of the axes; and the probability of the evidence, up to a scale.
 
     Evidence comes before all decisions, so its probability does not depend on what they do.

@@ -14,7 +14,7 @@ from plausible.graphs import DAG
 
 __all__ = [
     "DroppedInformation",
-    "Reduction",
+    "InformationReduction",
     "RelevanceGraph",
     "influenced_utilities",
     "irrelevant_information",
@@ -210,7 +210,7 @@ class DroppedInformation:
 
 
 @record
-class Reduction(Generic[DiagramT]):
+class InformationReduction(Generic[DiagramT]):
     """A diagram whose decisions see less, without a loss of expected utility.
 
     Attributes
@@ -296,7 +296,7 @@ def irrelevant_information(diagram: Diagram) -> tuple[DroppedInformation, ...]:
     return tuple(edge for drop in drops for edge in _edges(drop))
 
 
-def minimal_reduction(diagram: DiagramT) -> Reduction[DiagramT]:
+def minimal_reduction(diagram: DiagramT) -> InformationReduction[DiagramT]:
     """The diagram with irrelevant information removed until none is left; its best strategy is as good.
 
     An edge may turn irrelevant only after others are gone, when a decision no longer influences some utility: hence
@@ -307,7 +307,7 @@ def minimal_reduction(diagram: DiagramT) -> Reduction[DiagramT]:
     """
     found = reduced_information(diagram)
     dropped = tuple(edge for drop in found.drops for edge in _edges(drop))
-    return Reduction(diagram, diagram.with_information(found.sees), dropped)
+    return InformationReduction(diagram, diagram.with_information(found.sees), dropped)
 
 
 def _edges(drop: Drop) -> list[DroppedInformation]:

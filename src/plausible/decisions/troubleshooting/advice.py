@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
 from plausible.base.tolerances import PROBABILITY_NOISE, PROOF
-from plausible.decisions.troubleshooting.beliefs import Beliefs, Knowledge
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, DeviceKnowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.repair_order import Trials, TryOrder, best_order, costs_without_each
 from plausible.decisions.troubleshooting.steps import Step
@@ -128,12 +128,12 @@ def _tied(cost: float) -> float:
     return cost + PROOF * abs(cost)
 
 
-def repair_sequence(beliefs: Beliefs, costs: Costs) -> TryOrder:
+def repair_sequence(beliefs: DeviceBeliefs, costs: Costs) -> TryOrder:
     """The order in which to try the components, if there are no tests: positions among `beliefs.components`."""
     return best_order(_trials_of(beliefs, costs), costs.service)
 
 
-def advise(knowledge: Knowledge, costs: Costs) -> Advice:
+def advise(knowledge: DeviceKnowledge, costs: Costs) -> Advice:
     """All steps with estimates of what they cost in the end: one test ahead, and all repairs after it.
 
     A test t costs C_t + Σ_s P(t = s) ECR(s), the expected cost of repair once its result is known; so does a look at a
@@ -156,12 +156,12 @@ def advise(knowledge: Knowledge, costs: Costs) -> Advice:
     return Advice((first, *rest), sequence, found.cost)
 
 
-def is_worth_going_on(beliefs: Beliefs, costs: Costs) -> bool:
+def is_worth_going_on(beliefs: DeviceBeliefs, costs: Costs) -> bool:
     """Whether some repair, or a call, can still make the device work."""
     return costs.service is not None or (bool(beliefs.components) and beliefs.is_fixable)
 
 
-def possible_steps(beliefs: Beliefs, costs: Costs) -> Iterator[Step]:
+def possible_steps(beliefs: DeviceBeliefs, costs: Costs) -> Iterator[Step]:
     """Every step that can change anything."""
     for name in beliefs.components:
         if name in costs.observe and _is_open(beliefs, name):
@@ -174,12 +174,12 @@ def possible_steps(beliefs: Beliefs, costs: Costs) -> Iterator[Step]:
         yield Step("call", "", costs.service)
 
 
-def _is_open(beliefs: Beliefs, name: str) -> bool:
+def _is_open(beliefs: DeviceBeliefs, name: str) -> bool:
     """Whether a look at a part or test tells anything: its state is not certain."""
     return bool(beliefs.states[name].values.max() < 1 - PROBABILITY_NOISE)
 
 
-def _trials_of(beliefs: Beliefs, costs: Costs) -> Trials:
+def _trials_of(beliefs: DeviceBeliefs, costs: Costs) -> Trials:
     """The components as trials: none is looked at where that is dearer than a repair, or where it surely is faulty."""
     repairs = np.array([costs.repair[name] for name in beliefs.components], dtype=float)
     looks = np.array([costs.observe.get(name, np.inf) for name in beliefs.components], dtype=float)
@@ -187,7 +187,7 @@ def _trials_of(beliefs: Beliefs, costs: Costs) -> Trials:
     return Trials(beliefs.shares, np.where(is_blind, repairs, looks), np.where(is_blind, 0.0, repairs), repairs)
 
 
-def _trials(knowledge: Knowledge, beliefs: Beliefs, trials: Trials, costs: Costs) -> Iterator[Alternative]:
+def _trials(knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, trials: Trials, costs: Costs) -> Iterator[Alternative]:
     after = dict(zip(beliefs.components, costs_without_each(trials, costs.service).tolist(), strict=True))
     chances = dict(zip(beliefs.components, trials.chances.tolist(), strict=True))
     for step in possible_steps(beliefs, costs):
@@ -198,20 +198,20 @@ def _trials(knowledge: Knowledge, beliefs: Beliefs, trials: Trials, costs: Costs
             yield Alternative(step, step.cost + more + after[step.name], chances[step.name])
 
 
-def _has_several_faults(beliefs: Beliefs, name: str) -> bool:
+def _has_several_faults(beliefs: DeviceBeliefs, name: str) -> bool:
     """Whether a component may be faulty in several ways, so that a look tells more than whether it is."""
     faulty = beliefs.faulty[beliefs.components.index(name)]
     num_possible = int((beliefs.states[name].values > PROBABILITY_NOISE).sum())
     return num_possible - int(faulty < 1 - PROBABILITY_NOISE) > 1
 
 
-def _tests(knowledge: Knowledge, beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
+def _tests(knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, costs: Costs) -> Iterator[Alternative]:
     for step in possible_steps(beliefs, costs):
         if step.kind == "test":
             yield Alternative(step, _cost_once_seen(step, knowledge, beliefs, costs))
 
 
-def _cost_once_seen(step: Step, knowledge: Knowledge, beliefs: Beliefs, costs: Costs) -> float:
+def _cost_once_seen(step: Step, knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, costs: Costs) -> float:
     """C + Σ_s P(s) ECR(s) over the states that a look or a test may show."""
     told = beliefs.states[step.name]
     expected = step.cost

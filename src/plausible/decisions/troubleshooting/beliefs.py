@@ -25,7 +25,7 @@ from plausible.models import BayesianNetwork
 from plausible.models.rebuilding import rebuilt
 from plausible.variables import State, Variable
 
-__all__ = ["Beliefs", "Knowledge", "Situation"]
+__all__ = ["DeviceBeliefs", "DeviceKnowledge", "Situation"]
 
 
 #: What a run of a network for several repairs may cost.
@@ -33,7 +33,7 @@ _AT_ONCE = Budget(seconds=0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class Beliefs:
+class DeviceBeliefs:
     """What is believed of the device as it stands now.
 
     Attributes
@@ -100,10 +100,10 @@ class Beliefs:
         return {outcome: chance for outcome, chance in chances.items() if chance > PROBABILITY_NOISE}
 
 
-class Knowledge(Protocol):
+class DeviceKnowledge(Protocol):
     """What answers for beliefs: compiled networks or enumerated devices."""
 
-    def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
+    def beliefs(self, tested: Mapping[str, State] | None = None) -> DeviceBeliefs:
         """What is believed, if some tests also showed these states."""
         ...
 
@@ -134,15 +134,15 @@ class Situation:
             half = len(choices) // 2
             return [*self._compiled(choices[:half]), *self._compiled(choices[half:])]
 
-    def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
+    def beliefs(self, tested: Mapping[str, State] | None = None) -> DeviceBeliefs:
         """What is believed, if some tests also showed these states."""
         return self._asked(tested) if tested else self._untested
 
     @cached_property
-    def _untested(self) -> Beliefs:
+    def _untested(self) -> DeviceBeliefs:
         return self._asked({})
 
-    def _asked(self, tested: Mapping[str, State]) -> Beliefs:
+    def _asked(self, tested: Mapping[str, State]) -> DeviceBeliefs:
         answers = [view.marginals(tested) for view in self._views]
         states, works = answers[0][0], np.concatenate([fixed for _, fixed in answers])
         faulty = {name: float(states[name].values[~self._device.is_ok(name)].sum()) for name in self._open}
@@ -151,7 +151,7 @@ class Situation:
         alone = [self._places[frozenset([name])] for name in left]
         others = [self._places[everything - {name}] for name in left]
         fixable = float(works[self._places[everything]])
-        return Beliefs(
+        return DeviceBeliefs(
             states,
             left,
             np.array([faulty[name] for name in left]),

@@ -10,7 +10,7 @@ from typing import Protocol
 from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.decisions.troubleshooting.advice import advise, is_worth_going_on, possible_steps
-from plausible.decisions.troubleshooting.beliefs import Beliefs, Knowledge
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, DeviceKnowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.profiles import enumerate_profiles
 from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step
@@ -149,7 +149,7 @@ class _QueriedState:
     def bound_after(self, step: Step) -> float:
         return 0.0
 
-    def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
+    def beliefs(self, tested: Mapping[str, State] | None = None) -> DeviceBeliefs:
         return self.troubleshooter.situation(self.repaired, self.findings).beliefs(tested)
 
     def after(self, step: Step, outcome: Outcome) -> _QueriedState:
@@ -161,7 +161,7 @@ class _QueriedState:
 # --- over states of knowledge, each worked out once ---
 
 
-class _PlanState(Knowledge, Protocol):
+class _PlanState(DeviceKnowledge, Protocol):
     """A state of knowledge about a device that does not work yet."""
 
     @property
@@ -274,12 +274,12 @@ class _Search:
             self._plans[state.key] = best
         return best
 
-    def _choices(self, state: _PlanState, beliefs: Beliefs) -> list[tuple[float, Step]]:
+    def _choices(self, state: _PlanState, beliefs: DeviceBeliefs) -> list[tuple[float, Step]]:
         """Each step behind what it costs at least, by rising costs."""
         listed = [(step.cost + state.bound_after(step), step) for step in possible_steps(beliefs, self._costs)]
         return sorted(listed, key=lambda choice: choice[0])
 
-    def _beginning_with(self, step: Step, state: _PlanState, beliefs: Beliefs, limit: float) -> PlanNode | None:
+    def _beginning_with(self, step: Step, state: _PlanState, beliefs: DeviceBeliefs, limit: float) -> PlanNode | None:
         """A step and the cheapest plans after it, or `None` where that is not cheaper than the limit."""
         limit *= 1.0 - PROOF
         states = [

@@ -12,7 +12,7 @@ from plausible.causal.counterfactuals.potential import Finding, Potential
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
-from plausible.decisions.troubleshooting.beliefs import Beliefs, Situation
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, Situation
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.device import Device, read_device
 from plausible.decisions.troubleshooting.records import read_start, read_step, session_record
@@ -273,7 +273,7 @@ class TroubleshootingSession:
         return self.is_fixed or not is_worth_going_on(self.beliefs, self.troubleshooter.costs)
 
     @property
-    def beliefs(self) -> Beliefs:
+    def beliefs(self) -> DeviceBeliefs:
         """What is believed of the device as it stands now."""
         return self._situation.beliefs()
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Flags, Floats
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.decisions.troubleshooting.beliefs import Beliefs
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.device import Device
 from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
@@ -207,7 +207,7 @@ class WorldState:
         """A cost that no plan can beat: that of whoever knows all."""
         return self._mean(self._level.bounds)
 
-    def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
+    def beliefs(self, tested: Mapping[str, State] | None = None) -> DeviceBeliefs:
         """What is believed, if some tests also showed these states."""
         if not tested:
             return self._believed
@@ -217,13 +217,13 @@ class WorldState:
         return state._believed
 
     @cached_property
-    def _believed(self) -> Beliefs:
+    def _believed(self) -> DeviceBeliefs:
         level = self._level
         faulty = level.faults.over(self._classes, self._weights)
         fixable, *fixes = level.fixes.over(self._classes, self._weights).tolist()
         alone, without = np.array(fixes).reshape(2, -1)
         is_left = faulty > PROBABILITY_NOISE
-        return Beliefs(
+        return DeviceBeliefs(
             _Distributions(level, self._classes, self._weights),
             tuple(name for name, left in zip(level.open, is_left.tolist(), strict=True) if left),
             faulty[is_left],

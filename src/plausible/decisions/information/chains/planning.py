@@ -19,7 +19,7 @@ from plausible.models import BayesianNetwork
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["ChainPlan", "ForwardPolicy", "Policy", "SplittingPolicy", "Stretch", "chain_observation_plan"]
+__all__ = ["ChainPlan", "ChainPolicy", "ForwardPolicy", "SplittingPolicy", "Stretch", "chain_observation_plan"]
 
 #: Observations in a row that are printed.
 _DEPTH = 3
@@ -43,7 +43,7 @@ class ChainPlan:
     expected_reward: float
     without: float
     is_exact: bool
-    _policy: Policy = field(repr=False)
+    _policy: ChainPolicy = field(repr=False)
 
     @property
     def value(self) -> float:
@@ -182,7 +182,7 @@ class Stretch:
     available: int  # what may be spent on it
 
 
-class Policy(ABC):
+class ChainPolicy(ABC):
     """What to look at in each stretch of a chain, and what that brings.
 
     Attributes
@@ -232,7 +232,7 @@ class Policy(ABC):
         """What is left of a stretch, in the order to go on in, where a state (numbered through) is seen in it."""
 
 
-class ForwardPolicy(Policy):
+class ForwardPolicy(ChainPolicy):
     """Places are looked at in the order of the chain, each judged by what was seen up to it.
 
     V(x, t) = max over the next place j, or none, of E[rewards before j + reward at j - cost + V(x_j, t - units) | x].
@@ -275,7 +275,7 @@ class ForwardPolicy(Policy):
         return (Stretch(state, stretch.right, stretch.available - self.units[place]),)
 
 
-class SplittingPolicy(Policy):
+class SplittingPolicy(ChainPolicy):
     """Places are looked at in any order; each divides its stretch, and what is left to spend, between its two sides.
 
     V(x, z, t) = max over j between, or none, of E[reward at j - cost + max_s V(x, x_j, s) + V(x_j, z, t' - s) | x, z],
