@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -231,21 +230,6 @@ def test_a_frustrated_model_is_said_not_to_settle():
     assert belief.info.num_steps == 100
     assert belief.info.residual > 1e-8
     assert "damping=0.5" in belief.info.advice
-
-
-def test_a_run_goes_on_from_a_pickled_state_as_if_never_stopped():
-    """Interrupted after three rounds, pickled and resumed: the same messages to the last bit; steps are pure."""
-    factors, _ = grid(4, lambda: 0.4, 0.5, np.random.default_rng(7))
-    problem = Problem.of(factors, NONE)
-    for engine in (LoopyBP(schedule="residual"), TreeReweightedBP(), MaxProduct()):
-        seen = []
-        whole = engine.run(problem, progress=seen.append).state
-        assert [state.num_steps for state in seen] == list(range(1, whole.num_steps + 1))
-        before = seen[2].messages.incoming.copy()
-        resumed = engine.run(problem, pickle.loads(pickle.dumps(seen[2]))).state
-        np.testing.assert_array_equal(seen[2].messages.incoming, before)
-        np.testing.assert_array_equal(resumed.messages.incoming, whole.messages.incoming)
-        assert resumed.num_steps == whole.num_steps
 
 
 # --- bounds ---

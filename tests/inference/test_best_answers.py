@@ -112,18 +112,6 @@ def test_branch_and_bound_without_time_answers_at_once_with_a_bound_that_holds()
     assert state.value <= resumed.value <= resumed.upper < state.upper
 
 
-def test_branch_and_bound_resumed_from_no_time_ends_with_the_best():
-    """Stopped before its tables, and then without a limit: the maximum, proved."""
-    rng = np.random.default_rng(3)
-    factors = [Factor({f"X{a}": 2, f"X{b}": 2}, rng.random((2, 2))) for b in range(6) for a in range(b)]
-    problem = Problem.of(factors, NO_EVIDENCE)
-    stopped = BranchAndBound(time_limit=0).run(problem).state
-    assert not stopped.converged
-    finished = BranchAndBound().run(problem, stopped).state
-    assert finished.converged
-    assert finished.value + problem.log_scale == pytest.approx(largest(factors))
-
-
 @pytest.mark.parametrize(
     "make", [lambda limit: LocalSearch(TabuSearch(5, 10**9), time_limit=limit), lambda t: AlphaExpansion(time_limit=t)]
 )

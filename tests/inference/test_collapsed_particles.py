@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -103,21 +102,6 @@ def test_intervals_of_collapsed_particles_cover_the_truth():
     assert 90 <= inside <= 99
 
 
-def test_an_interrupted_collapsed_run_ends_as_one_that_was_not():
-    """Steps are pure, states can be stored, the same seed gives the same answer."""
-    problem, engine = Problem.of(RING, NONE), CollapsedGibbs(["A", "B"], num_samples=40, burn_in=5)
-    whole = engine.run(problem).state
-    state = engine.init(problem)
-    assert math.isinf(state.residual)
-    for _ in range(7):
-        state = pickle.loads(pickle.dumps(engine.step(problem, state)))
-    seen = []
-    np.testing.assert_array_equal(engine.run(problem, state, seen.append).state.draws, whole.draws)
-    assert whole.is_finished
-    assert engine.step(problem, whole) is whole
-    assert seen[-1].num_steps == whole.num_steps == 15
-
-
 def test_collapsed_options_are_checked_and_totals_are_those_of_the_engine_inside():
     for wrong in ({"sampled": "A"}, {"inner": LoopyBP}, {"num_samples": 0}, {"burn_in": -1}):
         with pytest.raises(InvalidArgument, match=next(iter(wrong))):
@@ -150,14 +134,6 @@ def test_right_and_independent_beliefs_are_nearly_always_accepted():
     """For independent variables messages are exact: only the uniform share is ever rejected."""
     alone = [Factor((A,), [1, 3]), Factor((B,), [2, 1])]
     assert Metropolis(LoopyBP(), num_samples=8000).query(alone, [A, B], NONE).info.acceptance > 0.95
-
-
-def test_a_run_with_an_engines_beliefs_can_be_interrupted():
-    problem, engine = Problem.of(RING, NONE), Metropolis(LoopyBP(), num_samples=80, burn_in=10)
-    whole, state = engine.run(problem).state, engine.init(problem)
-    for _ in range(5):
-        state = pickle.loads(pickle.dumps(engine.step(problem, state)))
-    np.testing.assert_array_equal(engine.run(problem, state).state.sums, whole.sums)
 
 
 def test_independent_draws_have_the_density_that_is_said():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -97,21 +96,6 @@ def test_submodular_grids_agree_with_graph_cuts(seed):
     assert dual.log_probability <= cut.log_probability + 1e-9 <= dual.log_probability + dual.info.error + 2e-9
     assert dual.info.exact
     assert dual.log_probability == pytest.approx(cut.log_probability, abs=1e-8)
-
-
-def test_a_run_can_be_interrupted_and_resumed():
-    """Three steps, a pickle, and the rest give the same numbers as one run."""
-    rng = np.random.default_rng(3)
-    problem = Problem.of(grid(5, np.exp(rng.normal(size=(5, 5, 2))), np.exp(-0.8 * np.eye(2))), NO_EVIDENCE)
-    engine = DualDecomposition(max_steps=40, tolerance=0.0)
-    state = engine.init(problem)
-    for _ in range(3):
-        state = engine.step(problem, state)
-    resumed = DualDecomposition(max_steps=37, tolerance=0.0).run(problem, pickle.loads(pickle.dumps(state))).state
-    whole = engine.run(problem).state
-    assert resumed.upper == whole.upper
-    assert resumed.states.tolist() == whole.states.tolist()
-    assert resumed.num_steps == whole.num_steps
 
 
 def test_a_gap_that_stays_is_reported():

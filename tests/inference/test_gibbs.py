@@ -14,12 +14,9 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
-from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor, live_states, num_islands
-from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.inference.sampling.gibbs import Gibbs
-from plausible.inference.sampling.metropolis import Metropolis
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps, uniform
 from plausible.variables import Evidence, Variable, jeffrey
@@ -341,50 +338,6 @@ def test_any_number_of_threads_gives_the_same_bits(options, monkeypatch):
     assert len({answer.values.tobytes() for answer in answers}) == 1
     other = Gibbs(num_samples=999, burn_in=7, seed=1, **options).query(BITS, [A, C], NONE)
     assert other.values.tobytes() != answers[0].values.tobytes()
-
-
-def test_an_interrupted_run_ends_as_one_that_was_not():
-    """Steps are pure; a stored state goes on with the same random numbers."""
-    problem, engine = Problem.of(BITS, NONE), Gibbs(num_samples=300, burn_in=25, num_chains=3)
-    seen = []
-    whole = engine.run(problem, progress=lambda state: seen.append(state.num_sweeps)).state
-    state = engine.init(problem)
-    assert math.isinf(state.residual)
-    for _ in range(9):
-        before = state.codes.copy()
-        after = engine.step(problem, state)
-        np.testing.assert_array_equal(state.codes, before)
-        state = pickle.loads(pickle.dumps(after))
-    resumed = engine.run(problem, state).state
-    np.testing.assert_array_equal(resumed.sums, whole.sums)
-    assert resumed.num_sweeps == whole.num_sweeps == seen[-1]
-    assert whole.is_finished
-    assert engine.step(problem, whole).num_sweeps == whole.num_sweeps
-    assert whole.converged == (whole.residual <= 0.01 + 1e-15)
-
-
-@pytest.mark.parametrize(
-    "engine",
-    [
-        Gibbs(num_samples=300, burn_in=25, num_chains=3),
-        Metropolis(num_samples=300, burn_in=25, num_chains=3),
-        AnnealedImportance(num_temperatures=12, num_particles=30),
-        CollapsedGibbs(["A"], num_samples=40, burn_in=5, num_chains=2),
-    ],
-    ids=lambda engine: type(engine).__name__,
-)
-def test_states_told_to_progress_stay_as_they_were(engine):
-    """A run taken up from any of them ends as the whole one did, bit for bit; their arrays can't be written into."""
-    problem, told, copies = Problem.of(BITS, NONE), [], []
-    whole = engine.run(problem, progress=lambda state: told.append(state) or copies.append(pickle.dumps(state))).state
-    arrays = [name for name in whole.__slots__ if isinstance(getattr(whole, name), np.ndarray)]
-    for state, copy in zip(told, map(pickle.loads, copies), strict=True):
-        for name in arrays:
-            np.testing.assert_array_equal(getattr(state, name), getattr(copy, name))
-            assert not getattr(state, name).flags.writeable
-    resumed = engine.run(problem, told[len(told) // 2]).state
-    for name in arrays:
-        np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
 
 
 def test_draws_have_a_row_for_each_chain():

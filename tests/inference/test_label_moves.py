@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -92,8 +91,8 @@ def test_no_swap_improves_the_result(seed, distance):
 
 @pytest.mark.parametrize("moves", MOVES, ids=repr)
 @pytest.mark.parametrize("seed", range(3))
-def test_each_sweep_lowers_the_energy_and_runs_can_be_resumed(seed, moves):
-    """On a 7 x 7 grid of four labels; a run from a pickled state ends where an uninterrupted one does."""
+def test_each_sweep_lowers_the_energy(seed, moves):
+    """On a 7 x 7 grid of four labels."""
     rng = np.random.default_rng(seed)
     factors = grid(7, np.exp(2 * rng.normal(size=(7, 7, 4))), np.exp(-1.0 * truncated_linear(4)))
     problem = Problem.of(factors, NO_EVIDENCE)
@@ -104,9 +103,6 @@ def test_each_sweep_lowers_the_energy_and_runs_can_be_resumed(seed, moves):
     assert all(after <= before for before, after in itertools.pairwise(energies))
     assert energies[-1] < energies[0]
     assert -problem.log_product(whole.states[None, :])[0] == pytest.approx(whole.energy)
-    resumed = moves.run(problem, pickle.loads(pickle.dumps(moves.step(problem, start)))).state
-    assert resumed.states.tolist() == whole.states.tolist()
-    assert resumed.num_steps == whole.num_steps == len(seen)
     assert whole.converged
 
 

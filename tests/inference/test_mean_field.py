@@ -17,7 +17,7 @@ from engine_problems import full_product, problems, random_tables
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
-from plausible.inference.variational.mean_field import MeanField, MeanFieldState
+from plausible.inference.variational.mean_field import MeanField
 from plausible.variables import Evidence, Variable, likelihood
 
 NONE = Evidence.read({}, {})
@@ -302,26 +302,6 @@ def test_factors_whose_axes_are_not_in_order_meet_the_right_pieces():
 
 
 # --- runs ---
-
-
-def test_runs_can_be_stored_and_taken_up_again():
-    """A pickled state goes on to the very same end; the state that was stepped from is unchanged."""
-    rng = np.random.default_rng(0)
-    variables, factors = chain_of(8, rng, size=3)
-    problem = Problem.of(factors, NONE)
-    engine = MeanField(blocks=[[v.name for v in variables[:4]]])
-    start = engine.init(problem)
-    kept = start.beliefs.copy()
-    halfway = engine.step(problem, engine.step(problem, start))
-    np.testing.assert_array_equal(start.beliefs, kept)
-    assert halfway.num_steps == 2
-    restored = pickle.loads(pickle.dumps(halfway))
-    assert isinstance(restored, MeanFieldState)
-    end, resumed = engine.run(problem).state, engine.run(problem, restored).state
-    np.testing.assert_array_equal(end.beliefs, resumed.beliefs)
-    assert end.energy == resumed.energy
-    assert end.converged
-    assert end.residual <= engine.tolerance
 
 
 def test_stopping_early_is_said_and_restarts_never_lower_the_bound():

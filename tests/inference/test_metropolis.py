@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -141,20 +140,6 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
         for n in (1, 2, None)
     }
     assert len(answers) == 1
-
-
-@pytest.mark.parametrize("proposal", ["single-site uniform", flip_anything], ids=["named", "function"])
-def test_an_interrupted_run_ends_as_one_that_was_not(proposal):
-    """Also with a function, whose generator is made anew for every step."""
-    problem, engine = Problem.of(FACTORS, NONE), Metropolis(proposal, num_samples=60, burn_in=10, num_chains=3)
-    whole = engine.run(problem).state
-    state = engine.init(problem)
-    for _ in range(4):
-        state = pickle.loads(pickle.dumps(engine.step(problem, state)))
-    resumed = engine.run(problem, state).state
-    np.testing.assert_array_equal(resumed.sums, whole.sums)
-    assert (resumed.accepted == whole.accepted).all()
-    assert (whole.accepted > 0).all()
 
 
 def test_zeros_are_never_entered_and_trap_single_moves_only():
