@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from graph_strategies import dags
 from marked_graph_oracles import is_acyclic
-from plausible.causal.interventional.class_search import gies, search_interventional_classes
-from plausible.causal.interventional.class_turns import after_turn, class_turns, is_valid_turn
+from plausible.causal.interventional.class_search import (
+    after_turn,
+    class_turns,
+    gies,
+    is_valid_turn,
+    search_interventional_classes,
+)
 from plausible.causal.interventional.regimes import check_regimes, regimes
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics

@@ -53,11 +53,11 @@ from plausible.causal.counterfactuals.repair import single_fault_repairs as sing
 from plausible.causal.discovery.certainty import CausalCertainty as CausalCertainty
 from plausible.causal.discovery.certainty import HiddenStructure as HiddenStructure
 from plausible.causal.discovery.certainty import causal_certainty as causal_certainty
+from plausible.causal.discovery.fci import MarkConflict as MarkConflict
 from plausible.causal.discovery.fci import PAGResult as PAGResult
 from plausible.causal.discovery.fci import fci as fci
 from plausible.causal.discovery.mark_confidence import MarkConfidence as MarkConfidence
 from plausible.causal.discovery.mark_confidence import bootstrap_marks as bootstrap_marks
-from plausible.causal.discovery.mark_conflicts import MarkConflict as MarkConflict
 from plausible.causal.discovery.pag_effects import PAGEffect as PAGEffect
 from plausible.causal.discovery.pag_effects import effect_in_pag as effect_in_pag
 from plausible.causal.discovery.pag_effects import effect_is_conditional as effect_is_conditional

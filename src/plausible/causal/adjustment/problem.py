@@ -31,11 +31,13 @@ __all__ = [
     "AdjustmentProblem",
     "Check",
     "Criterion",
+    "KnownGraph",
     "causal_nodes",
     "listed",
     "may_cause",
     "open_trail",
     "read_allowed",
+    "read_known",
     "read_problem",
     "read_sides",
 ]
@@ -49,6 +51,14 @@ USUAL_LIMIT = 100
 
 #: A causal graph, or one that stands for a class of them; also as text, as networkx graph, or in a model.
 AdjustableGraph: TypeAlias = "GraphLike[DAG | CausalGraph | PDAG | MAG | PAG]"
+#: The graph itself.
+KnownGraph: TypeAlias = DAG | CausalGraph | PDAG | MAG | PAG
+
+
+def read_known(graph: AdjustableGraph) -> KnownGraph:
+    """The graph that this is, has or writes."""
+    known: KnownGraph = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    return known
 
 
 class Check(ABC):
@@ -104,7 +114,7 @@ def read_problem(
     """
     if criterion not in get_args(Criterion):
         raise InvalidArgument(f"There is no criterion {criterion!r}.{suggestion(criterion, get_args(Criterion))}")
-    known: DAG | CausalGraph | PDAG | MAG | PAG = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    known = read_known(graph)
     y, x = read_sides(known, outcome, treatment)
     if isinstance(known, DAG | CausalGraph):
         causes = CausalGraph(known)
@@ -163,7 +173,7 @@ def may_cause(graph: AdjustableGraph, outcome: str, treatment: str) -> bool:
     >>> may_cause("X -> Y", "Y", "X"), may_cause("X -> Y", "X", "Y"), may_cause("A o-> B; B <-> C; D o-> C", "C", "B")
     (True, False, False)
     """
-    known: DAG | CausalGraph | PDAG | MAG | PAG = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    known = read_known(graph)
     if isinstance(known, DAG | CausalGraph):
         return treatment in known.ancestors(outcome)
     members = apply_meek_rules(known) if isinstance(known, PDAG) else known

@@ -17,7 +17,7 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import SeparationExplanation
 
-__all__ = ["Quantity", "RuleForm", "RuleStep", "rule_1", "rule_2", "rule_3", "sum_sign", "value_text", "written"]
+__all__ = ["Quantity", "RuleStep", "rule_1", "rule_2", "rule_3", "sum_sign", "value_text", "written"]
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)

@@ -16,7 +16,7 @@ from plausible.factors import Factor
 from plausible.inference.posterior import log_total
 from plausible.variables import Evidence, State, Variable
 
-__all__ = ["CounterfactualEstimand", "Experiment", "ExperimentTerm", "Free", "SumOfProducts"]
+__all__ = ["CounterfactualEstimand", "ExperimentTerm", "Free", "SumOfProducts"]
 
 
 class Experiment(Protocol):

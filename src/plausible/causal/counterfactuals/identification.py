@@ -22,7 +22,7 @@ from plausible.graphs.marks import Edge
 from plausible.variables import Jeffrey, State
 from plausible.variables.evidence import Likelihood
 
-__all__ = ["Constant", "CounterfactualGraph", "MergedCopy", "counterfactual_graph", "identify_counterfactual"]
+__all__ = ["identify_counterfactual"]
 
 World: TypeAlias = "tuple[tuple[str, Setting], ...]"
 

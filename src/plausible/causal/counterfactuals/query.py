@@ -23,7 +23,7 @@ from plausible.models.rebuilding import rebuilt
 from plausible.variables import EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, settings_of
 
-__all__ = ["Findings", "Outcome", "ParallelWorlds", "abduct", "counterfactual", "parallel_worlds", "twin_network"]
+__all__ = ["Findings", "ParallelWorlds", "abduct", "counterfactual", "parallel_worlds", "twin_network"]
 
 
 @dataclass(frozen=True, slots=True)

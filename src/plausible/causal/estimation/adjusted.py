@@ -15,14 +15,7 @@ from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import choose_covariates
 from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.positivity import PositivityReport, positivity_report
-from plausible.causal.estimation.regressions import (
-    Nuisances,
-    check_levels,
-    comparable,
-    linear_fit,
-    outcome_means,
-    propensities,
-)
+from plausible.causal.estimation.regressions import Nuisances, linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation
 
@@ -47,27 +40,27 @@ class _Adjusted(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
+    def _means(self, models: Nuisances, weights: Floats) -> Means:
         """The mean outcome at each level, with the rows weighted."""
 
-    def _error(self, rows: EffectRows, nuisances: Nuisances) -> float | None:
+    def _error(self, models: Nuisances) -> float | None:
         """The standard error of the difference, where a formula gives it."""
         return None
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""
         covariates = choose_covariates(task, graph, self.adjustment)
-        rows, nuisances = _prepared(task, covariates, self.model)
-        chances = propensities(rows, nuisances, rows.weights)
-        report = positivity_report(task, rows, chances)
-        if self._divides_by_chances and not nuisances.is_saturated and not report.has_overlap:
+        models = _prepared(task, covariates, self.model)
+        weights = models.rows.weights
+        report = positivity_report(task, models.rows, models.propensities(weights))
+        if self._divides_by_chances and not models.is_saturated and not report.has_overlap:
             _refuse_apart(task, covariates, report)
         return PreparedEstimate(
-            rows.weights,
-            lambda weights: self._means(rows, nuisances, comparable(rows, nuisances, weights)),
+            weights,
+            lambda resampled: self._means(models, models.comparable(resampled)),
             covariates,
             report,
-            self._error(rows, nuisances),
+            self._error(models),
         )
 
 
@@ -96,8 +89,8 @@ class Standardization(_Adjusted):
             return _linear(task, choose_covariates(task, graph, self.adjustment))
         return _Adjusted.prepare(self, task, graph)
 
-    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
-        return Means.of([_mean(weights, mean) for mean in outcome_means(rows, nuisances, weights)])
+    def _means(self, models: Nuisances, weights: Floats) -> Means:
+        return Means.of([_mean(weights, mean) for mean in models.outcome_means(weights)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +103,8 @@ class Weighting(_Adjusted):
 
     name: ClassVar[str] = "weighting"
 
-    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
-        pairs = zip(nuisances.codes, propensities(rows, nuisances, weights), strict=True)
+    def _means(self, models: Nuisances, weights: Floats) -> Means:
+        rows, pairs = models.rows, zip(models.codes, models.propensities(weights), strict=True)
         return Means.of([_mean(weights * _inverse(rows, code, chance), rows.outcome) for code, chance in pairs])
 
 
@@ -131,26 +124,27 @@ class DoublyRobust(_Adjusted):
 
     name: ClassVar[str] = "doubly-robust"
 
-    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
-        return Means.of([_mean(weights, value) for value in _augmented(rows, nuisances, weights)])
+    def _means(self, models: Nuisances, weights: Floats) -> Means:
+        return Means.of([_mean(weights, value) for value in _augmented(models, weights)])
 
-    def _error(self, rows: EffectRows, nuisances: Nuisances) -> float:
-        low, high = _augmented(rows, nuisances, rows.weights)
-        apart = high - low - _mean(rows.weights, high - low)
-        return float(np.sqrt(rows.weights @ apart**2) / rows.weights.sum())
+    def _error(self, models: Nuisances) -> float:
+        weights = models.rows.weights
+        low, high = _augmented(models, weights)
+        apart = high - low - _mean(weights, high - low)
+        return float(np.sqrt(weights @ apart**2) / weights.sum())
 
 
-def _augmented(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> list[Floats]:
+def _augmented(models: Nuisances, weights: Floats) -> list[Floats]:
     """m_x + 1(X = x) (Y - m_x) / e_x of every case, for each level x."""
-    means, chances = outcome_means(rows, nuisances, weights), propensities(rows, nuisances, weights)
+    rows, means, chances = models.rows, models.outcome_means(weights), models.propensities(weights)
     return [
         mean + _inverse(rows, code, chance) * (rows.outcome - mean)
-        for code, mean, chance in zip(nuisances.codes, means, chances, strict=True)
+        for code, mean, chance in zip(models.codes, means, chances, strict=True)
     ]
 
 
-def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None) -> tuple[EffectRows, Nuisances]:
-    """The rows, and which models to fit to them; refuses levels that lack cases."""
+def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None) -> Nuisances:
+    """Which models to fit to the rows; refuses levels that lack cases."""
     if task.treatment.is_continuous:
         raise NotSupported(
             f"The treatment {task.treatment.name!r} is continuous, and no case has exactly a given level.",
@@ -165,9 +159,9 @@ def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None
             remedies=[Remedy("discretize them"), Remedy("take ", Argument("model", "regression"))],
         )
     is_saturated = model == "saturated" or (model is None and rows.is_discrete)
-    nuisances = Nuisances.of(rows, task.level_codes, is_saturated=is_saturated)
-    check_levels(task, rows, nuisances)
-    return rows, nuisances
+    models = Nuisances.of(rows, task.level_codes, is_saturated=is_saturated)
+    models.check_levels(task)
+    return models
 
 
 def _refuse_apart(task: EffectTask, covariates: tuple[str, ...], report: PositivityReport) -> None:

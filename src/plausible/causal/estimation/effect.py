@@ -12,10 +12,18 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.causal.adjustment.front_door import front_door_set
 from plausible.causal.adjustment.instruments import instruments
-from plausible.causal.adjustment.problem import AdjustableGraph, may_cause, read_problem
+from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, unclear_reason
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
-from plausible.causal.estimation.covariates import missing_columns, no_causal_path, observed_nodes
+from plausible.causal.estimation.covariates import (
+    ExperimentRows,
+    as_one_graph,
+    experiment_rows,
+    missing_columns,
+    no_causal_path,
+    observed_nodes,
+    without_causes_of_set,
+)
 from plausible.causal.estimation.estimate import (
     Bootstrap,
     EffectEstimate,
@@ -24,13 +32,6 @@ from plausible.causal.estimation.estimate import (
     PreparedEstimate,
     read_bootstrap,
     uncertainty,
-)
-from plausible.causal.estimation.experiment_rows import (
-    ExperimentRows,
-    KnownGraph,
-    as_one_graph,
-    experiment_rows,
-    without_causes_of_set,
 )
 from plausible.causal.estimation.front_door_method import FrontDoor
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
@@ -44,7 +45,7 @@ from plausible.graphs.dag import DAG
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["MethodName", "NoEffect", "estimate_effect", "method_by_graph", "method_suggestion", "named_method"]
+__all__ = ["MethodName", "estimate_effect", "method_suggestion"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,7 @@ from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.variables import State
 
-__all__ = [
-    "Nuisances",
-    "check_levels",
-    "comparable",
-    "linear_fit",
-    "logistic_fit",
-    "logistic_mean",
-    "outcome_means",
-    "propensities",
-]
+__all__ = ["Nuisances", "linear_fit", "logistic_fit", "logistic_mean"]
 
 #: Precision of the Normal prior of each slope, per unit of weight: it only settles what the data leave open.
 _RIDGE = 1e-8
@@ -77,10 +68,11 @@ def _objective(design: Floats, response: Floats, weights: Floats, slopes: Floats
     return float(weights @ (response * odds - np.logaddexp(0.0, odds)) - 0.5 * ridge * slopes @ slopes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Nuisances:
-    """Which models are fitted."""
+    """Models of the outcome and of the treatment given covariates, to be fitted to weighted rows."""
 
+    rows: EffectRows
     codes: tuple[int, int]  # The positions of the two levels.
     is_saturated: bool  # Whether each stratum has numbers of its own.
     is_binary: bool  # Whether the outcome is zero or one, so that its regression is logistic.
@@ -90,66 +82,62 @@ class Nuisances:
     def of(cls, rows: EffectRows, codes: tuple[int, int], *, is_saturated: bool) -> Nuisances:
         """Those that fit the rows."""
         is_binary = bool(np.isin(rows.outcome, (0.0, 1.0)).all())
-        return cls(codes, is_saturated, is_binary, bool(np.isin(rows.treatment, codes).all()))
+        return cls(rows, codes, is_saturated, is_binary, bool(np.isin(rows.treatment, codes).all()))
 
+    def comparable(self, weights: Floats) -> Floats:
+        """The weights without those strata that lack one of the levels, in a model that has a number for each stratum.
 
-def comparable(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Floats:
-    """The weights without those strata that lack one of the levels, in a model that has a number for each stratum.
+        In a resample a stratum can lose its cases of a level. Averaged over different strata, the two levels would
+        differ by what the strata do, and not by what the treatment does.
+        """
+        if not self.is_saturated:
+            return weights
+        has_all = np.ones(self.rows.num_cells, dtype=bool)
+        for code in self.codes:
+            has_all &= self._in_cells(weights * (self.rows.treatment == code)) > 0
+        return weights * has_all[self.rows.cell]
 
-    In a resample a stratum can lose its cases of a level. Averaged over different strata, the two levels would differ
-    by what the strata do, and not by what the treatment does.
-    """
-    if not nuisances.is_saturated:
-        return weights
-    has_all = np.ones(rows.num_cells, dtype=bool)
-    for code in nuisances.codes:
-        has_all &= totals(rows.cell, weights * (rows.treatment == code), rows.num_cells) > 0
-    return weights * has_all[rows.cell]
+    def outcome_means(self, weights: Floats) -> list[Floats]:
+        """For each level the modelled E[Y | level, covariates] of every row; NaN in strata without cases of it."""
+        return [self._outcome_mean(weights * (self.rows.treatment == code)) for code in self.codes]
 
+    def _outcome_mean(self, weights: Floats) -> Floats:
+        design, outcome = self.rows.design, self.rows.outcome
+        if self.is_saturated:
+            counts, sums = self._in_cells(weights), self._in_cells(weights * outcome)
+            return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)[self.rows.cell]
+        if not weights.any():
+            return np.full(len(weights), np.nan)
+        if self.is_binary:
+            return logistic_mean(design, logistic_fit(design, outcome, weights))
+        return np.asarray(design @ linear_fit(design, outcome, weights))
 
-def outcome_means(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> list[Floats]:
-    """For each level the modelled E[Y | level, covariates] of every row; NaN in strata without cases of it."""
-    return [_outcome_mean(rows, nuisances, weights * (rows.treatment == code)) for code in nuisances.codes]
+    def propensities(self, weights: Floats) -> list[Floats]:
+        """For each level the modelled P(level | covariates) of every row."""
+        low, high = self.codes
+        first = self._propensity(low, weights)
+        return [first, 1.0 - first if self.is_complete else self._propensity(high, weights)]
 
+    def _propensity(self, code: int, weights: Floats) -> Floats:
+        treated = (self.rows.treatment == code).astype(np.float64)
+        if self.is_saturated:
+            counts, here = self._in_cells(weights), self._in_cells(weights * treated)
+            return (here / np.where(counts > 0, counts, 1.0))[self.rows.cell]
+        return logistic_mean(self.rows.design, logistic_fit(self.rows.design, treated, weights))
 
-def _outcome_mean(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Floats:
-    if nuisances.is_saturated:
-        counts = totals(rows.cell, weights, rows.num_cells)
-        sums = totals(rows.cell, weights * rows.outcome, rows.num_cells)
-        return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)[rows.cell]
-    if not weights.any():
-        return np.full(len(weights), np.nan)
-    if nuisances.is_binary:
-        return logistic_mean(rows.design, logistic_fit(rows.design, rows.outcome, weights))
-    return np.asarray(rows.design @ linear_fit(rows.design, rows.outcome, weights))
+    def _in_cells(self, values: Floats) -> Floats:
+        return totals(self.rows.cell, values, self.rows.num_cells)
 
-
-def propensities(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> list[Floats]:
-    """For each level the modelled P(level | covariates) of every row."""
-    low, high = nuisances.codes
-    first = _propensity(rows, nuisances, low, weights)
-    return [first, 1.0 - first if nuisances.is_complete else _propensity(rows, nuisances, high, weights)]
-
-
-def _propensity(rows: EffectRows, nuisances: Nuisances, code: int, weights: Floats) -> Floats:
-    treated = (rows.treatment == code).astype(np.float64)
-    if nuisances.is_saturated:
-        counts = totals(rows.cell, weights, rows.num_cells)
-        here = totals(rows.cell, weights * treated, rows.num_cells)
-        return (here / np.where(counts > 0, counts, 1.0))[rows.cell]
-    return logistic_mean(rows.design, logistic_fit(rows.design, treated, weights))
-
-
-def check_levels(task: EffectTask, rows: EffectRows, nuisances: Nuisances) -> None:
-    """Refuse levels without cases: at all, or, in a saturated model, in some stratum."""
-    for level, code in zip(task.levels, nuisances.codes, strict=True):
-        treated = rows.treatment == code
-        if not treated.any():
-            raise InvalidArgument(f"No row has {task.treatment.name}={level!r}: the data do not tell what it does.")
-        if nuisances.is_saturated:
-            counts = totals(rows.cell, treated.astype(np.float64), rows.num_cells)
-            if not counts.all():
-                _refuse_stratum(task, rows, level, int(np.argmin(counts)), int((counts == 0).sum()))
+    def check_levels(self, task: EffectTask) -> None:
+        """Refuse levels without cases: at all, or, in a saturated model, in some stratum."""
+        for level, code in zip(task.levels, self.codes, strict=True):
+            treated = self.rows.treatment == code
+            if not treated.any():
+                raise InvalidArgument(f"No row has {task.treatment.name}={level!r}: the data do not tell what it does.")
+            if self.is_saturated:
+                counts = self._in_cells(treated.astype(np.float64))
+                if not counts.all():
+                    _refuse_stratum(task, self.rows, level, int(np.argmin(counts)), int((counts == 0).sum()))
 
 
 def _refuse_stratum(task: EffectTask, rows: EffectRows, level: State, cell: int, number: int) -> None:

@@ -13,7 +13,7 @@ from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.records import record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.adjustment.sets import is_adjustment_set
-from plausible.causal.estimation.experiment_rows import experiment_rows
+from plausible.causal.estimation.covariates import experiment_rows
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.arguments import CausalLike, refuse_overlap

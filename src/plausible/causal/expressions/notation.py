@@ -11,7 +11,7 @@ from typing import ClassVar, Self, final
 from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
 from plausible.graphs.nodes import Node
 
-__all__ = ["LONGEST", "LatexNotation", "Notation", "TextNotation", "value_names", "written"]
+__all__ = ["LONGEST", "LatexNotation", "Notation", "TextNotation", "written"]
 
 #: What LaTeX reads as commands in mathematics -> how it is written.
 _LATEX = {**{letter: rf"\{letter}" for letter in "#$%&_{}"}, "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}"}

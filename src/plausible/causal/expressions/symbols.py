@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from plausible.base.display import html_of_print
 from plausible.graphs.nodes import Node
 
-__all__ = ["Part", "Symbol", "SymbolLike", "Symbols", "distinct_parts", "read_symbols"]
+__all__ = ["Part", "Symbol", "Symbols", "distinct_parts", "read_symbols"]
 
 
 @dataclass(frozen=True, slots=True)

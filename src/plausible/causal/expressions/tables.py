@@ -20,7 +20,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
 from plausible.variables import Variable
 
-__all__ = ["CanBeAsked", "Distribution", "Evaluation", "Source", "SymbolTable"]
+__all__ = ["Evaluation", "Source", "SymbolTable"]
 
 
 class CanBeAsked(Protocol):

@@ -24,7 +24,7 @@ from plausible.models.rebuilding import conditional_table
 from plausible.variables import EvidenceLike, State, Variable
 from plausible.variables.evidence import settings_of
 
-__all__ = ["FunctionalModel", "NoiseLike", "causes_of", "chain_rule", "read_noise"]
+__all__ = ["FunctionalModel", "causes_of"]
 
 
 def causes_of(name: str, function: Callable[..., Any]) -> tuple[str, ...]:

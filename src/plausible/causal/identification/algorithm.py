@@ -34,7 +34,7 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["find_hedge", "identify", "is_identifiable", "minimal_adjustment"]
+__all__ = ["find_hedge", "identify", "is_identifiable"]
 
 
 def minimal_adjustment(graph: CausalGraph, effect: Effect) -> tuple[Node, ...] | None:

@@ -17,7 +17,6 @@ from plausible.graphs.nodes import Node
 
 __all__ = [
     "Chain",
-    "DistrictPlan",
     "EffectPlan",
     "Failure",
     "Link",

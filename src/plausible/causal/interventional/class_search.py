@@ -1,20 +1,20 @@
-"""Greedy search over classes of graphs that experiments can't tell apart."""
+"""Greedy search over classes of graphs that experiments can't tell apart: insertions, deletions and turns of edges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from plausible.base.records import record
-from plausible.causal.interventional.class_turns import ClassTurn, after_turn, class_turns, is_valid_turn
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG, PDAG
+from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.graphs.interventional_classes import (
     Targets,
@@ -25,6 +25,7 @@ from plausible.graphs.interventional_classes import (
 from plausible.graphs.mark_masks import bits
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.structures.exact.class_moves import ClassGraph, direct
 from plausible.learn.structures.exact.equivalence import ClassSearch, TimeIsUp, class_constraints
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import usual_score
@@ -32,7 +33,97 @@ from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 from plausible.search.search_state import improves
 
-__all__ = ["InterventionalClass", "InterventionalStep", "gies", "search_interventional_classes"]
+__all__ = [
+    "ClassTurn",
+    "InterventionalClass",
+    "InterventionalStep",
+    "after_turn",
+    "class_turns",
+    "gies",
+    "is_valid_turn",
+    "search_interventional_classes",
+]
+
+
+class ClassTurn(NamedTuple):
+    """In a graph of the class in which `before` are the neighbours of y that are its parents, y -> x becomes x -> y.
+
+    The score changes by score(y, y_base + x) - score(y, y_base) and score(x, x_base) - score(x, x_base + y).
+    """
+
+    x: int
+    y: int
+    before: int
+    x_base: int
+    y_base: int
+
+
+def class_turns(graph: ClassGraph, y: int) -> Iterator[ClassTurn]:
+    """The turns of edges out of y, up to cycles (Hauser & Bühlmann 2012, propositions 31 and 34).
+
+    An undirected edge x - y is turned in a graph where y has the parents C among its other neighbours and then precedes
+    x. Outside the class this leads only if some of C are not joined with x. Where y -> x is directed, all neighbours of
+    y that are joined with x are among C, and x precedes its own neighbours: anything else would close a cycle.
+    """
+    for x in bits(graph.neighbors[y]):
+        shared = graph.neighbors[y] & graph.adjacent[x]
+        for before in graph.cliques(0, graph.neighbors[y] & ~(1 << x)):
+            if before & ~shared and _is_cut(graph, y, before, shared):
+                yield ClassTurn(x, y, before, graph.parents[x] | before & shared, graph.parents[y] | before)
+    for x in (place for place, parents in enumerate(graph.parents) if parents >> y & 1):
+        shared = graph.neighbors[y] & graph.adjacent[x]
+        if graph.is_clique(shared):
+            for more in graph.cliques(shared, graph.neighbors[y] & ~graph.adjacent[x]):
+                yield ClassTurn(x, y, shared | more, graph.parents[x] & ~(1 << y), graph.parents[y] | shared | more)
+
+
+def is_valid_turn(graph: ClassGraph, turn: ClassTurn) -> bool:
+    """Whether no cycle comes about: a path from y to x other than y -> x meets C or the neighbours of x."""
+    if graph.neighbors[turn.y] >> turn.x & 1:
+        return True
+    blocked = turn.before | graph.neighbors[turn.x]
+    start = 1 << turn.y
+    reached = frontier = start
+    while frontier:
+        after = 0
+        for v in bits(frontier):
+            steps = graph.adjacent[v] & ~graph.parents[v]
+            after |= steps & ~(1 << turn.x) if v == turn.y else steps
+        frontier = after & ~reached & ~blocked
+        reached |= frontier
+    return not reached >> turn.x & 1
+
+
+def after_turn(graph: ClassGraph, turn: ClassTurn) -> DAG:
+    """A graph of the class that a valid turn leads to."""
+    x, y, before = turn.x, turn.y, turn.before
+    parents, neighbors = list(graph.parents), list(graph.neighbors)
+    if neighbors[y] >> x & 1:
+        direct(parents, neighbors, 1 << x, y)
+        direct(parents, neighbors, before & neighbors[x], x)
+    else:
+        parents[x] &= ~(1 << y)
+        parents[y] |= 1 << x
+        for later in bits(neighbors[x]):
+            direct(parents, neighbors, 1 << x, later)
+    direct(parents, neighbors, before, y)
+    for later in bits(neighbors[y]):
+        direct(parents, neighbors, 1 << y, later)
+    return consistent_extension(graph.pdag(parents, neighbors))
+
+
+def _is_cut(graph: ClassGraph, y: int, before: int, shared: int) -> bool:
+    """Whether among the neighbours of y the shared ones of C part the others of C from the other shared ones."""
+    free = graph.neighbors[y] & ~(before & shared)
+    reached = frontier = before & ~shared
+    while frontier:
+        after = 0
+        for v in bits(frontier):
+            after |= graph.neighbors[v]
+        frontier = after & free & ~reached
+        reached |= frontier
+    return not reached & shared & ~before
+
 
 #: What a step does to an edge.
 Phase: TypeAlias = Literal["insert", "delete", "turn"]

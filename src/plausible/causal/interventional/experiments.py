@@ -24,7 +24,6 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 
 __all__ = [
-    "Criterion",
     "ExperimentPlan",
     "ExperimentValue",
     "after_experiment",

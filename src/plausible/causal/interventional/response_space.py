@@ -21,7 +21,6 @@ from plausible.variables import Variable
 
 __all__ = [
     "Cells",
-    "ResponseComponent",
     "ResponsePrior",
     "ResponseProblem",
     "ResponseSpace",

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = [
-    "MAX_CELLS",
     "WHOLE",
     "District",
     "LevelRows",
@@ -32,7 +31,6 @@ __all__ = [
     "assembled",
     "build_district",
     "conditional",
-    "observed_levels",
     "ordered_members",
     "polytope",
     "scope_of",

@@ -19,7 +19,7 @@ from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
 from plausible.causal.partial.systems import Members, Systems
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge, UnknownVariable
 
-__all__ = ["Demands", "LinearForm", "NotLinear", "Ratio", "demands_of", "linear_form", "ratio_of"]
+__all__ = ["LinearForm", "NotLinear", "Ratio", "ratio_of"]
 
 Ints = NDArray[np.intp]
 

@@ -24,7 +24,6 @@ from plausible.variables.evidence import findings_of, settings_of
 
 __all__ = [
     "LinearQuery",
-    "QueryTerm",
     "WorldFinding",
     "average_causal_effect",
     "interventional_mean",

@@ -42,7 +42,7 @@ class Observed:
         """Whether these are data, whose shares are not the probabilities."""
         return self.total is not None
 
-    def together(self, groups: Sequence[Sequence[str]]) -> list[Floats]:
+    def joint_tables(self, groups: Sequence[Sequence[str]]) -> list[Floats]:
         """The joint table of each group of names."""
         return [self.tables(names) for names in groups] if self.shared is None else self.shared(groups)
 
@@ -66,10 +66,10 @@ def read_source(source: SourceLike) -> Observed:
         return _of_factor(source)
     if isinstance(source, ObservedModel):
         variables = {name: source.network.variables[name] for name in source.observed}
-        return Observed(variables, partial(_asked, source), None, partial(_asked_together, source, source.network))
+        return Observed(variables, partial(_asked, source), None, partial(_asked_at_once, source, source.network))
     if isinstance(source, (BayesianNetwork, FunctionalModel)):
         network = source.network if isinstance(source, FunctionalModel) else source
-        return Observed(source.variables, partial(_asked, source), None, partial(_asked_together, source, network))
+        return Observed(source.variables, partial(_asked, source), None, partial(_asked_at_once, source, network))
     statistics = read_statistics(source)
     if statistics.interventions:
         raise NotSupported(
@@ -101,7 +101,7 @@ def _asked(model: Any, names: Sequence[str]) -> Floats:
     return np.asarray(model.query(list(names)).reorder(list(names)).values, dtype=np.float64)
 
 
-def _asked_together(model: Any, network: BayesianNetwork, groups: Sequence[Sequence[str]]) -> list[Floats]:
+def _asked_at_once(model: Any, network: BayesianNetwork, groups: Sequence[Sequence[str]]) -> list[Floats]:
     """Parts of families of a network from one calibration of what is upstream of them; other tables one by one."""
     scopes = {names[-1]: network.cpd(names[-1]).scope for names in groups}
     families = [names for names in groups if {v.name for v in scopes[names[-1]]}.issuperset(names)]

@@ -39,7 +39,6 @@ __all__ = [
     "confidence_polytope",
     "joint_intervals",
     "least_total",
-    "settled",
     "smallest_violation",
 ]
 
@@ -250,7 +249,7 @@ class Systems:
             for name in new
             if self._is_plain(name)
         }
-        joints = dict(zip(families, self.observed.together(list(families.values())), strict=True))
+        joints = dict(zip(families, self.observed.joint_tables(list(families.values())), strict=True))
         for name in new:
             table = conditional(joints[name]) if name in joints else None
             if table is None or np.isnan(table).any():

@@ -19,7 +19,7 @@ from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
 
-__all__ = ["EffectComparison", "association_table", "compare_effect", "effect_table"]
+__all__ = ["EffectComparison", "compare_effect", "effect_table"]
 
 
 def association_table(

@@ -14,7 +14,7 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import SeparationExplanation, Trail
 
-__all__ = ["AssociationExplanation", "AssociationSource", "SourceKind", "explain_association"]
+__all__ = ["AssociationExplanation", "AssociationSource", "explain_association"]
 
 #: What kind of association a trail makes.
 SourceKind: TypeAlias = Literal["causal", "reverse causal", "common cause", "selection"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -48,7 +48,7 @@ class SpuriousAssociation:
     x: str
     y: str
     hidden: tuple[str, ...]
-    selected: Mapping[str, State]
+    selected: Mapping[str, State] = field(default_factory=lambda: MappingProxyType({}))
 
     def sample(self, size: int, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
         """Rows of the data, as someone sees them who does not know of the hidden variables."""
@@ -97,7 +97,7 @@ def _common_cause() -> SpuriousAssociation:
         TableCPD("smoking", {"common": [0.8, 0.2], "rare": [0.3, 0.7]}, ["genotype"], states=["no", "yes"]),
         TableCPD("cancer", {"common": [0.95, 0.05], "rare": [0.7, 0.3]}, ["genotype"], states=["no", "yes"]),
     )
-    return _record("latent common cause", network, "smoking", "cancer", ("genotype",))
+    return SpuriousAssociation("latent common cause", network, "smoking", "cancer", ("genotype",))
 
 
 def _selection() -> SpuriousAssociation:
@@ -106,7 +106,7 @@ def _selection() -> SpuriousAssociation:
         TableCPD("G", [0.5, 0.5]),
         TableCPD("S", [[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.1, 0.9]]], ["A", "G"]),
     )
-    return _record("selection bias", network, "A", "G", (), {"S": 1})
+    return SpuriousAssociation("selection bias", network, "A", "G", (), MappingProxyType({"S": 1}))
 
 
 def _mixture() -> SpuriousAssociation:
@@ -115,7 +115,7 @@ def _mixture() -> SpuriousAssociation:
         TableCPD("height", {"children": [0.9, 0.1], "adults": [0.2, 0.8]}, ["population"], states=["short", "tall"]),
         TableCPD("vocabulary", {"children": [0.8, 0.2], "adults": [0.1, 0.9]}, ["population"], states=["small", "big"]),
     )
-    return _record("mixture of populations", network, "height", "vocabulary", ("population",))
+    return SpuriousAssociation("mixture of populations", network, "height", "vocabulary", ("population",))
 
 
 def _trend() -> SpuriousAssociation:
@@ -126,18 +126,7 @@ def _trend() -> SpuriousAssociation:
         TableCPD("height", np.stack([1 - rising, rising], axis=-1), ["year"], states=["short", "tall"]),
         TableCPD("ice", np.stack([1 - falling, falling], axis=-1), ["year"], states=["little", "much"]),
     )
-    return _record("time trend", network, "height", "ice", ("year",))
-
-
-def _record(
-    kind: SpuriousKind,
-    network: BayesianNetwork,
-    x: str,
-    y: str,
-    hidden: tuple[str, ...],
-    selected: Mapping[str, State] | None = None,
-) -> SpuriousAssociation:
-    return SpuriousAssociation(kind, network, x, y, hidden, MappingProxyType(dict(selected or {})))
+    return SpuriousAssociation("time trend", network, "height", "ice", ("year",))
 
 
 _MAKERS: Mapping[SpuriousKind, Callable[[], SpuriousAssociation]] = MappingProxyType(
