@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import plausible
+from plausible.base.common_options import COMMON_OPTIONS
+from plausible.base.display import repr_of_print
 
 PAGE = Path(__file__).with_name("reference.md")
 
@@ -25,6 +27,7 @@ ROOMS = {
     "cpds": "Conditional distributions",
     "models": "Models",
     "inference": "Inference on sets of factors",
+    "search": "Runs, step by step: the driver, chains, local search",
     "data": "Data",
     "learn": "Learning",
     "causal": "Causes",
@@ -33,6 +36,21 @@ ROOMS = {
     "io": "Files",
     "examples": "Examples",
     "errors": "Errors and warnings",
+}
+
+#: What everyday work needs, by what one wants to do; all else is found by topic, room by room.
+EVERYDAY = {
+    "Build": "BayesianNetwork MarkovNetwork FactorGraph ConditionalRandomField TableCPD NoisyOr NoisyMax "
+    "DeterministicCPD LinearGaussianCPD ConditionalGaussianCPD LogisticCPD TreeCPD RuleCPD Multiplexer Variable "
+    "Factor GaussianFactor",
+    "Graphs": "DAG UndirectedGraph PDAG CausalGraph MAG PAG",
+    "Files and examples": "load save examples.load",
+    "Ask": "Assignment likelihood jeffrey Budget JunctionTree VariableElimination RecursiveConditioning LoopyBP "
+    "MeanField Gibbs LikelihoodWeighting ImportanceSampling MaxProduct LocalSearch GraphCut BranchAndBound Estimate",
+    "Learn": "Table Discretizer learn.parameters learn.structure learn.em Knowledge BDeu BDe K2 Dirichlet",
+    "Causes": "causal.identify causal.counterfactual causal.bounds",
+    "Decide": "InfluenceDiagram Decision Utility Strategy",
+    "When something is wrong": "PlausibleError PlausibleWarning errors.TooLarge",
 }
 
 #: A call of more characters ends in "...".
@@ -51,21 +69,53 @@ written by `python docs/make_reference.py`.
 
 def reference() -> str:
     """The text of the page."""
-    sections = [INTRODUCTION]
+    sections = [INTRODUCTION, *_everyday(), *_options()]
     for room, title in ROOMS.items():
         sections.append(f"## {title}: `pb.{room}`\n")
-        for heading, lines in sorted(_groups(room).items()):
+        handed_back: list[str] = []
+        for heading, lines in sorted(_groups(room, handed_back).items()):
             sections.append("\n".join([f"**{heading}**\n", *sorted(lines, key=_name_in)]) + "\n")
+        if handed_back:
+            sections.append("\n".join(["**What these hand back**\n", *sorted(handed_back, key=_name_in)]) + "\n")
     return "\n".join(sections)
 
 
-def _groups(room: str) -> dict[str, list[str]]:
-    """For each file of a room, by what its docstring says it is for, the lines of its public names."""
+def _everyday() -> Iterator[str]:
+    """The names of everyday use, each with a sentence."""
+    yield "## The sixty names\n\nWith these one gets through most days.\n"
+    for purpose, names in EVERYDAY.items():
+        told = {name: _first_paragraph(inspect.getdoc(_named(name)) or "") for name in names.split()}
+        rows = [f"| `pb.{name}` | {text.replace('|', chr(92) + '|')} |" for name, text in told.items()]
+        yield "\n".join([f"| {purpose} | |", "|---|---|", *rows]) + "\n"
+
+
+def _named(name: str) -> Any:
+    """What stands under a name of the top, or of a room."""
+    found: Any = plausible
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _options() -> Iterator[str]:
+    """What options mean that many calls have."""
+    yield "## Options that mean the same everywhere\n\nDocstrings tell of them where they mean something special.\n"
+    rows = [f"| `{name}=` | {text} |" for name, text in COMMON_OPTIONS.items()]
+    yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"
+
+
+def _groups(room: str, handed_back: list[str]) -> dict[str, list[str]]:
+    """For each file of a room, by what its docstring says it is for, the lines of its public names.
+
+    Records, which nobody makes by hand, go to a list of their own.
+    """
     module = import_module(f"plausible.{room}")
     groups: dict[str, list[str]] = {}
     for name in module.__all__:
         thing = getattr(module, name)
-        groups.setdefault(_heading(thing, room), []).append(_line(room, name, thing))
+        is_record = inspect.isclass(thing) and vars(thing).get("__repr__") is repr_of_print
+        lines = handed_back if is_record else groups.setdefault(_heading(thing, room), [])
+        lines.append(_line(room, name, thing))
     return groups
 
 

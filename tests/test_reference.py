@@ -92,3 +92,17 @@ def test_a_call_is_written_as_it_is_made(maker):
     assert maker._call("pb.errors.InvalidArgument", plausible.errors.InvalidArgument) == ""
     page = maker.reference()
     assert "- `pb.decisions.utility_tornado(diagram, amount=0.1, numbers=None, evidence=None, ...)`:" in page
+
+
+def test_the_everyday_names_are_about_sixty_and_exist(maker):
+    """Tier one of the public surface: each of them is there, and stands in the list once."""
+    names = " ".join(maker.EVERYDAY.values()).split()
+    assert 55 <= len(names) <= 65
+    assert len(set(names)) == len(names)
+    assert all(inspect.getdoc(maker._named(name)) for name in names)
+
+
+def test_common_options_are_told_once(maker):
+    """A text that many docstrings had stands in one table of the reference."""
+    page = maker.reference()
+    assert all(f"| `{name}=` | {text} |" in page for name, text in maker.COMMON_OPTIONS.items())

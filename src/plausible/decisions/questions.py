@@ -69,8 +69,6 @@ class StrategyQuestions(Diagram):
         time_limit
             Stop the search for a proof after this many seconds, with the best strategy so far and its `gap`; `None` for
             no limit.
-        progress
-            Called with a `SolvingState` after each step; return true to stop.
 
         Notes
         -----

@@ -128,10 +128,6 @@ def compare_scores(
     ----------
     design
         `ScoreDesign()` where left out.
-    seed
-        A whole number or a generator.
-    progress
-        Told each `ScoreTrial`; a true answer stops.
     time_limit
         In seconds; there is at least one trial.
 

@@ -76,8 +76,6 @@ class ColourModel:
             K.
         restarts
             How many runs: there are local optima.
-        seed
-            Of the first means.
 
         Examples
         --------

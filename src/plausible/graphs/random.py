@@ -32,8 +32,6 @@ def erdos_renyi_dag(
         The probability that two nodes are adjacent.
     nodes
         Their names; by default `X0`, `X1`, ...
-    seed
-        A number or a generator.
 
     Examples
     --------
@@ -64,8 +62,6 @@ def bounded_dag(num_nodes: int, max_parents: int, *, nodes: Iterable[Node] | Non
         The greatest number of parents.
     nodes
         Their names; by default `X0`, `X1`, ...
-    seed
-        A number or a generator.
 
     Examples
     --------
@@ -109,8 +105,6 @@ def uniform_dag(
         agrees with its exact value; beyond, this is a rule of thumb. A step costs O(n) operations on n-bit words.
     nodes
         Their names; by default `X0`, `X1`, ...
-    seed
-        A number or a generator.
 
     Examples
     --------
@@ -137,8 +131,6 @@ def random_tree(num_nodes: int, *, nodes: Iterable[Node] | None = None, seed: Se
         The number of nodes.
     nodes
         Their names; by default `X0`, `X1`, ...
-    seed
-        A number or a generator.
 
     Examples
     --------
@@ -168,8 +160,6 @@ def random_polytree(num_nodes: int, *, nodes: Iterable[Node] | None = None, seed
         The number of nodes.
     nodes
         Their names; by default `X0`, `X1`, ...
-    seed
-        A number or a generator.
 
     Examples
     --------

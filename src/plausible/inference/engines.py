@@ -204,8 +204,6 @@ class JunctionTree:
     max_entries
         Refuse a tree whose tables have more entries than this in total, before any table is built; by default only the
         compiler's own limit applies.
-    seed
-        A non-negative integer; the same seed gives the same rows.
 
     Examples
     --------

@@ -111,8 +111,6 @@ def eliminate_rows(
         How many rows there are.
     target
         A hidden variable whose moments are wanted.
-    budget
-        The most that a row may cost; by default `Budget()`.
 
     Raises
     ------

@@ -53,8 +53,6 @@ class IterativeEngine(ABC, Generic[StateT]):
             The factors, on arrays.
         start
             A state or a run to go on from; by default `init(problem)`.
-        progress
-            Told the state after each step; a true answer stops the run.
         """
         return self._iterate(partial(self.step, problem), self.init(problem) if start is None else start, progress)
 

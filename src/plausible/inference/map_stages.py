@@ -77,8 +77,6 @@ def search_in_stages(
         The time, by `time.monotonic`, after which the best answers so far are returned.
     is_patient
         Whether a first answer is waited for after the deadline.
-    progress
-        Called now and then with how far the search is.
 
     Raises
     ------

@@ -77,8 +77,6 @@ def posterior(
         States, soft and Jeffrey findings.
     order
         A good elimination order, if one is known; see `compile_factors`.
-    budget
-        The most that the answer may cost; by default `Budget()`.
 
     Returns
     -------

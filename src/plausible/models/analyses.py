@@ -104,8 +104,6 @@ class ParameterAnalyses(Beliefs):
         others
             What happens to the other entries of the same row: `fixed` gives partial derivatives; with `proportional`
             they keep their ratios, and the row still sums to one.
-        budget
-            The most that one calibration may cost; by default `Budget()`.
 
         Returns
         -------
@@ -145,8 +143,6 @@ class ParameterAnalyses(Beliefs):
             Entries as (child, states of its parents, state).
         evidence
             e: states, collections of states and likelihoods.
-        budget
-            The most that one calibration may cost; by default `Budget()`.
 
         Examples
         --------
@@ -182,8 +178,6 @@ class ParameterAnalyses(Beliefs):
             How often each row counts; by default once.
         others
             What happens to the other entries of the same row of a table: `fixed` or `proportional`; see `derivatives`.
-        budget
-            The most that one calibration may cost; by default `Budget()`.
 
         Examples
         --------
@@ -267,8 +261,6 @@ class ParameterAnalyses(Beliefs):
             States, collections of states and likelihoods.
         parameter
             θ as (child, states of its parents, state); give the parents' states by name or in order.
-        budget
-            The most that one calibration may cost; by default `Budget()`.
 
         Examples
         --------
@@ -332,8 +324,6 @@ class ParameterAnalyses(Beliefs):
             By how much to vary θ.
         limit
             How many parameters to list; `None` for all.
-        budget
-            The most that one calibration may cost; by default `Budget()`.
 
         Returns
         -------

@@ -231,8 +231,6 @@ class Answers(Beliefs):
         time_limit
             Stop a search after this many seconds, with the best answer so far. If the other variables are too many to
             sum out in tables there is none, and the question is refused whatever the time limit.
-        progress
-            Called now and then with the progress of the search.
 
         Examples
         --------

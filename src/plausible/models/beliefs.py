@@ -157,8 +157,6 @@ class Beliefs(ABC):
             How to compute the answer, such as `VariableElimination(order=[...])` or `LoopyBP()`; by default the
             cheapest exact way. "auto" is exact if that is within the budget, else `LoopyBP(damping=0.3)`, or `Gibbs()`
             for several targets that share no factor; `.info` says which.
-        budget
-            The most that the answer may cost; by default `Budget()`.
         uncertainty
             How uncertain the parameters of a Bayesian network are, such as a `ParameterPosterior` or a `ParameterFit`.
             `.info.standard_deviations` then has the standard deviation of each number in the answer, by the delta
@@ -208,8 +206,6 @@ class Beliefs(ABC):
         engine
             How to compute the answers, such as `LoopyBP()`; by default the cheapest exact way. "auto" is exact if that
             is within the budget, else `LoopyBP(damping=0.3)`.
-        budget
-            The most that the answer may cost; by default `Budget()`.
         """
         refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         question = Question.read(self, _MARGINALS, targets, evidence, do, engine, budget)

@@ -146,8 +146,6 @@ class CompiledModel(ABC):
         ----------
         num_rows
             How many.
-        seed
-            A number or a generator: the same one gives the same rows.
         evidence
             What holds in every row (likelihoods weigh the states).
         """

@@ -112,8 +112,6 @@ class EvidenceAnalyses(Beliefs):
             The base of the logarithms: 2 for bits.
         candidates
             The variables X to consider; by default all.
-        budget
-            The most that each of the answers needed may cost; by default `Budget()`.
 
         Returns
         -------
@@ -200,8 +198,6 @@ class EvidenceAnalyses(Beliefs):
             The variable whose posterior to explain.
         evidence
             Name -> finding.
-        budget
-            The most that each of the answers needed may cost; by default `Budget()`.
 
         Examples
         --------

@@ -46,8 +46,6 @@ class NumberAnswers(Beliefs):
             Name -> a number for a continuous variable; a state, states or a likelihood for a discrete one.
         do
             Name -> the number or state to set by intervention; see `intervene`.
-        budget
-            The most that the answer may cost; by default `Budget()`.
 
         Examples
         --------

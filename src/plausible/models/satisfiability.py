@@ -143,8 +143,6 @@ class CNF:
         ----------
         tries
             The number of walks.
-        seed
-            The source of the choices.
 
         Examples
         --------

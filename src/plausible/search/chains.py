@@ -172,10 +172,6 @@ def run_chains(
         The state of each chain at the start.
     steps
         How many.
-    progress
-        Told a `ChainProgress` after each step of all chains; a true answer stops.
-    time_limit
-        Seconds after which no further step begins.
     draw
         What is kept of a state that is a draw; the state itself unless given.
 

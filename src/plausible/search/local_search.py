@@ -43,13 +43,7 @@ Progress: TypeAlias = Callable[[SearchState[StateT]], object]
 
 @dataclass(frozen=True, slots=True)
 class SearchMethod(ABC):
-    """A way to search: a frozen object that holds options; whatever changes is in the `SearchState`.
-
-    Parameters
-    ----------
-    max_steps
-        The search stops after so many steps; `None` for no limit.
-    """
+    """A way to search: a frozen object that holds options; whatever changes is in the `SearchState`."""
 
     max_steps: int | None = field(default=None, kw_only=True)
 
@@ -90,10 +84,6 @@ class SearchMethod(ABC):
         ----------
         problem, start
             Where to search, and from which state on.
-        seed
-            What random numbers are drawn from.
-        time_limit
-            The search stops after the step in which so many seconds are over; `None` for no limit.
         progress
             Told each state; an answer that is true stops the search. Whoever keeps the last state it was told loses
             nothing by an exception, `KeyboardInterrupt` included: exceptions pass through, and `resume` goes on.
@@ -198,8 +188,6 @@ class BasinFlooding(SearchMethod):
     ----------
     patience
         The search stops after so many steps in a row that did not improve the best score.
-    max_steps
-        The search stops after so many steps; `None` for no limit.
 
     Examples
     --------
@@ -243,8 +231,6 @@ class TabuSearch(SearchMethod):
         How many of the latest operators must not be reversed; 0 forbids nothing.
     patience
         Stop after this many steps in a row without a new best score.
-    max_steps
-        Stop after this many steps; `None` for no limit.
 
     Examples
     --------
@@ -312,8 +298,6 @@ class BeamSearch(SearchMethod):
         K; `math.inf` for breadth-first search.
     min_gain
         The search stops after a round that lifts the best score by less; `None` to go on.
-    max_steps
-        The search stops after so many rounds; `None` for no limit.
 
     Examples
     --------

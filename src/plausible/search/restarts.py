@@ -41,8 +41,6 @@ class Restarts(SearchMethod):
         The search to run; a step is one of its steps.
     num
         How often it is run after the first time.
-    max_steps
-        The search stops after so many steps; `None` for no limit.
     """
 
     inner: SearchMethod = field(default_factory=GreedyAscent)
@@ -108,8 +106,6 @@ class RandomRestarts(Restarts):
         The search to run; a step is one of its steps.
     num
         How many random starts follow the first one.
-    max_steps
-        The search stops after so many steps; `None` for no limit.
 
     Examples
     --------
@@ -142,8 +138,6 @@ class PerturbationRestarts(Restarts):
     growth
         Each walk is so many times longer than the last one if that led to nothing better, and of `length` steps again
         after success, but no longer than 10000 steps; one for walks of equal length.
-    max_steps
-        The search stops after so many steps; `None` for no limit.
 
     Examples
     --------

@@ -44,10 +44,6 @@ class Stops:
     ----------
     tolerance
         The change that counts as none; a change of what, the method says.
-    max_steps
-        At most so many steps; `None` for no limit.
-    time_limit
-        No step begins after so many seconds; `None` for no limit.
     progress
         Told the state after each step; a true answer ends the run, which can be resumed.
 

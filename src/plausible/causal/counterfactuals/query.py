@@ -227,8 +227,6 @@ def counterfactual(
         What is known about the hypothetical world.
     actual_do
         What was set in the real world already, before the evidence was seen.
-    budget
-        The most that the answer may cost; by default `Budget()`.
 
     Returns
     -------

@@ -138,14 +138,10 @@ def bootstrap_marks(
         A function of a `Table` that gives a PAG or a result with `.graph`, such as `partial(fci, alpha=0.01)`.
     num_samples
         How many graphs to learn.
-    seed
-        Of the samples.
     num_threads
         Samples at work at the same time.
     progress
         Called with the number of graphs learned and of all; an answer that is true stops.
-    time_limit
-        After so many seconds no further sample is begun.
 
     References
     ----------

@@ -75,8 +75,6 @@ class Bootstrap:
         How often cases are drawn anew; with 0 the interval is that of the influence function, where a method has one.
     confidence
         The chance that the interval covers the effect.
-    seed
-        Of the draws.
     """
 
     resamples: int = 200

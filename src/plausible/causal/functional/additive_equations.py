@@ -104,8 +104,6 @@ class AdditiveEquations(Frozen):
         ----------
         num_rows
             How many.
-        seed
-            A number or a generator.
         do
             Name -> number that an intervention sets.
         """

@@ -227,10 +227,6 @@ def gies(
         How many parents there may be, and pairs with both directions forbidden.
     start
         The search starts at its class: usually that of the graph without edges.
-    progress
-        Told an `InterventionalStep` after each step; an answer that is true stops.
-    time_limit
-        Seconds after which the search stops.
 
     Notes
     -----

@@ -262,14 +262,8 @@ def learn_responses(
         functions of each variable in the order of `ResponseSpace.functions`, where 0 rules a type out.
     num_draws, burn_in, num_chains
         Sweeps of each chain that count, those before them, and how many chains there are.
-    seed
-        A whole number or a generator.
     start
         A posterior of the same rows, whose chains go on without burn-in.
-    progress
-        Told a `ChainProgress` after each sweep of all chains; a true answer stops.
-    time_limit
-        Seconds after which no further sweep begins.
     max_types
         A component with more joint types is refused.
 

@@ -82,8 +82,6 @@ def response_evidence(
         See `learn_responses`.
     num_particles
         How many.
-    seed
-        A whole number or a generator.
     max_types
         A component with more joint types is refused.
 

@@ -94,12 +94,8 @@ def bootstrap_bounds(
         Rows, or statistics of them.
     num_samples
         How many samples to draw.
-    seed
-        Of the samples.
     progress
         Called with the number of samples done and of all; an answer that is true stops.
-    time_limit
-        After so many seconds no further sample is begun.
 
     Examples
     --------

@@ -288,8 +288,6 @@ def choose_observations(
         What is known before any decision is made.
     options
         As of `solve`, for each set where there are several decisions.
-    progress
-        Told a `ChoiceState` after each set; an answer that is true ends it.
 
     Examples
     --------

@@ -201,8 +201,6 @@ def strategy_stability(
         0 nor 1: certainties are most often logic, and can be named to be varied.
     evidence, options
         As of `solve`.
-    progress
-        Told a `VariationState` after each number; an answer that is true ends it.
 
     Examples
     --------

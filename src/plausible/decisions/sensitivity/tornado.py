@@ -140,8 +140,6 @@ def utility_tornado(
         As of `strategy_stability`.
     evidence, options
         As of `solve`.
-    progress
-        Told a `VariationState` after each number; an answer that is true ends it.
 
     Notes
     -----

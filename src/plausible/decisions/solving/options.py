@@ -54,12 +54,8 @@ class SolvingOptions:
     ----------
     restarts
         Random strategies to start from, beside the one that takes every action with the same probability.
-    seed
-        The source of these.
     time_limit
         A search for a proof stops after so many seconds; `None` for no limit.
-    progress
-        Told each `SolvingState`; an answer that is true stops the search.
     """
 
     restarts: int = 10

@@ -115,12 +115,8 @@ def evaluate_troubleshooting(
         A session without steps (see `Troubleshooter.start`), or a troubleshooter, which is started.
     num_cases
         How many devices.
-    seed
-        For the draws.
     progress
         Told the evaluation so far, every few hundred cases; a true value stops.
-    time_limit
-        Seconds after which no further cases are begun.
 
     Examples
     --------

@@ -37,8 +37,6 @@ class LocalSearch(Optimizer):
         The search; by default tabu search with five restarts from perturbations, with a length of a quarter and a
         patience of ten times the number of variables. On large models without zeros, `SimulatedAnnealing` often does
         better in the same time.
-    seed
-        A non-negative integer; the same seed gives the same answer.
     time_limit
         Stop after this many seconds, checked every ten thousand flips or so, with the best assignment so far; `None`
         for no limit.

@@ -243,8 +243,6 @@ class ClusterBP(RegionEngine):
     tolerance
         Messages have converged when their logarithms, undamped, would change by no more than this, relative to those
         below -1; on a tree they are updated until only rounding is left.
-    max_steps
-        The most rounds to run.
 
     Examples
     --------

@@ -96,8 +96,6 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
         T, the number of steps; doubling it about halves the variance of the log weights.
     num_particles
         How many independent particles to use.
-    seed
-        A non-negative integer; the same seed gives the same answer.
     num_threads
         The most threads to use; by default one per core. The answer does not depend on it.
 

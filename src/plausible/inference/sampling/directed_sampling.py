@@ -206,8 +206,6 @@ class RejectionSampling(DirectedSampler):
     ----------
     num_samples
         How many samples to draw, accepted or not.
-    seed
-        A non-negative integer; the same seed gives the same answer.
 
     Notes
     -----
@@ -325,8 +323,6 @@ class LikelihoodWeighting(DirectedSampler):
     ----------
     num_samples
         How many samples to draw.
-    seed
-        A non-negative integer; the same seed gives the same answer.
 
     Notes
     -----

@@ -44,8 +44,6 @@ class Gibbs(ChainEngine):
         answer are skipped.
     collapsed
         Variables to sum out exactly before sampling; beliefs about them are exact given the others.
-    seed
-        A non-negative integer; the same seed gives the same answer.
     num_threads
         The most threads to use; by default one per core. The answer does not depend on it.
 

@@ -213,8 +213,6 @@ class ImportanceSampling(DirectedSampler):
         How many stages of learning to run; zero keeps the first proposal.
     prior_share
         The share of the network's own distribution in each draw, above zero and at most one.
-    seed
-        A non-negative integer; the same seed gives the same answer.
 
     Examples
     --------

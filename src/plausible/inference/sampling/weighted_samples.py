@@ -51,8 +51,6 @@ def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Se
         How many.
     evidence
         States, collections of states and likelihoods.
-    seed
-        A number or a generator: the same one gives the same rows.
 
     Examples
     --------

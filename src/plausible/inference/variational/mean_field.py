@@ -80,12 +80,8 @@ class MeanField(ResumableEngine[MeanFieldState]):
     blocks
         Groups of variables that are treated jointly; a variable in no group is a block by itself. Without blocks this
         is naive mean field; with all variables in one block it is exact.
-    restarts
-        How many runs from other starts follow the first; the best one counts, since there are local optima.
     tolerance
         Stop when no belief changes by more than this in a step.
-    max_steps
-        The most steps in a run.
     seed
         A non-negative integer for the random starts; the same seed gives the same answer.
 

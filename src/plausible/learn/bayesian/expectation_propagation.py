@@ -74,8 +74,6 @@ def expectation_propagation_init(cases: CaseSites, seed: Seed = 0) -> Expectatio
     ----------
     cases
         The sites of the data.
-    seed
-        Of tables that are drawn.
 
     Examples
     --------
@@ -278,12 +276,6 @@ def expectation_propagation(
         Of the start, where a variable is never observed: a whole number or a generator.
     tolerance
         Converged when no parameter of Q would change by more than this share in a step without damping.
-    max_steps
-        At most so many steps.
-    progress
-        Told an `ExpectationPropagationState` after each step; a true answer ends it.
-    time_limit
-        In seconds.
 
     Raises
     ------

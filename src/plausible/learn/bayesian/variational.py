@@ -147,8 +147,6 @@ def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "e
     ----------
     problem
         The data and the prior.
-    seed
-        Of the tables.
     cells
         "exact" or "mean-field", as for `variational_bayes`.
 
@@ -275,16 +273,8 @@ def variational_bayes(
         A run before, or its state, which goes on with the cells that it has; a random one unless given.
     restarts
         So many more runs from random starts; the one with the largest bound is the answer.
-    seed
-        Of random starts: a whole number or a generator.
     tolerance
         A run has converged when the bound gains at most tolerance · (1 + |bound|).
-    max_steps
-        At most so many steps a run.
-    progress
-        Told a `VariationalState` after each step; a true answer ends it.
-    time_limit
-        In seconds, for all runs together.
 
     Notes
     -----

@@ -67,14 +67,10 @@ def bootstrap(
         How many graphs to learn.
     kind
         "ordinary" or "bayesian".
-    seed
-        Of the samples.
     num_threads
         Samples at work at the same time.
     progress
         Called with the number of graphs learned and of all; an answer that is true stops.
-    time_limit
-        After so many seconds no further sample is begun.
 
     Examples
     --------

@@ -209,12 +209,6 @@ def sample_orders(
         Limits the graphs; without it no variable has more than three parents.
     lengths
         How many chains and draws.
-    seed
-        Of all choices.
-    progress
-        Told a `ChainProgress` after each step of all chains; a true answer stops.
-    time_limit
-        Seconds after which no further step begins.
 
     Examples
     --------

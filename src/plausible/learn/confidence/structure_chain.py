@@ -181,12 +181,6 @@ def sample_structures(
         Limits the graphs.
     lengths
         How many chains and draws.
-    seed
-        Of all choices.
-    progress
-        Told a `ChainProgress` after each step of all chains; a true answer stops.
-    time_limit
-        Seconds after which no further step begins.
 
     Examples
     --------

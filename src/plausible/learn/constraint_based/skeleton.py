@@ -66,8 +66,6 @@ class SkeletonSearch:
     false_discovery_rate
         `None`, "benjamini-hochberg", or "benjamini-yekutieli", which holds whatever the tests have to do with each
         other.
-    progress
-        Told a `SkeletonProgress` after each round of tests; an answer that is true stops the search.
     time_limit
         In seconds; the search stops after the round that exceeds it.
     """

@@ -106,8 +106,6 @@ class ParameterPosterior:
         ----------
         num_networks
             How many.
-        seed
-            A whole number or a generator.
         """
         generator = generator_of(seed)
         # In the order of names, so that the order of columns does not matter.

@@ -77,8 +77,6 @@ def cross_validate(
         Of sizes that differ by one at most; as many as rows is leave-one-out.
     target
         With it, the loss is -log P(target | all others): how well the network classifies.
-    seed
-        Of the folds.
 
     Examples
     --------
@@ -159,8 +157,6 @@ def compare_learners(
         Of the rows.
     target
         With it, the loss is -log P(target | all others).
-    seed
-        Of the folds.
 
     Examples
     --------

@@ -86,8 +86,6 @@ def learning_curve(
         Of the rows that are held out.
     repeats
         Random orders of the rows.
-    seed
-        Of the orders.
 
     Examples
     --------
@@ -161,8 +159,6 @@ def compare_generative_discriminative(
         Random orders of the rows.
     penalty
         Of the weights of the logistic regression.
-    seed
-        Of the orders.
     """
     table = Table.read(data)
     if target not in table.variables:

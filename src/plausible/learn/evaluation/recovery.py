@@ -126,8 +126,6 @@ def recovery_curve(
         Numbers of rows.
     repeats
         Samples of each size.
-    seed
-        Of the samples.
 
     Examples
     --------

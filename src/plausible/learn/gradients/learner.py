@@ -44,10 +44,6 @@ class GradientOptions:
         A climb has converged where no derivative exceeds this times the number of cases.
     restarts
         How many more starts, drawn at random: softmax coordinates from N(0, 1), so that no two states are alike.
-    seed
-        A number or a generator for the starts.
-    time_limit
-        Seconds for all climbs together.
     """
 
     method: AscentLike = "l-bfgs"
@@ -132,8 +128,6 @@ def learn_by_gradient(
         Fixed CPDs, tied tables, and starting values.
     options
         How to ascend, and when to stop.
-    progress
-        Called with the state after each step; return true to stop.
     resume
         The run of an earlier fit from which to continue: `fit.run`.
 
@@ -186,8 +180,6 @@ def learn_conditional(
         Fixed CPDs, tied tables, starts.
     options
         How to climb, and when to stop.
-    progress
-        Told the state after each step; a true answer stops the climb.
     resume
         The run of an earlier fit, to go on from.
 

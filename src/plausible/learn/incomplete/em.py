@@ -300,8 +300,6 @@ def learn_em(
         random, and others "available".
     restarts
         How many more runs to make from random tables; all are kept, and the best one is the answer.
-    seed
-        An integer or a NumPy generator; the same seed gives the same answer.
     tolerance, stopping
         When to stop: "likelihood" (the objective gains at most tolerance · |objective|), "parameters" (no probability
         changes by more than the tolerance), "extrapolated" (the distance to the limit, estimated from the linear rate
@@ -310,8 +308,6 @@ def learn_em(
         the last ten steps, the first and third rules require that the average gain over ten steps, by least squares, is
         within tolerance · |objective| and within twice its standard error: a trend that stands out from the noise is
         not convergence. Or a rule of your own: a function of the `Run` that gives a reason to stop, or "".
-    max_steps
-        The most steps in a run.
     validation
         The rows to use with stopping="validation".
     kinds
@@ -330,10 +326,6 @@ def learn_em(
         one of these with its options, such as `IncrementalEM(num_blocks=50)`.
     engine
         How to compute the expected counts, if exact inference is too costly: see `EngineExpectations`.
-    progress
-        Called with an `EMState` after each step; return true to stop.
-    time_limit
-        Stop after this many seconds, for all runs together, with the best network so far; `None` for no limit.
 
     Warns
     -----

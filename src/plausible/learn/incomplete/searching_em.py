@@ -130,8 +130,6 @@ class ReweightedEM(_Distorting):
         s at the start.
     num_steps
         The steps with other weights.
-    seed
-        Of the weights.
 
     Examples
     --------
@@ -185,8 +183,6 @@ class BeamEM(EMMethod):
         The runs at first.
     every
         Steps between two selections.
-    seed
-        Of the random tables.
 
     Notes
     -----
@@ -246,8 +242,6 @@ class PerturbedEM(EMMethod):
         How far copies are moved.
     rounds
         The steps with copies.
-    seed
-        Of the noise.
 
     Examples
     --------

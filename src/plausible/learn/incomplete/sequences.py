@@ -208,18 +208,8 @@ def learn_sequences(
         Variables that the sequences lack: name -> number of states, or variables.
     start
         A network of two slices, or a word; see `learn.em`.
-    restarts
-        So many more runs from random tables.
-    seed
-        Of random starts.
     tolerance
         A run ends where the objective gains at most tolerance · |objective|.
-    max_steps
-        The most steps in a run.
-    progress
-        Told an `EMState` after each step; a true answer ends the run.
-    time_limit
-        In seconds, for all runs together.
 
     Returns
     -------

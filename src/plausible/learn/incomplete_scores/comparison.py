@@ -97,8 +97,6 @@ def compare_scores(
         Names of scores; what a score refuses, such as "exact" for more than tiny data, is told in `refused`.
     prior, hidden, options, seed
         As for `score_incomplete`. Of `hidden`, each graph takes the variables that it has.
-    progress
-        Told each score; a true answer stops.
 
     Examples
     --------

@@ -143,10 +143,6 @@ def score_incomplete(
         P(G); all graphs are as probable unless given.
     options
         How much work goes into it.
-    seed
-        Of starts and draws.
-    progress
-        Told an `EMState` after each step of EM; a true answer ends it.
     time_limit
         In seconds, for EM.
 

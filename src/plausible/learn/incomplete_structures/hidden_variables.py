@@ -176,12 +176,8 @@ def find_hidden(
         At most so many groups are tried, the largest first.
     restarts
         So many more runs of EM for each.
-    seed
-        Of the tables at the start.
     rules
         Of structural EM after EM; `None` for EM alone.
-    progress
-        Told each trial; a true answer ends the search.
     time_limit
         In seconds; the trials that were made by then are told.
 

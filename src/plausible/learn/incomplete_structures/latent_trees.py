@@ -166,10 +166,6 @@ def learn_latent_tree(
         A score of counts, or its name.
     prefix
         What the names of hidden variables begin with.
-    restarts
-        So many more runs of EM, from other random tables.
-    seed
-        Of these.
     stops
         When EM ends.
 

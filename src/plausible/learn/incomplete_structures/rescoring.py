@@ -228,8 +228,6 @@ def learn_by_rescoring(
         Variables that the data lack: name -> number of states, or variables.
     start
         As for `learn_structural_em`.
-    seed
-        Of random starts.
     rules
         How many candidates are fitted, for how long gains are believed, limits, progress.
 

@@ -108,10 +108,6 @@ def learn_selective_clustering(
         A score of counts, or its name.
     prior
         Of the parameters; by default BDeu where the score is, else none.
-    restarts
-        So many more runs, from other tables.
-    seed
-        Of the tables at the start.
     rules
         Numbers of steps, limits, progress.
 

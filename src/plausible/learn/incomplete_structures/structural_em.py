@@ -225,8 +225,6 @@ def learn_structural_em(
         or "empty".
     restarts
         How many more runs to make from "random" graphs; with hidden variables there are usually several optima.
-    seed
-        An integer or a NumPy generator; the same seed gives the same answer.
     rules
         Numbers of steps, limits and progress.
 

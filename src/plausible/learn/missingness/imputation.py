@@ -137,8 +137,6 @@ def impute(
         A network of the columns; those that it does not know stay as they are, see `Imputed.left`.
     values
         The default: one value for all, or name -> value.
-    seed
-        For the methods that draw.
     variables
         As for `Table.read`, where there is no network.
 

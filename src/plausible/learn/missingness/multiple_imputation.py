@@ -236,10 +236,6 @@ def multiple_imputation(
         Draw from the network as it is, which must then be one: right where its parameters are known.
     burn_in, thin
         Steps before the first copy, and from one copy to the next.
-    seed
-        A whole number or a generator.
-    progress
-        Is told the state after each step; a true answer ends it.
     time_limit
         Seconds after which it ends with the copies that there are.
 

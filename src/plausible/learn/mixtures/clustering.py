@@ -63,20 +63,10 @@ class MixtureClustering(Clusterer):
     start
         "k-means++", "random", a cluster for each row, or responsibilities: a row for each row, a column for each
         cluster.
-    restarts
-        Further runs, from other starts; of all the best is taken.
     tolerance
         Least gain of the objective, for each case, that is worth another step.
-    max_steps
-        Steps of a run.
     unseen
         What becomes of a state that was not there when fitting: "error", or "missing" to sum it out.
-    seed
-        The same one gives the same answer.
-    time_limit
-        Seconds after which fitting stops.
-    progress
-        Told the `MixtureState` after each step; a true answer stops fitting.
 
     Attributes
     ----------

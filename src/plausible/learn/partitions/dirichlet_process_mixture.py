@@ -51,8 +51,6 @@ class DirichletProcessMixture(Clusterer):
         How many chains and draws.
     time_limit
         Seconds after which chains stop with what they have.
-    seed
-        Of all choices.
 
     Attributes
     ----------

@@ -169,8 +169,6 @@ def partition_init(
         The prior over partitions.
     start
         "prior" for a draw of it, "one" cluster, all rows "apart", or a label for each row.
-    seed
-        Of all that the chain draws.
     """
     num = problem.num_rows
     if isinstance(start, str):

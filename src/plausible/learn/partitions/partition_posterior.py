@@ -267,10 +267,6 @@ def sample_partitions(
         they have made count as burn-in, so that none is repeated, and one that was stopped is finished.
     seed
         Of all choices; states that are given bring their own.
-    progress
-        Told a `ChainProgress` after each step of all chains; a true answer stops.
-    time_limit
-        Seconds after which no further step begins.
 
     Examples
     --------

@@ -41,8 +41,6 @@ def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0)
         α, positive, one for each of k states.
     size
         How many to draw.
-    seed
-        Of the draws.
 
     Returns
     -------
@@ -89,8 +87,6 @@ def break_sticks(concentration: float, num_sticks: int, *, seed: Seed = 0) -> St
         α₀ > 0.
     num_sticks
         How many weights to draw.
-    seed
-        Of the draws.
 
     Examples
     --------

@@ -44,8 +44,6 @@ class ClassWalks(Restarts):
         How many walks there are.
     length
         The steps of a walk; `None` for as many as there are edges.
-    max_steps
-        The search stops after so many steps; `None` for no limit.
 
     Examples
     --------

@@ -107,10 +107,6 @@ def learn_structure(
     seed
         An integer or a NumPy generator; the same seed gives the same answer. `None` for answers that may differ from
         run to run.
-    progress
-        Called with the state of the search after each step; return true to stop.
-    time_limit
-        Stop after this many seconds, with the best graph so far; `None` for no limit.
     missing
         What to do with missing cells. "sem", the default, completes them by structural EM, which assumes that they are
         missing at random (numbers by a Gaussian over all columns; numbers and states together by draws from the current

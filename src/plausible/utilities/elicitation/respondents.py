@@ -32,8 +32,6 @@ class SimulatedRespondent:
         Years t are worth t to this power: below 1, years far away count less.
     scale_exponent
         Places on a scale are v to this power: above 1, scales understate.
-    seed
-        Of the noise.
 
     Examples
     --------

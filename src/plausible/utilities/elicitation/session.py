@@ -106,8 +106,6 @@ def run_session(
         Where to begin or to go on.
     respondent
         A function from a `Question` to an answer, such as a `SimulatedRespondent`.
-    progress
-        Told the session after each answer; a true value stops.
     time_limit
         Seconds after which no further question is asked.
 

@@ -241,10 +241,6 @@ def fit_population_mixture(
         As in `fit_population`.
     decompositions
         For each class the scopes of its parts; two classes may have the same.
-    restarts
-        Further runs of EM from other starts; the best of all is kept.
-    seed
-        For the starts.
 
     Examples
     --------

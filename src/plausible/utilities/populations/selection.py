@@ -223,10 +223,6 @@ def search_decomposition(
         As in `score_decompositions`.
     max_scope
         The largest scope to consider.
-    time_limit
-        Seconds.
-    progress
-        Told the state after each move; a true answer stops the search.
 
     Examples
     --------

@@ -55,8 +55,6 @@ def search_classes(
         a class has no directions of its own.
     start
         The search starts at its class; at that of the graph without edges if not given.
-    time_limit
-        The search stops after so many seconds.
     progress
         Told the steps made and the score; an answer that is true stops the search.
 

@@ -200,12 +200,8 @@ def search_orders(
         Larger parent sets are left out where there are more families to score, and the bound allows for them.
     method
         How to search; tabu search with 10 random restarts if not given.
-    seed
-        Of random choices.
     time_limit
         After so many seconds the search stops. Half of them go to parent sets at most.
-    progress
-        Told each state of the search; an answer that is true stops it.
 
     References
     ----------
