@@ -74,6 +74,29 @@ def test_runs_share_a_clock_and_the_best_comes_first():
     assert 49 < clock.share(0.5).seconds_left <= 50
 
 
+def test_a_true_answer_of_progress_stops_this_run_and_all_others():
+    """Later starts are not even made."""
+    told = []
+
+    def starts():
+        yield 0
+        yield 5
+        pytest.fail("a start that nothing was to come of")
+
+    stops = Stops(max_steps=2, progress=lambda number: told.append(number) or len(told) == 4)
+    runs = best_run(lambda start, clock: iterate(grown, start, stops, objective=float), starts())
+    assert [run.stopped_by for run in runs] == ["interrupted", "step limit"]
+    assert told == [1, 2, 6, 7]
+
+
+@pytest.mark.parametrize("noise", [-1e-13, 0.0, 1e-13])
+def test_of_runs_that_reach_the_same_height_the_first_is_best(noise):
+    """Last digits decide nothing: else the names of hidden states would hang on the processor."""
+    starts = [100.0, 100.0 * (1.0 + noise), 50.0]
+    runs = best_run(lambda start, clock: Run(start, trace=(start,)), starts)
+    assert [run.state for run in runs] == starts
+
+
 @pytest.mark.parametrize("options", [{"tolerance": -1}, {"max_steps": 1.5}, {"time_limit": "1"}, {"progress": 3}])
 def test_options_of_runs_are_checked_by_name(options):
     """The message begins with the option."""

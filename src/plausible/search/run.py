@@ -220,7 +220,7 @@ def ends_converged(state: _Convergent) -> str:
 
 
 def best_run(
-    run_from: Callable[[ItemT, Clock], Run[StateT]], starts: Iterable[ItemT], limit: Clock | float | None = None
+    run_from: Callable[[ItemT, Clock], Run[StateT]], starts: Iterable[ItemT], time_limit: Clock | float | None = None
 ) -> tuple[Run[StateT], ...]:
     """Runs from several starts under one clock, the greatest last objective first; of equal ones the first made.
 
@@ -230,7 +230,7 @@ def best_run(
     >>> [run.state for run in best_run(climb, [0, 5, 2])]
     [3, 3, 2]
     """
-    clock, runs = limit if isinstance(limit, Clock) else Clock.of(limit), list[Run[StateT]]()
+    clock, runs = time_limit if isinstance(time_limit, Clock) else Clock.of(time_limit), list[Run[StateT]]()
     for start in starts:
         runs.append(run_from(start, clock))
         if runs[-1].stopped_by in ("time limit", "interrupted") or clock.is_over:
@@ -245,4 +245,4 @@ def best_first(items: Iterable[ItemT], objective: Callable[[ItemT], float]) -> l
     [0.7, 0.3, 0.30000000000000004]
     """
     made = list(items)
-    return ranked(made, objective, score_noise(max(map(objective, made), default=0.0)))
+    return ranked(made, objective, score_noise(max(map(objective, made)))) if len(made) > 1 else made

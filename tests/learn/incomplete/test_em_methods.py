@@ -231,7 +231,7 @@ def test_tied_tables_stay_tied_and_set_variables_say_nothing_of_their_tables():
 
 def test_tempered_expectations_are_those_of_powered_completions():
     net, table, rows, weights, _ = problem_of(5)
-    found = ExactExpectations(Cases.of(net.variables, table)).distorted(net, 0.4)
+    found = ExactExpectations(Cases.of(net.variables, table)).at(net, 0.4)
     names, total, counts = list(net.variables), 0.0, np.zeros(net.variables["X0"].num_states)
     for weight, (log, completions) in zip(weights, posteriors(net, rows), strict=True):
         powered = {place: np.exp(0.4 * (log + np.log(p))) for place, p in completions.items()}

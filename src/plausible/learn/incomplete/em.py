@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -140,7 +141,7 @@ def em_run(
     limits, way = stops or Stops(), read_em_method(method)
     rule, num_scheduled = read_stopping(stopping, limits.tolerance), way.num_scheduled
 
-    def step(state: EMState) -> EMState:
+    def judged_step(state: EMState) -> EMState:
         return _judged(problem, way.step(problem, state), state.validation_trace)
 
     def settled(run: Run[EMState]) -> str:
@@ -149,17 +150,19 @@ def em_run(
         early = num_scheduled - (run.state.num_steps - run.num_steps)  # the steps of this run that the schedule made
         return rule(replace(run, trace=run.trace[early:]) if early > 0 else run)
 
-    first = start if isinstance(start, Run) else _judged(problem, start, ())
-    run = iterate(step, first, limits, [settled], objective=attrgetter("objective"), clock=clock)
+    step: Callable[[EMState], EMState] = partial(way.step, problem)
+    first, ends = start, [settled if num_scheduled else rule]
+    if problem.validation is not None:
+        step, first = judged_step, start if isinstance(start, Run) else _judged(problem, start, ())
+    run = iterate(step, first, limits, ends, objective=attrgetter("objective"), clock=clock)
     if run.stopped_by == "validation" and run.previous is not None:
         return replace(run, state=run.previous, num_steps=run.num_steps - 1, trace=run.trace[:-1], previous=None)
     return run
 
 
 def _judged(problem: EMProblem, state: EMState, trace: tuple[float, ...]) -> EMState:
-    """A state with the log-likelihood of the validation data, where there are any, after those before it."""
-    if problem.validation is None:
-        return state
+    """A state with the log-likelihood of the validation data, after those before it."""
+    assert problem.validation is not None
     return replace(state, validation_trace=(*trace, problem.validation.at(state.network).log_likelihood))
 
 
@@ -383,12 +386,11 @@ def best_em(
             warn_of_symmetry(network, problem.cases)
             yield way.init(problem, network)
 
-    def run_from(state: EMState, shared: Clock) -> Run[EMState]:
-        few = _FEW_STEPS if stops.max_steps is None else min(stops.max_steps, _FEW_STEPS)
-        with repeated(few if stops.time_limit is None else 1):
-            return em_run(problem, state, stops, stopping=stopping, method=way, clock=shared)
-
-    runs = best_run(run_from, starts(), clock)
+    few = _FEW_STEPS if stops.max_steps is None else min(stops.max_steps, _FEW_STEPS)
+    with repeated(few if stops.time_limit is None else 1):
+        runs = best_run(
+            lambda state, _: em_run(problem, state, stops, stopping=stopping, method=way, clock=clock), starts(), clock
+        )
     fit = EMFit(runs, problem.cases)
     if not problem.cases.total and fit.unidentified:
         warn_caller(

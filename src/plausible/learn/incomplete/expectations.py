@@ -131,6 +131,7 @@ class _Reading(NamedTuple):
     shape: tuple[int, ...]
     summed: tuple[int, ...]
     order: tuple[int, ...]
+    sizes: tuple[int, ...]  # of the family
 
     def counts(self, totals: Floats) -> Floats:
         return np.asarray(totals[self.part].reshape(self.shape).sum(axis=self.summed).transpose(self.order))
@@ -175,22 +176,21 @@ class ExactExpectations:
     cases: Cases
     _kept: dict[str, CompiledCases] = field(default_factory=dict, repr=False)
 
-    def at(self, network: BayesianNetwork) -> Expectations:
-        """The expectations under a network; a case that it rules out is an error that names a row."""
-        return self.distorted(network)
+    def at(self, network: BayesianNetwork, power: float = 1.0, weights: Floats | None = None) -> Expectations:
+        """The expectations under a network; a case that it rules out is an error that names a row.
 
-    def distorted(self, network: BayesianNetwork, power: float = 1.0, weights: Floats | None = None) -> Expectations:
-        """Expectations where a completion h weighs P(h, observed)^power, and cases weigh otherwise.
-
-        What stands for log P(case) is log Σ_h P(h, observed)^power / power: the maximum over Q of the expected
-        log-likelihood and 1/power times the entropy of Q.
+        They may be distorted: a completion h weighs P(h, observed)^power, and cases weigh otherwise. What stands for
+        log P(case) is then log Σ_h P(h, observed)^power / power: the maximum over Q of the expected log-likelihood and
+        1/power times the entropy of Q.
         """
         compiled = self._compiled(network)
         tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
         cases = self.cases if weights is None else self.cases.with_weights(weights)
         powered = tables if power == 1.0 else [table**power for table in tables]
         logs, counts = _answers(compiled, powered, cases)
-        self._refuse_impossible(network, logs)
+        impossible = np.flatnonzero(np.isneginf(logs))
+        if len(impossible):
+            raise impossible_case(network, self.cases, min(impossible.tolist(), key=self.cases.first_row))
         is_exact = power == 1.0 and weights is None
         return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
 
@@ -205,12 +205,6 @@ class ExactExpectations:
         if known is None or known.scopes != scopes:
             known = self._kept["last"] = compile_cases(network, self.cases)
         return known
-
-    def _refuse_impossible(self, network: BayesianNetwork, logs: Floats) -> None:
-        impossible = np.flatnonzero(np.isneginf(logs))
-        if len(impossible):
-            rows = [self.cases.first_row(case) for case in impossible.tolist()]
-            raise impossible_case(network, self.cases, int(impossible[np.argmin(rows)]))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the cases alone."""
@@ -241,7 +235,8 @@ def _readings(tree: CompiledFactors, families: Mapping[str, tuple[Variable, ...]
         kept = [variable.name for variable in scope if variable.name in family]
         summed = tuple(axis for axis, variable in enumerate(scope) if variable.name not in family)
         order = tuple(kept.index(other) for other in family)
-        readings.append(_Reading(name, slice(start, start + math.prod(shape)), shape, summed, order))
+        sizes = tuple(variable.num_states for variable in families[name])
+        readings.append(_Reading(name, slice(start, start + math.prod(shape)), shape, summed, order, sizes))
     return readings
 
 
@@ -255,16 +250,10 @@ def _answers(compiled: CompiledCases, tables: Sequence[Floats], cases: Cases) ->
         assert answers.totals is not None
         for reading in compiled.readings:
             if reading.name not in counts:
-                counts[reading.name] = np.zeros([reading.shape[axis] for axis in _axes(reading)])
+                counts[reading.name] = np.zeros(reading.sizes)
             if reading.name not in set_names:
                 counts[reading.name] = counts[reading.name] + reading.counts(answers.totals)
     return logs, counts
-
-
-def _axes(reading: _Reading) -> list[int]:
-    """The axes of the clique that are those of the family, in the family's order."""
-    kept = [axis for axis in range(len(reading.shape)) if axis not in reading.summed]
-    return [kept[place] for place in reading.order]
 
 
 def impossible_case(network: BayesianNetwork, cases: Cases, case: int) -> ImpossibleEvidence:

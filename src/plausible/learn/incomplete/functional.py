@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from plausible.data.table import TableLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations, ExpectationStep
-from plausible.learn.incomplete.gaussian_expectations import HybridExpectations, expectation_step
+from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, MomentRegression
 from plausible.learn.incomplete.maximization import family_log_likelihood
+from plausible.learn.incomplete.problem import expectation_step
 from plausible.models import BayesianNetwork
 
 __all__ = ["EMFunctional", "em_functional", "expected_log_likelihood", "observed_log_likelihood"]

@@ -20,7 +20,7 @@ from plausible.inference.gaussian_blocks import GaussianBlock
 from plausible.inference.gaussian_rows import connected_parts
 from plausible.inference.hybrid_rows import HybridRows
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows, RowDensity
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
@@ -28,19 +28,12 @@ from plausible.models.numbers import regression_of
 from plausible.models.question import contradiction_of
 from plausible.variables import Variable
 
-__all__ = ["HybridExpectations", "expectation_step"]
+__all__ = ["HybridExpectations"]
 
 Places: TypeAlias = NDArray[np.intp]
 
 #: Numbers that one array of a batch of rows may have.
 _MAX_BATCH = 2**22
-
-
-def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
-    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
-    if not cases.continuous:
-        return ExactExpectations(cases)
-    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
 
 
 class _Part(NamedTuple):

@@ -18,11 +18,10 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.engine_expectations import EngineExpectations
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
 from plausible.learn.incomplete.functional import expected_log_likelihood
-from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.hard_expectations import HardExpectations
 from plausible.learn.incomplete.maximization import Masks
 from plausible.learn.incomplete.mean_field_expectations import mean_field_expectations
-from plausible.learn.incomplete.problem import EMProblem, EMState
+from plausible.learn.incomplete.problem import EMProblem, EMState, expectation_step
 from plausible.models import BayesianNetwork
 
 __all__ = ["EMMethod", "HardEM", "IncrementalEM", "PlainEM", "VariationalEM", "exact_step"]
@@ -52,7 +51,7 @@ class EMMethod(ABC):
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
         """The state before the first step."""
-        return problem.init(network)
+        return problem.at(network)
 
     @abstractmethod
     def step(self, problem: EMProblem, state: EMState) -> EMState:

@@ -21,14 +21,15 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowl
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.estimation.task import CPDLearner
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import Expectations, ExpectationStep, FamilyCounts
-from plausible.learn.incomplete.gaussian_expectations import expectation_step
-from plausible.learn.incomplete.gaussian_maximization import gaussian_regressions, settle_mixed
+from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep, FamilyCounts
+from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
+from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_regressions, settle_mixed
+from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.learn.incomplete.maximization import Masks, Maximization, Maximized, given_trees
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EMProblem", "EMState", "hidden_variables", "read_problem"]
+__all__ = ["EMProblem", "EMState", "expectation_step", "hidden_variables", "read_problem"]
 
 _NOTHING_KNOWN: Mapping[str, Variable] = MappingProxyType({})
 
@@ -104,7 +105,10 @@ class EMProblem:
 
     def step(self, state: EMState) -> EMState:
         """One M-step, then one E-step: the objective does not fall."""
-        return self.at(*self.maximized(state), state)
+        network, kept_rows = self.maximization.network(state.expectations.counts, state.network)
+        expected = self.expectation.at(network)
+        objective = expected.log_likelihood + self.maximization.log_prior(network)
+        return EMState(network, expected, objective, state.num_steps + 1, kept_rows)
 
     def maximized(self, state: EMState) -> Maximized:
         """One M-step."""
@@ -146,6 +150,13 @@ class EMProblem:
             return self.at(network, kept_rows, before)
         except ImpossibleEvidence:
             return None
+
+
+def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
+    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
+    if not cases.continuous:
+        return ExactExpectations(cases)
+    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
 
 
 def read_problem(
@@ -194,9 +205,11 @@ def read_problem(
     check_knowledge(given, parents)
     refuse_unknown(prior, list(known))
     learners = given_trees(find_learners(families, kinds or {}, given), given.start_cpds)
-    learners, given = settle_mixed(families, cases, learners, given)
+    wanted: Mapping[str, CPDLearner | MomentRegression] = learners
+    if cases.continuous:
+        learners, given = settle_mixed(families, cases, learners, given)
+        wanted = gaussian_regressions(families, cases, learners)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
-    wanted = gaussian_regressions(families, cases, learners)
     return EMProblem(expectation_step(cases), Maximization.of(families, prior, chosen, wanted, given))
 
 

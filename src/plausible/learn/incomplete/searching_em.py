@@ -108,7 +108,7 @@ class AnnealedEM(_Distorting):
         check_count("num_steps", self.num_steps, 1)
 
     def _distorted(self, step: ExactExpectations, network: BayesianNetwork, number: int) -> Expectations:
-        return step.distorted(network, self.first ** (1.0 - number / self.num_steps))
+        return step.at(network, self.first ** (1.0 - number / self.num_steps))
 
     def _apart(self, problem: EMProblem, network: BayesianNetwork, number: int) -> BayesianNetwork:
         if not symmetric_hidden(network, problem.cases, _ALIKE):
@@ -153,7 +153,7 @@ class ReweightedEM(_Distorting):
         noise = np.random.default_rng([self.seed, number]).standard_normal(cases.num_cases)
         weights = cases.weights * np.exp(spread * noise)
         total = weights.sum()
-        return step.distorted(network, weights=weights * (cases.total / total) if total else weights)
+        return step.at(network, weights=weights * (cases.total / total) if total else weights)
 
 
 # --- several runs side by side ---

@@ -13,9 +13,9 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, suggestion, warn_caller
 from plausible.learn.estimation.priors import pseudo_counts
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines, gaussian_start
 from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.problem import expectation_step
 from plausible.models import BayesianNetwork
 
 __all__ = ["StartLike", "SymmetricStart", "start_network", "symmetric_hidden", "warn_of_symmetry"]
