@@ -19,7 +19,6 @@ from diagram_oracle import (
 )
 from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.drawing import diagram_dot
 from plausible.errors import (
     CyclicGraph,
     ImmutableValue,
@@ -224,11 +223,11 @@ def test_drawing_has_a_shape_for_each_kind_of_node():
         '"D" -> "E" [style=dashed];',
         '"E" -> "V";',
     }
-    hidden = diagram_dot(diagram, hide_recall=True)
+    hidden = diagram.to_dot(hide_recall=True)
     assert '"say \\"hi\\"" -> "E"' not in hidden
     assert '"D" -> "E"' in hidden
     with pytest.raises(NotSupported, match="perfect recall"):
-        diagram_dot(InfluenceDiagram(decisions=[Decision("A", 2), Decision("B", 2)]), hide_recall=True)
+        InfluenceDiagram(decisions=[Decision("A", 2), Decision("B", 2)]).to_dot(hide_recall=True)
 
 
 def test_structure_questions_are_methods():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from plausible.base.display import TextTable, html_page, num_shown
 from plausible.base.method_names import own_methods
-from plausible.decisions.drawing import diagram_dot, diagram_html
+from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.control import ValueOfControl, value_of_control
 from plausible.decisions.information.value import ValueOfInformation, value_of_information
 from plausible.decisions.questions import StrategyQuestions
 from plausible.decisions.solving.counting import StrategyCount, count_strategies
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.structure.edits import AllowedActions
-from plausible.decisions.structure.recall import Recall, check_recall, with_recall
+from plausible.decisions.structure.recall import Recall, check_recall, with_recall, without_recall_edges
 from plausible.decisions.structure.relevance import (
     InformationReduction,
     RelevanceGraph,
@@ -21,6 +22,7 @@ from plausible.decisions.structure.relevance import (
 )
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
+from plausible.models.display import states_cell, title_of
 from plausible.variables.evidence import EvidenceLike
 
 __all__ = ["InfluenceDiagram"]
@@ -311,7 +313,45 @@ class InfluenceDiagram(StrategyQuestions):
           "umbrella" -> "burden";
         }
         """
-        return diagram_dot(self, hide_recall)
+        return _dot(self, hide_recall)
 
     def _repr_html_(self) -> str:
-        return diagram_html(self)
+        return _html(self)
+
+
+def _dot(diagram: Diagram, hide_recall: bool) -> str:
+    """The diagram in Graphviz' DOT language."""
+    shown = without_recall_edges(diagram) if hide_recall else diagram
+    shapes = {
+        **dict.fromkeys(shown.chance, "oval"),
+        **dict.fromkeys(shown.decisions, "box"),
+        **dict.fromkeys(shown.utilities, "diamond"),
+    }
+    nodes = [f"  {_quoted(name)} [shape={shape}];" for name, shape in shapes.items()]
+    edges = [
+        f"  {_quoted(str(a))} -> {_quoted(str(b))}{' [style=dashed]' if b in shown.decisions else ''};"
+        for a, b in shown.graph.edges
+    ]
+    title = f" {_quoted(diagram.notes.name)}" if diagram.notes.name else ""
+    return "\n".join([f"digraph{title} {{", *nodes, *edges, "}"])
+
+
+def _quoted(text: str) -> str:
+    """A text as a DOT identifier."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _html(diagram: Diagram) -> str:
+    """A row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
+    rows = [
+        (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names)) for name, cpd in diagram.chance.items()
+    ]
+    rows += [
+        (name, "decision", states_cell(decision.variable), ", ".join(decision.sees))
+        for name, decision in diagram.decisions.items()
+    ]
+    rows += [(name, "utility", "", ", ".join(part.parent_names)) for name, part in diagram.utilities.items()]
+    shown = tuple(rows[: num_shown(len(rows))])
+    header = ("name", "kind", "states", "depends on or sees")
+    return html_page(title_of(diagram), TextTable(header, shown, 1, len(rows) - len(shown)))

@@ -13,7 +13,7 @@ from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.parts import Decision
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.errors import InvalidArgument
 from plausible.variables.evidence import EvidenceLike
 
@@ -95,7 +95,7 @@ def value_of_control(
         if name == variable or name in diagram.graph.descendants(variable):
             raise InvalidArgument(f"{name!r} depends on {variable!r}, so it can't be known when {variable!r} is set.")
     controlled = diagram.with_decision(Decision(diagram.variables[variable], sees=seen))
-    before = solve(diagram, "auto", evidence, options)
-    after = solve(controlled, "auto", evidence, options)
+    asked = Asked(diagram, evidence, options)
+    before, after = asked.solved(), asked.solved(controlled)
     value = after.expected_utility - before.expected_utility
     return ValueOfControl(variable, tuple(seen), value, float(cost), before, after)

@@ -16,7 +16,7 @@ from plausible.decisions.information.observing import (
 )
 from plausible.decisions.information.value import NOT_PROVED, gain
 from plausible.decisions.solving.options import SolvingOptions
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import TooLarge, UnknownVariable
 from plausible.variables.evidence import EvidenceLike
@@ -159,34 +159,30 @@ def rank_observations(
     """
     first, prices = read_candidates(diagram, decision, candidates, costs)
     names = tuple(prices)
-    before = solve(diagram, "auto", evidence, options)
-    found, is_exact = _values(diagram, first, names, before.expected_utility, (evidence, options))
+    asked = Asked(diagram, evidence, options)
+    before = asked.solved()
+    found, is_exact = _values(asked, first, names, before.expected_utility)
     values = [InformationValue((name,), found[name], prices[name]) for name in names]
     ordered = tuple(ranked(values, lambda value: value.net_value, utility_rounding(diagram)))
     return ObservationRanking(first, before.expected_utility, ordered, is_exact and before.is_optimal)
 
 
-def _values(
-    diagram: Diagram,
-    decision: str,
-    names: tuple[str, ...],
-    before: float,
-    given: tuple[EvidenceLike | None, SolvingOptions | None],
-) -> tuple[dict[str, float], bool]:
+def _values(asked: Asked, decision: str, names: tuple[str, ...], before: float) -> tuple[dict[str, float], bool]:
     """Variable -> VPI, and whether all solutions are proved best."""
-    rounding, asked = utility_rounding(diagram), names
+    diagram, left = asked.diagram, names
+    rounding = utility_rounding(diagram)
     if len(diagram.decisions) == 1:
-        useful = informative(diagram, decision, given[0])
-        asked = tuple(name for name in names if name in useful and name not in diagram.decisions[decision].sees)
+        useful = informative(diagram, decision, asked.evidence)
+        left = tuple(name for name in names if name in useful and name not in diagram.decisions[decision].sees)
         try:
-            tables = seen_tables(diagram, decision, [[name] for name in asked], given[0], _MAX_TREE)
+            tables = seen_tables(diagram, decision, [[name] for name in left], asked.evidence, _MAX_TREE)
         except TooLarge:  # one at a time needs less room: what a decision need not know is dropped
             tables = None
         if tables is not None:
             worths = (table.expected_utility() for table in tables)
-            worth = {name: gain(value, before, rounding) for name, value in zip(asked, worths, strict=True)}
+            worth = {name: gain(value, before, rounding) for name, value in zip(left, worths, strict=True)}
             return {name: worth.get(name, 0.0) for name in names}, True
-    solutions = {name: solve(observing(diagram, [name], decision), "auto", *given) for name in asked}
+    solutions = {name: asked.solved(observing(diagram, [name], decision)) for name in left}
     worth = {name: gain(solution.expected_utility, before, rounding) for name, solution in solutions.items()}
     is_exact = all(solution.is_optimal for solution in solutions.values())
     return {name: worth.get(name, 0.0) for name in names}, is_exact

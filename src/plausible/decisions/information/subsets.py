@@ -24,7 +24,7 @@ from plausible.decisions.information.observing import (
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.value import gain
 from plausible.decisions.solving.options import SolvingOptions
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.search.run import CONVERGED
@@ -108,19 +108,14 @@ def _net(found: InformationValue) -> float:
     return found.net_value
 
 
-def worth_of_sets(
-    diagram: Diagram,
-    decision: str,
-    names: tuple[str, ...],
-    evidence: EvidenceLike | None,
-    options: SolvingOptions | None,
-) -> Worth:
+def worth_of_sets(asked: Asked, decision: str, names: tuple[str, ...]) -> Worth:
     """A function from what is seen to MEU."""
+    diagram = asked.diagram
     new = [name for name in names if name not in diagram.decisions[decision].sees]
     size = math.prod(diagram.variables[name].num_states for name in (*new, *diagram.decisions[decision].sees))
     if len(diagram.decisions) == 1 and size <= _MAX_TABLE and all(name in diagram.chance for name in new):
         try:
-            (table,) = seen_tables(diagram, decision, [new], evidence, 64 * _MAX_TABLE)
+            (table,) = seen_tables(diagram, decision, [new], asked.evidence, 64 * _MAX_TABLE)
         except TooLarge:
             pass
         else:
@@ -128,7 +123,7 @@ def worth_of_sets(
             return lambda seen: Value(table.expected_utility({place[name] for name in seen if name in place}), True)
 
     def solved(seen: tuple[str, ...]) -> Value:
-        solution = solve(observing(diagram, seen, decision), "auto", evidence, options)
+        solution = asked.solved(observing(diagram, seen, decision))
         return Value(solution.expected_utility, solution.is_optimal)
 
     return solved
@@ -328,7 +323,7 @@ def choose_observations(
     def told(number: int, best: InformationValue) -> bool:
         return progress is not None and bool(progress(ChoiceState(number, ahead, best)))
 
-    worth = worth_of_sets(diagram, first, names, evidence, options)
+    worth = worth_of_sets(Asked(diagram, evidence, options), first, names)
     search = SetSearch(worth, prices, (bounds.budget, bounds.is_charged), utility_rounding(diagram), told)
     by_size = tuple(search.greedy(most) if is_greedy else search.all_sets(most))
     is_exact = search.is_proved and not is_greedy and not search.is_stopped

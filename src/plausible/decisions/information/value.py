@@ -15,7 +15,7 @@ from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_decision, read_variables, unobserving
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
 from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
@@ -252,23 +252,17 @@ def value_of_information(
     first = read_decision(diagram, decision)
     check_number("cost", cost, least=0)
     informed = observing(diagram, names, first)
-    before = solve(diagram, "auto", evidence, options)
-    after = solve(informed, "auto", evidence, options)
+    asked = Asked(diagram, evidence, options)
+    before, after = asked.solved(), asked.solved(informed)
     value = gain(after.expected_utility, before.expected_utility, before.rounding)
     changes = action_changes(informed, before, after, evidence) if value > 0 else ()
     seen = tuple(name for name in names if name in diagram.decisions[first].sees)
-    already = _already_seen(diagram, seen, first, before, (evidence, options)) if seen else None
+    already = _already_seen(asked, seen, first, before) if seen else None
     return ValueOfInformation(names, first, value, float(cost), before, after, changes, already)
 
 
-def _already_seen(
-    diagram: Diagram,
-    variables: tuple[str, ...],
-    decision: str,
-    now: Solution,
-    given: tuple[EvidenceLike | None, SolvingOptions | None],
-) -> AlreadySeen:
-    without = solve(unobserving(diagram, variables, decision), "auto", *given)
+def _already_seen(asked: Asked, variables: tuple[str, ...], decision: str, now: Solution) -> AlreadySeen:
+    without = asked.solved(unobserving(asked.diagram, variables, decision))
     value = gain(now.expected_utility, without.expected_utility, now.rounding)
     return AlreadySeen(variables, value, without)
 

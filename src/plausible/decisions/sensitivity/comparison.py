@@ -15,7 +15,7 @@ from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.problem import impossible, read_findings
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
@@ -186,7 +186,7 @@ def compare_actions(
     for other, state in given.items():
         if other in findings and findings[other][diagram.variables[other].index(state)] == 0:
             raise ImpossibleEvidence(f"The evidence rules out that {other}={state} is seen.")
-    rules = strategy or solve(diagram, "auto", evidence, options).strategy
+    rules = strategy or Asked(diagram, evidence, options).solved().strategy
     network, is_reached = _reaching(diagram, rules, name, (findings_of(evidence), given))
     known = {**findings_of(evidence), **given}
     found = [_worth(diagram, network, {**known, name: action}, action) for action in diagram.variables[name].states]

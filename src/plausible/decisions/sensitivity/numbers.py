@@ -13,9 +13,8 @@ from plausible.base.records import record
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.evaluating import expected_utility
-from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.sensitivity_parameters import Parameter
@@ -26,7 +25,6 @@ from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
 __all__ = [
-    "Asked",
     "DiagramNumber",
     "Line",
     "NumberLike",
@@ -53,18 +51,6 @@ class Line(NamedTuple):
     def crossing(self, other: Line) -> float:
         """Where two lines that are not parallel meet."""
         return (self.intercept - other.intercept) / (other.slope - self.slope) + 0.0  # no -0.0
-
-
-class Asked(NamedTuple):
-    """The diagram in question, what is known beforehand, and how to solve."""
-
-    diagram: Diagram
-    evidence: EvidenceLike | None
-    options: SolvingOptions | None
-
-    def solved(self, diagram: Diagram | None = None) -> Solution:
-        """The best strategy of the diagram, or of another version of it."""
-        return solve(self.diagram if diagram is None else diagram, "auto", self.evidence, self.options)
 
 
 class Range(NamedTuple):

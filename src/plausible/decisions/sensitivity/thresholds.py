@@ -13,7 +13,6 @@ from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.value import NOT_PROVED, ActionChange, action_changes
 from plausible.decisions.sensitivity.numbers import (
-    Asked,
     DiagramNumber,
     Line,
     NumberLike,
@@ -24,6 +23,7 @@ from plausible.decisions.sensitivity.numbers import (
 )
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.totals import proof_rounding
 from plausible.errors import counted

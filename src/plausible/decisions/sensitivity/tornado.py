@@ -14,17 +14,11 @@ from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
-from plausible.decisions.sensitivity.numbers import (
-    Asked,
-    DiagramNumber,
-    NumberLike,
-    VariationState,
-    one_by_one,
-    read_numbers,
-)
+from plausible.decisions.sensitivity.numbers import DiagramNumber, NumberLike, VariationState, one_by_one, read_numbers
 from plausible.decisions.solving.evaluating import expected_utility
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
+from plausible.decisions.solving.solve import Asked
 from plausible.errors import InvalidArgument
 from plausible.utilities.wording import seen_text
 from plausible.variables import State

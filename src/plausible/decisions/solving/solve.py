@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from plausible.errors import ImpossibleEvidence, counted
 from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["SolvingPlan", "plan", "solve"]
+__all__ = ["Asked", "SolvingPlan", "plan", "solve"]
 
 
 @record
@@ -182,3 +183,15 @@ def _climbed(task: Task, tree: Weighing, watch: Watch) -> FoundRules:
     with watch.keeping(_FOR_THE_BOUND):
         climb(task.problem, tree, decisions, rules, watch)
     return FoundRules(rules, upper_bound(task, watch), "iterated optimisation", is_open_off_path=True)
+
+
+class Asked(NamedTuple):
+    """The diagram in question, what is known beforehand, and how to solve: for those who solve versions of it."""
+
+    diagram: Diagram
+    evidence: EvidenceLike | None
+    options: SolvingOptions | None
+
+    def solved(self, diagram: Diagram | None = None) -> Solution:
+        """The best strategy of the diagram, or of another version of it."""
+        return solve(self.diagram if diagram is None else diagram, "auto", self.evidence, self.options)

@@ -11,7 +11,7 @@ from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.evaluating import expected_utility
 from plausible.decisions.solving.options import SolvingOptions
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
 from plausible.utilities.local import Utility
@@ -79,8 +79,8 @@ def utility_gap(
     >>> round(gap.share({"test": "no", "drill": "no"}), 3)
     0.636
     """
-    best = solve(diagram, "auto", evidence, options)
-    worst = solve(with_negated_utilities(diagram), "auto", evidence, options)
+    asked = Asked(diagram, evidence, options)
+    best, worst = asked.solved(), asked.solved(with_negated_utilities(diagram))
     return UtilityGap(
         diagram,
         evidence,
