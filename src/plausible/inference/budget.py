@@ -17,6 +17,7 @@ __all__ = [
     "LESS_MEMORY",
     "RAISE_BUDGET",
     "Budget",
+    "advised",
     "advising",
     "read_budget",
     "refusal",
@@ -52,10 +53,15 @@ def advising(remedies: Iterable[Remedy]) -> Iterator[None]:
     try:
         yield
     except TooLarge as error:
-        if not error.is_general:
-            raise
-        fitting = (remedy for remedy in remedies if error.lacks_memory_only or not remedy.costs_time)
-        raise refusal(*error.args, remedies=fitting, lacks_memory_only=error.lacks_memory_only) from None
+        raise advised(error, remedies) from None
+
+
+def advised(error: TooLarge, remedies: Iterable[Remedy]) -> TooLarge:
+    """The error with other remedies, where those that it has are general."""
+    if not error.is_general:
+        return error
+    fitting = [remedy for remedy in remedies if error.lacks_memory_only or not remedy.costs_time]
+    return refusal(*error.args, remedies=fitting, lacks_memory_only=error.lacks_memory_only) if fitting else error
 
 
 def refusal(*reason: Piece, remedies: Iterable[Remedy] = (RAISE_BUDGET,), lacks_memory_only: bool = False) -> TooLarge:

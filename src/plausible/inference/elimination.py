@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -13,9 +12,7 @@ import numpy as np
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
-from plausible.graphs.elimination import eliminate, elimination_order
-from plausible.graphs.nodes import Node
-from plausible.graphs.undirected import UndirectedGraph
+from plausible.graphs.greedy import greedy_order
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence
 
@@ -107,9 +104,14 @@ def sum_product(
     """
     listed = list(factors)
     sizes = {variable.name: variable.num_states for variable in union_scope(factor.scope for factor in listed)}
-    graph = UndirectedGraph((pair for factor in listed for pair in combinations(factor.names, 2)), nodes=sizes)
-    hidden = _read_order(order, graph, targets, sizes)
-    info = _price(graph, hidden, targets, sizes, max_entries)
+    neighbors: dict[str, set[str]] = {name: set() for name in sizes}
+    for factor in listed:
+        for name in factor.names:
+            neighbors[name].update(factor.names)
+    for name, around in neighbors.items():
+        around.discard(name)
+    hidden = _greedy(neighbors, targets, sizes) if order is None else _read_order(order, targets, sizes)
+    info = _price(neighbors, hidden, targets, sizes, max_entries)
     underflows: list[str] = []
     with np.errstate(under="call", call=lambda kind, flag: underflows.append(kind)):
         answer, exponent = _run(listed, hidden, _linear_step)
@@ -120,26 +122,39 @@ def sum_product(
     return SumProduct((answer - peak).exp().reorder(targets), peak, info)
 
 
-def _read_order(
-    order: Sequence[str] | None, graph: UndirectedGraph, targets: Sequence[str], sizes: Mapping[str, int]
-) -> list[str]:
-    if order is None:
-        cardinalities: dict[Node, int] = dict(sizes.items())
-        chosen = elimination_order(graph, "weighted-min-fill", cardinalities=cardinalities, keep=targets)
-        return [str(name) for name in chosen]
+def _greedy(neighbors: Mapping[str, set[str]], targets: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
+    """The variables to sum out, by weighted min-fill; ties go to the one that comes first."""
+    names, numbers = list(sizes), {name: number for number, name in enumerate(sizes)}
+    rows = [[numbers[other] for other in neighbors[name]] for name in names]
+    kept = {numbers[name] for name in targets}
+    candidates = [number for number in range(len(names)) if number not in kept]
+    order = greedy_order(rows, list(sizes.values()), "weighted-min-fill", candidates, range(len(names)))
+    return [names[number] for number in order]
+
+
+def _read_order(order: Sequence[str], targets: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
     if missing := [name for name in sizes if name not in {*order, *targets}]:
         raise InvalidArgument(f"The elimination order lacks {missing[0]!r}, which is not a target either.")
     if kept := [name for name in order if name in set(targets)]:
         raise InvalidArgument(f"The elimination order has {kept[0]!r}, which is a target.")
+    if repeated := [name for place, name in enumerate(order) if name in order[:place]]:
+        raise InvalidArgument(f"The elimination order has {repeated[0]!r} twice.")
     return [name for name in order if name in sizes]
 
 
 def _price(
-    graph: UndirectedGraph, hidden: Sequence[str], targets: Sequence[str], sizes: Mapping[str, int], limit: int
+    neighbors: dict[str, set[str]], hidden: Sequence[str], targets: Sequence[str], sizes: Mapping[str, int], limit: int
 ) -> QueryInfo:
-    """The cost of the order, known before a table is touched."""
-    cliques = [*eliminate(graph, hidden).cliques, tuple(targets)]
-    entries = [math.prod(sizes[str(name)] for name in clique) for clique in cliques]
+    """The cost of the order, known before a table is touched; the neighbours are joined on the way."""
+    cliques: list[tuple[str, ...]] = []
+    for name in hidden:
+        around = neighbors.pop(name)
+        cliques.append((name, *sorted(around)))
+        for other in around:
+            neighbors[other] |= around
+            neighbors[other] -= {name, other}
+    cliques.append(tuple(targets))
+    entries = [math.prod(sizes[name] for name in clique) for clique in cliques]
     largest = max(entries)
     if largest > limit:
         clique = cliques[entries.index(largest)]

@@ -22,7 +22,7 @@ from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.marginals import Marginals
-from plausible.inference.budget import Budget, advising
+from plausible.inference.budget import Budget, advised
 from plausible.inference.choice import chosen
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.jeffrey import fit_jeffrey
@@ -249,18 +249,24 @@ class Question:
 
     def answer(self, ask: Callable[[Any], _Answer]) -> _Answer:
         """What the way answers; an error says what contradicts what, or what can be done where it costs too much."""
-        return self.explained(lambda: ask(self.way))
+        try:
+            return ask(self.way)
+        except (TooLarge, ImpossibleEvidence) as error:
+            raise self._helpful(error) from None
 
     def explained(self, ask: Callable[[], _Answer]) -> _Answer:
-        """The answer, or an error that helps."""
-        kind = self.kind
+        """What is worked out from the question's parts, with the same errors."""
         try:
-            if not kind.remedies:
-                return ask()
-            with advising((*kind.fewer, *kind.remedies) if len(self.targets) > 1 else kind.remedies):
-                return ask()
-        except ImpossibleEvidence as error:
-            raise self.contradiction() or error from None
+            return ask()
+        except (TooLarge, ImpossibleEvidence) as error:
+            raise self._helpful(error) from None
+
+    def _helpful(self, error: TooLarge | ImpossibleEvidence) -> Exception:
+        """The error with remedies that fit the question, or with the findings that contradict each other."""
+        if isinstance(error, ImpossibleEvidence):
+            return self.contradiction() or error
+        kind = self.kind
+        return advised(error, (*kind.fewer, *kind.remedies) if len(self.targets) > 1 else kind.remedies)
 
     @property
     def way(self) -> Way:

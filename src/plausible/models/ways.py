@@ -59,17 +59,14 @@ class Tables(Way):
 
     def table(self) -> Factor:
         """By what is left once all that sums to a constant has been left out."""
-        return self._table(self.question.targets, self.question.certain)
-
-    def _table(self, targets: Sequence[Variable], certain: Evidence) -> Factor:
-        lowered = self.lowered()
-        pruned = prune(lowered.factors, targets, certain)
-        hard = replace(certain, soft={}, jeffrey={})
-        return posterior(pruned.factors, targets, hard, order=lowered.order, budget=self.question.budget)
+        question, lowered = self.question, self.lowered()
+        pruned = prune(lowered.factors, question.targets, question.certain)
+        hard = replace(question.evidence, soft={}, values={})
+        return posterior(pruned.factors, question.targets, hard, order=lowered.order, budget=question.budget)
 
     def belief(self, variable: Variable, evidence: Evidence) -> Floats:
         """As a query for one variable."""
-        return self._table([variable], replace(evidence, values={})).flat
+        return Tables(replace(self.question, targets=(variable,), evidence=evidence)).table().flat
 
     def marginals(self) -> Marginals:
         """By the tree for any evidence, which is kept for the next question; where it is large, by one for this one."""
