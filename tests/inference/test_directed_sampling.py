@@ -241,8 +241,6 @@ def test_draw_fixes_evidence_keeps_the_order_of_families_and_repeats_itself():
     assert np.array_equal(samples.states, again.states)
     assert np.array_equal(samples.states[:100], draw(listed, 100, evidence, seed=4).states)
     assert draw(listed, 0, evidence).states.shape == (0, len(listed))
-    with pytest.raises(NotSupported, match="likelihoods"):
-        draw(listed, 1, found(net, {name: jeffrey([0.5, 0.5])}))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -373,11 +371,11 @@ def test_an_observed_parent_needs_no_family(sampler):
 def test_jeffrey_evidence_replaces_the_belief(sampler):
     net = sprinkler_network()
     name = list(net.variables)[-1]
-    wanted = found(net, {name: jeffrey([0.3, 0.7])})
-    answer = sampler(200_000).query(families(net), [net.variables[name]], wanted)
+    wanted = {name: jeffrey([0.3, 0.7])}
+    answer = net.query(name, wanted, engine=sampler(200_000))
     assert np.abs(answer.values - [0.3, 0.7]).max() < 0.01
     with pytest.raises(NotSupported, match="has no probability"):
-        sampler().log_total(families(net), wanted)
+        net.log_probability(wanted, engine=sampler())
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -408,9 +406,9 @@ def test_several_jeffrey_findings_hold_together(sampler):
     net = sprinkler_network()
     names = list(net.variables)
     wanted = {names[0]: jeffrey([0.3, 0.7]), names[1]: jeffrey([0.45, 0.55]), names[3]: likelihood([1.0, 0.4])}
-    answers = sampler(60_000).marginals(families(net), net.variables.values(), found(net, wanted))
+    answers = net.marginals(wanted, engine=sampler(60_000))
     for name in names:
-        exact = VariableElimination().query(families(net), [net.variables[name]], found(net, wanted)).values
+        exact = net.query(name, wanted, engine=VariableElimination()).values
         assert np.abs(answers[name].values - exact).max() < 0.012
     assert np.abs(answers[names[1]].values - [0.45, 0.55]).max() < 0.01
 

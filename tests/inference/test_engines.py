@@ -38,7 +38,7 @@ from plausible.inference.engines import (
     VariableElimination,
 )
 from plausible.inference.info import QueryInfo
-from plausible.models import BayesianNetwork
+from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
 
 GENERAL = [
@@ -185,14 +185,16 @@ def test_jeffrey_evidence_fixes_the_posterior_marginal(engine):
     """P'(t) = Σ_x q(x) P(t | x, e), computed by hand on a chain; states that are ruled out are refused."""
     a, b = Variable("A", 2), Variable("B", 2)
     chain = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
-    found = Evidence.read({"B": jeffrey([0.25, 0.75])}, {"B": b})
+    net, found = MarkovNetwork(chain), {"B": jeffrey([0.25, 0.75])}
     by_hand = 0.25 * np.array([0.42, 0.08]) / 0.5 + 0.75 * np.array([0.18, 0.32]) / 0.5
-    assert engine.query(chain, [a], found).values == pytest.approx(by_hand)
-    assert engine.query(chain, [b], found).values == pytest.approx([0.25, 0.75])
+    assert net.query("A", found, engine=engine).values == pytest.approx(by_hand)
+    assert net.query("B", found, engine=engine).values == pytest.approx([0.25, 0.75])
     with pytest.raises(NotSupported, match="jeffrey"):
-        engine.log_total(chain, found)
+        net.log_partition(found, engine=engine)
+    with pytest.raises(NotSupported, match="jeffrey"):
+        Evidence.read(found, net.variables)
     with pytest.raises(ImpossibleEvidence, match="A=1"):
-        engine.query([Factor((a,), [1, 0])], [a], Evidence.read({"A": jeffrey([0.5, 0.5])}, {"A": a}))
+        MarkovNetwork(Factor((a,), [1, 0])).query("A", {"A": jeffrey([0.5, 0.5])}, engine=engine)
 
 
 @pytest.mark.parametrize("engine", ALL, ids=repr)
@@ -200,8 +202,8 @@ def test_several_jeffrey_findings_hold_together_at_the_nearest_distribution(engi
     """Both wanted marginals hold, and the odds ratio is that of the model: only rows and columns were scaled."""
     a, b = Variable("A", 2), Variable("B", 2)
     chain = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
-    found = Evidence.read({"A": jeffrey([0.5, 0.5]), "B": jeffrey([0.3, 0.7])}, {"A": a, "B": b})
-    joint = engine.query(chain, [a, b], found).values
+    found = {"A": jeffrey([0.5, 0.5]), "B": jeffrey([0.3, 0.7])}
+    joint = MarkovNetwork(chain).query(["A", "B"], found, engine=engine).values
     assert joint.sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-9)
     assert joint.sum(axis=0) == pytest.approx([0.3, 0.7], abs=1e-9)
     odds = joint[0, 0] * joint[1, 1] / (joint[0, 1] * joint[1, 0])

@@ -19,6 +19,7 @@ from plausible.inference.sampling.collapsing import Collapse
 from plausible.inference.sampling.gibbs import Gibbs
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps, uniform
+from plausible.models import MarkovNetwork
 from plausible.variables import Evidence, Variable, jeffrey
 
 NONE = Evidence.read({}, {})
@@ -192,9 +193,9 @@ def test_a_collapsed_problem_has_the_same_total():
 def test_evidence_of_every_kind():
     """States, likelihoods and Jeffrey's rule reach the sampler."""
     for findings in ({"A": 1}, {"B": [0, 1]}, {"C": jeffrey([0.2, 0.8])}):
-        evidence = Evidence.read(findings, {"A": A, "B": B, "C": C})
-        got = Gibbs(num_samples=20_000).query(BITS, [A, B], evidence)
-        assert np.abs(got.values - Enumeration().query(BITS, [A, B], evidence).values).max() < 0.02
+        net = MarkovNetwork(BITS)
+        got = net.query(["A", "B"], findings, engine=Gibbs(num_samples=20_000))
+        assert np.abs(got.values - net.query(["A", "B"], findings, engine=Enumeration()).values).max() < 0.02
 
 
 def test_products_of_many_small_numbers_do_not_underflow():

@@ -22,7 +22,7 @@ from plausible.inference.problem import Problem
 from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, TabuSearch
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.variables import Evidence, Variable, jeffrey
+from plausible.variables import Evidence, Variable
 
 NOTHING = Evidence.read({}, {})
 
@@ -351,10 +351,10 @@ def test_options_out_of_range_are_refused(make):
         make()
 
 
-def test_jeffrey_evidence_is_refused():
-    """It has no most probable explanation."""
+def test_numbers_are_refused_as_evidence():
+    """Tables have states; what is continuous is a model's to integrate."""
     coin = Variable("coin", 2)
-    evidence = Evidence.read({"coin": jeffrey([0.5, 0.5])}, {"coin": coin})
+    evidence = Evidence({}, {}, {"x": 0.5})
     for engine in (LocalSearch(), BranchAndBound()):
         with pytest.raises(NotSupported):
             engine.best([Factor((coin,), [0.3, 0.7])], evidence)

@@ -21,7 +21,7 @@ from plausible.inference.map_plan import TimeUpError, plan_bound
 from plausible.inference.map_search import branch_and_bound
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.max_elimination import max_product
-from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
 
 METHODS = ["auto", "elimination", "search"]
@@ -184,7 +184,7 @@ def test_targets_without_factors_and_with_one_state(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_soft_evidence_weighs(method):
-    """Virtual evidence multiplies before the maximum; Jeffrey's kind is refused."""
+    """Virtual evidence multiplies before the maximum; numbers are refused."""
     a, b = Variable("A", 2), Variable("B", 2)
     joint = Factor((a, b), [[0.3, 0.3], [0.2, 0.2]])
     variables = {"A": a, "B": b}
@@ -193,7 +193,7 @@ def test_soft_evidence_weighs(method):
     assert answer.assignment == {"A": 1}
     assert math.exp(answer.log_value) == pytest.approx(0.2)
     with pytest.raises(NotSupported):
-        marginal_map([joint], [a], Evidence.read({"B": jeffrey([0.5, 0.5])}, variables), method=method)
+        marginal_map([joint], [a], Evidence({}, {}, {"x": 0.5}), method=method)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -28,7 +28,7 @@ from plausible.inference.polytree import polytree_sum, propagate, virtual_leaf
 from plausible.inference.polytree_cutset import loop_cutset
 from plausible.inference.polytree_structure import cut_outgoing, families_by_child, read_polytree
 from plausible.models import BayesianNetwork
-from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
 
 NONE = Evidence.read({}, {})
@@ -261,7 +261,7 @@ def test_impossible_evidence_is_refused():
         with pytest.raises(ImpossibleEvidence):
             propagate(net, Evidence.read(found, variables))
     with pytest.raises(NotSupported, match="likelihoods as evidence"):
-        propagate(net, Evidence.read({"Y": jeffrey([0.5, 0.5])}, variables))
+        propagate(net, Evidence({}, {}, {"x": 0.5}))
 
 
 # --- virtual leaves ---

@@ -26,7 +26,7 @@ from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.elimination import sum_product
 from plausible.inference.relevance import possible_states, prune, reduce_states
-from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
 
 NOTHING = Evidence.read({}, {})
@@ -141,7 +141,7 @@ def test_reduction_of_degenerate_problems():
     assert list(reduced.variables) == ["free"]
     assert reduced.expand(Factor((free,), [0.5, 0.5]), ["seen", "free"]).values.tolist() == [[0, 0], [0, 0], [0.5, 0.5]]
     with pytest.raises(NotSupported):
-        reduce_states([Factor((free,), [1, 1])], Evidence.read({"free": jeffrey([0.5, 0.5])}, {"free": free}))
+        reduce_states([Factor((free,), [1, 1])], Evidence({}, {}, {"x": 0.5}))
 
 
 # --- factors ---

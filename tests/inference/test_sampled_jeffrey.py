@@ -8,14 +8,17 @@ import pytest
 from network_oracle import asia_network
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.sampled_jeffrey import EvidenceNotSeen
+from plausible.inference.approximate_samples import EvidenceNotSeen
+from plausible.inference.jeffrey import joints_of_draws
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting, RejectionSampling
 from plausible.inference.sampling.gibbs import Gibbs
 from plausible.inference.sampling.importance_sampling import ImportanceSampling
 from plausible.inference.sampling.metropolis import Metropolis
-from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from plausible.models import MarkovNetwork
+from plausible.variables import Variable, jeffrey, likelihood
+from plausible.variables.evidence import read_findings
 
 A, B, C = Variable("A", 2), Variable("B", 3), Variable("C", 2)
 KNOWN = {"A": A, "B": B, "C": C}
@@ -50,7 +53,8 @@ def test_two_findings_are_met_to_the_last_digit_and_the_rest_within_the_error(en
     """Fitting on noisy answers in turn would never come to an end."""
     findings = {"A": jeffrey([0.4, 0.6]), "C": jeffrey([0.25, 0.75]), "B": likelihood([1.0, 0.5, 0.8])}
     truth = fitted([0.4, 0.6], [0.25, 0.75], [1.0, 0.5, 0.8])
-    answers = engine.joints(FAMILIES, [[A], [C], [B], [C, B], []], Evidence.read(findings, KNOWN))
+    evidence, wanted = read_findings(findings, KNOWN)
+    answers = joints_of_draws(FAMILIES, [[A], [C], [B], [C, B], []], evidence, wanted, engine.joints)
     np.testing.assert_allclose(answers[0].values, [0.4, 0.6], atol=1e-11)
     np.testing.assert_allclose(answers[1].values, [0.25, 0.75], atol=1e-11)
     error = answers[0].info.error
@@ -65,10 +69,10 @@ def test_intervals_under_a_finding_cover_the_truth(engine):
     """A rare state made common: the noise of its prior belief is not left out of the error."""
     rare = Factor((A,), [0.95, 0.05])
     effect = Factor((A, C), [[0.95, 0.05], [0.02, 0.98]])
-    evidence, truth = Evidence.read({"A": jeffrey([0.4, 0.6])}, KNOWN), 0.4 * 0.05 + 0.6 * 0.98
+    net, truth = MarkovNetwork(rare, effect), 0.4 * 0.05 + 0.6 * 0.98
     hits = 0
     for seed in range(100):
-        answer = engine(1000, seed=seed).query([rare, effect], [C], evidence)
+        answer = net.query("C", {"A": jeffrey([0.4, 0.6])}, engine=engine(1000, seed=seed))
         hits += abs(answer.values[1] - truth) <= answer.info.error
     assert hits >= 92
 
@@ -76,20 +80,20 @@ def test_intervals_under_a_finding_cover_the_truth(engine):
 def test_a_state_that_no_sample_met_is_not_called_impossible():
     rare = Factor((A,), [1 - 1e-6, 1e-6])
     with pytest.raises(EvidenceNotSeen, match=r"A=1 the probability 0.5, but no sample met that state.*num_samples"):
-        LikelihoodWeighting(1000).query([rare], [A], Evidence.read({"A": jeffrey([0.5, 0.5])}, KNOWN))
+        MarkovNetwork(rare).query("A", {"A": jeffrey([0.5, 0.5])}, engine=LikelihoodWeighting(1000))
 
 
 def test_findings_that_the_draws_rule_out_together_are_refused():
     equal = [Factor((A,), [0.5, 0.5]), Factor((A, C), np.eye(2))]
-    wanted = Evidence.read({"A": jeffrey([0.2, 0.8]), "C": jeffrey([0.8, 0.2])}, KNOWN)
+    wanted = {"A": jeffrey([0.2, 0.8]), "C": jeffrey([0.8, 0.2])}
     with pytest.raises(EvidenceNotSeen, match="A, C holds together"):
-        LikelihoodWeighting(1000).query(equal, [A], wanted)
+        MarkovNetwork(equal).query("A", wanted, engine=LikelihoodWeighting(1000))
 
 
 @pytest.mark.parametrize("engine", [LikelihoodWeighting(2000), Gibbs(num_samples=2000, burn_in=50)], ids=repr)
 def test_rows_follow_the_wanted_belief(engine):
-    evidence = Evidence.read({"A": jeffrey([0.4, 0.6]), "C": jeffrey([0.25, 0.75])}, KNOWN)
-    rows = engine.draw_states(FAMILIES, 2000, evidence).columns
+    evidence = {"A": jeffrey([0.4, 0.6]), "C": jeffrey([0.25, 0.75])}
+    rows = MarkovNetwork(FAMILIES).sample(2000, None, evidence, engine=engine)
     assert rows["A"].mean() == pytest.approx(0.6, abs=0.08)
     assert rows["C"].mean() == pytest.approx(0.75, abs=0.08)
 

@@ -63,7 +63,7 @@ def test_one_state_and_observed_variables_stay_certain():
     factors = [*PAIR, Factor((one, A), [[1.0, 2.0]])]
     for engine in (Gibbs(), Metropolis(), CollapsedGibbs(["A"], JunctionTree(), num_samples=100)):
         assert engine.query(factors, [one], NONE).info.error == 0
-        assert engine.query(factors, [A], Evidence({"A": 1}, {}, {}, {})).info.error == 0
+        assert engine.query(factors, [A], Evidence({"A": 1}, {}, {})).info.error == 0
 
 
 def test_probabilities_that_never_varied_are_certain_only_where_nothing_could_vary_them():
@@ -226,7 +226,7 @@ def test_that_no_sample_agrees_is_said_once(sampler):
     """One sentence for it, and one with what to do."""
     rare = [Factor((A,), [1.0, 1e-12]), Factor((A, B), [[1.0, 0.0], [0.0, 1.0]])]
     with pytest.raises(EvidenceNotSeen) as caught:
-        sampler(1000).query(rare, [A], Evidence({"B": 1}, {}, {}, {}))
+        sampler(1000).query(rare, [A], Evidence({"B": 1}, {}, {}))
     assert str(caught.value).startswith("None of 1000 samples agrees with the evidence. Draw more")
     assert str(caught.value).count("samples") == 1
 

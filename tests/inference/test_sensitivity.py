@@ -251,7 +251,7 @@ def test_the_hessian_of_the_log_probability_equals_mixed_differences(seed):
 
 def test_no_families_have_no_derivatives():
     """A constant, or factors that are not differentiated in, only have a value."""
-    answer = derivatives(FamilyProduct({}, (Factor.scalar(0.5),), math.log(0.5)), Evidence({}, {}, {}, {}))
+    answer = derivatives(FamilyProduct({}, (Factor.scalar(0.5),), math.log(0.5)), Evidence({}, {}, {}))
     assert answer.value == pytest.approx(0.25)
     assert answer.of_value == {}
 
@@ -278,13 +278,13 @@ def test_an_event_against_the_evidence_has_no_probability_and_no_slope():
 def test_jeffrey_evidence_and_unknown_conventions_are_refused():
     """With the reason."""
     table = Factor({"A": 2}, [0.25, 0.75])
-    fixed = Evidence.read({"A": jeffrey([0.5, 0.5])}, {"A": table.scope[0]})
-    with pytest.raises(NotSupported, match="'A' fixes a belief"):
-        derivatives(FamilyProduct({"A": table}), fixed)
-    with pytest.raises(NotSupported, match="'A' fixes a belief"):
-        hessian(FamilyProduct({"A": table}), fixed, [])
+    net = BayesianNetwork(TableCPD("A", [0.25, 0.75]))
+    with pytest.raises(NotSupported, match="fixes a belief"):
+        net.derivatives({"A": jeffrey([0.5, 0.5])})
+    with pytest.raises(NotSupported, match="fixes a belief"):
+        net.hessian([("A", {}, 0)], {"A": jeffrey([0.5, 0.5])})
     with pytest.raises(InvalidArgument, match="'fixed' or 'proportional', not 'free'"):
-        derivatives(FamilyProduct({"A": table}), Evidence({}, {}, {}, {}), others="free")
+        derivatives(FamilyProduct({"A": table}), Evidence({}, {}, {}), others="free")
 
 
 def test_parameters_are_read_by_names_or_in_order():

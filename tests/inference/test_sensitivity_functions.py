@@ -15,7 +15,7 @@ from plausible.factors import Factor
 from plausible.inference.sensitivity import FamilyProduct
 from plausible.inference.sensitivity_functions import SensitivityFunction, event_sensitivity
 from plausible.inference.sensitivity_parameters import Event, Parameter
-from plausible.variables import Evidence, Variable, jeffrey
+from plausible.variables import Evidence, Variable
 from sensitivity_oracle import covaried, entries, random_findings, sizes_of, tables_of, total, with_event
 
 SEEDS = st.integers(0, 10**6)
@@ -82,7 +82,7 @@ def _check_calculus(function):
 def test_parameters_of_one_state_are_sure_and_their_functions_constant():
     """There is nothing that could take a share."""
     product = FamilyProduct({"A": Factor({"A": 1}, [1.0]), "B": Factor({"A": 1, "B": 2}, [[0.25, 0.75]])})
-    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(Variable("B", 2), 1))
+    answer = event_sensitivity(product, Evidence({}, {}, {}), Event(Variable("B", 2), 1))
     function = answer.function(Parameter.at(product.families["A"].scope, (0,)))
     assert function.is_constant
     assert function(0.0) == function(1.0) == 0.75
@@ -93,7 +93,7 @@ def test_parameters_of_one_state_are_sure_and_their_functions_constant():
 def test_a_sure_row_gives_its_states_equal_shares():
     """θ = 1 with three states: what is taken away goes to the two others alike."""
     product = FamilyProduct({"A": Factor({"A": 3}, [1.0, 0.0, 0.0])})
-    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(Variable("A", 3), 2))
+    answer = event_sensitivity(product, Evidence({}, {}, {}), Event(Variable("A", 3), 2))
     function = answer.function(Parameter.at(product.families["A"].scope, (0,)))
     assert function.current == 1.0
     assert function.value == 0.0
@@ -174,7 +174,7 @@ def test_numbers_that_are_no_probabilities_are_refused():
 
 
 def test_events_and_parameters_must_be_there():
-    """Names are checked, jeffrey evidence refused."""
+    """Names are checked."""
     variables = {"A": Variable("A", 2), "x": Variable("x")}
     with pytest.raises(UnknownVariable):
         Event.read("B", 0, variables, "this network")
@@ -183,10 +183,7 @@ def test_events_and_parameters_must_be_there():
     with pytest.raises(NotSupported, match="continuous"):
         Event.read("x", 2, variables, "this network")
     product = FamilyProduct({"A": Factor({"A": 2}, [0.5, 0.5])})
-    fixed = Evidence.read({"A": jeffrey([0.5, 0.5])}, variables)
-    with pytest.raises(NotSupported, match="fixes a belief"):
-        event_sensitivity(product, fixed, Event(variables["A"], 0))
-    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(variables["A"], 0))
+    answer = event_sensitivity(product, Evidence({}, {}, {}), Event(variables["A"], 0))
     with pytest.raises(UnknownVariable, match="this analysis"):
         answer.function(Parameter("B", (), 0, (0,)))
 

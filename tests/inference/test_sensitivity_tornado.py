@@ -111,7 +111,7 @@ def test_two_calibrations_make_the_whole_table(monkeypatch):
     product = FamilyProduct({name: cpd.to_factor() for name, cpd in net.cpds.items()})
     target = net.variables["X7"]
     state = net.mpe()["X7"]
-    table = tornado(event_sensitivity(product, Evidence({}, {}, {}, {}), Event(target, state)))
+    table = tornado(event_sensitivity(product, Evidence({}, {}, {}), Event(target, state)))
     assert len(calls) == 2
     assert len(table) == 20
 
@@ -129,7 +129,7 @@ def test_the_two_states_of_a_binary_variable_tie_in_table_order():
 def test_an_empty_table_has_all_columns():
     """Nothing to vary, or a limit of none."""
     product = FamilyProduct({"A": Factor({"A": 1}, [1.0])})
-    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(Variable("A", 1), 0))
+    answer = event_sensitivity(product, Evidence({}, {}, {}), Event(Variable("A", 1), 0))
     empty = tornado(answer)
     assert len(empty) == 0
     assert list(empty.columns) == [
@@ -147,7 +147,7 @@ def test_an_empty_table_has_all_columns():
 def test_wrong_options_are_refused():
     """By name, also where there is nothing to vary."""
     product = FamilyProduct({"A": Factor({"A": 1}, [1.0])})
-    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(Variable("A", 1), 0))
+    answer = event_sensitivity(product, Evidence({}, {}, {}), Event(Variable("A", 1), 0))
     for amount in (0, -1, math.inf, math.nan, "much"):
         with pytest.raises(InvalidArgument, match="positive and finite"):
             tornado(answer, amount=amount)

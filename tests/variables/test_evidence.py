@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plausible.errors import InvalidEvidence, UnknownState, UnknownVariable
+from plausible.errors import InvalidEvidence, NotSupported, UnknownState, UnknownVariable
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, read_findings
 
 RAIN = Variable("rain", ["no", "light", "heavy"])
 VARIABLES = {
@@ -57,9 +57,12 @@ def test_a_collection_of_states_means_one_of_them(states):
 
 def test_virtual_evidence_multiplies_and_jeffrey_replaces():
     """Weights in state order or keyed by state; the two kinds are kept apart."""
-    found = read(rain=likelihood([2, 1, 0]), wet=jeffrey({True: 0.7, False: 0.3}))
+    findings = {"rain": likelihood([2, 1, 0]), "wet": jeffrey({True: 0.7, False: 0.3})}
+    found, beliefs = read_findings(findings, VARIABLES)
     assert found.soft["rain"].tolist() == [2.0, 1.0, 0.0]
-    assert found.jeffrey["wet"].tolist() == [0.3, 0.7]
+    assert beliefs["wet"].tolist() == [0.3, 0.7]
+    with pytest.raises(NotSupported, match=r"jeffrey\(\.\.\.\) for 'wet' replaces a belief"):
+        Evidence.read(findings, VARIABLES)
     assert read(rain=likelihood({"heavy": 3, "no": 1, "light": 2})).soft["rain"].tolist() == [1.0, 2.0, 3.0]
     assert read(rain=likelihood(np.array([1.0, 2.0, 3.0]))).soft["rain"].tolist() == [1.0, 2.0, 3.0]
 
@@ -97,7 +100,9 @@ def test_none_is_no_finding():
 def test_a_series_is_the_mapping_from_its_index_to_its_entries(findings):
     """As a row of a pandas frame comes, whatever the type of its entries."""
     series = pd.Series(list(findings.values()), index=list(findings), dtype=object)
-    assert Evidence.read(series, VARIABLES) == Evidence.read(findings, VARIABLES)
+    (evidence, beliefs), (same, alike) = read_findings(series, VARIABLES), read_findings(findings, VARIABLES)
+    assert evidence == same
+    assert {name: vector.tolist() for name, vector in beliefs.items()} == {n: v.tolist() for n, v in alike.items()}
     assert dict(findings_of(series)) == findings
 
 
@@ -205,7 +210,7 @@ def test_findings_are_values():
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
 def test_evidence_is_a_frozen_value(clone):
     """Equal by content, hashable, copied and pickled; neither mappings nor vectors can be changed."""
-    kinds = {"rain": likelihood([2, 1, 0]), "wet": True, "level": 1.5, "pair": jeffrey([0.5, 0.5])}
+    kinds = {"rain": likelihood([2, 1, 0]), "wet": True, "level": 1.5, "pair": likelihood([0.5, 0.5])}
     evidence, twin = read(**kinds), clone(read(**kinds))
     assert twin == evidence
     assert hash(twin) == hash(evidence)

@@ -75,7 +75,7 @@ class EvidenceColumns:
         """One of the rows."""
         hard = {name: int(codes[row]) for name, codes in self.states.items() if codes[row] >= 0}
         values = {name: float(column[row]) for name, column in self.numbers.items() if not np.isnan(column[row])}
-        return Evidence(hard, {}, {}, values)
+        return Evidence(hard, {}, values)
 
     def findings(self, row: int) -> dict[str, State]:
         """One of the rows by the names of its states."""

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from plausible.base.arrays import Floats
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.engines import check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
-from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.problem import Problem
-from plausible.inference.sampled_jeffrey import joints_of_draws
 from plausible.variables import Evidence, Variable
 
 __all__ = ["ApproximateEngine", "Beliefs", "FactorEngine", "ResumableEngine", "with_observed"]
@@ -38,14 +36,14 @@ class FactorEngine(ABC):
 
     __slots__ = ()
 
-    #: Whether answers are made of draws, so that Jeffrey findings are met on tables of them.
-    _DRAWS = False
+    #: Whether answers are made of draws: wanted beliefs are then met on tables of them.
+    is_noisy = False
 
     @abstractmethod
     def _joints(
         self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
     ) -> list[Factor]:
-        """`joints` for variables that are known and evidence without Jeffrey findings."""
+        """`joints` for variables that are known."""
 
     @abstractmethod
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
@@ -71,13 +69,10 @@ class FactorEngine(ABC):
     def joints(
         self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
     ) -> list[Factor]:
-        """P(group | evidence) of each group of variables, from one run; from two or more with Jeffrey findings."""
+        """P(group | evidence) of each group of variables, from one run."""
         listed = list(factors)
         check_known(listed, [variable for group in groups for variable in group], evidence)
-        if evidence.jeffrey and self._DRAWS:
-            return joints_of_draws(listed, groups, evidence, self._joints)
-        certain = without_jeffrey(listed, evidence, lambda one, found: self._joints(listed, [[one]], found)[0].values)
-        return self._joints(listed, groups, certain)
+        return self._joints(listed, groups, evidence)
 
 
 class ApproximateEngine(FactorEngine):
@@ -113,8 +108,6 @@ class ApproximateEngine(FactorEngine):
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
-        if evidence.jeffrey:
-            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         problem = Problem.of(factors, evidence)
         if problem.is_impossible:
             return Estimate.within(-math.inf, QueryInfo("a factor that is zero"))

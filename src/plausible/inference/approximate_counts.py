@@ -78,7 +78,7 @@ class _Rows:
     def evidence(self, row: int) -> Evidence:
         """What a row says."""
         cells = zip(self.variables, self.states[row].tolist(), strict=True)
-        return Evidence({variable.name: state for variable, state in cells if state >= 0}, {}, {}, {})
+        return Evidence({variable.name: state for variable, state in cells if state >= 0}, {}, {})
 
 
 def expected_counts(
@@ -161,7 +161,7 @@ def _distinct(variables: Sequence[Variable], rows: Codes, weights: Floats) -> _R
 def _refuse_impossible(factors: Sequence[Factor], rows: _Rows) -> None:
     """Complete rows need no engine, which would find those that can't happen."""
     complete = np.flatnonzero((rows.states >= 0).all(axis=1))
-    problem = Problem.of(factors, Evidence({}, {}, {}, {}))
+    problem = Problem.of(factors, Evidence({}, {}, {}))
     places = {variable.name: place for place, variable in enumerate(rows.variables)}
     order = [places[variable.name] for variable in problem.variables]
     logs = problem.log_product(rows.states[complete][:, order].astype(np.int64)) + problem.log_scale

@@ -96,8 +96,6 @@ def approximate_map(
     >>> answer.assignment, round(math.exp(answer.log_value), 6), answer.info.exact  # on a tree, messages are exact
     (Assignment(coin='false'), 0.6, True)
     """
-    if evidence.jeffrey:
-        raise NotSupported("A marginal MAP takes states and likelihoods as evidence, not jeffrey(...).")
     listed = list(factors)
     check_known(listed, targets, evidence)
     if isinstance(engine, Optimizer):

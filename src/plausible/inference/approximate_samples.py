@@ -10,13 +10,25 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.seeds import Seed, generator_of
-from plausible.errors import counted
+from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
-__all__ = ["DrawnStates", "SamplingEngine", "check_sampling_engine", "resampled_rows", "reseeded", "told_size"]
+__all__ = [
+    "DrawnStates",
+    "EvidenceNotSeen",
+    "SamplingEngine",
+    "check_sampling_engine",
+    "resampled_rows",
+    "reseeded",
+    "told_size",
+]
+
+
+class EvidenceNotSeen(ImpossibleEvidence):
+    """Evidence that no sample agreed with: it is impossible, or too improbable for so few samples."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -99,7 +99,7 @@ class CalibratedTree:
         evidence
             States, collections of states and likelihoods.
         """
-        if evidence.jeffrey or evidence.values:
+        if evidence.values:
             raise NotSupported("A calibrated tree takes states, collections of states and likelihoods as evidence.")
         beliefs, potentials = list(self.beliefs), list(self.potentials)
         for finding in _findings(self.beliefs, evidence):

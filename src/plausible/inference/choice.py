@@ -19,7 +19,6 @@ sample                                                 independent rows     `Gib
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Literal, TypeAlias, TypeVar
 
 from plausible.base.remedies import Argument, Remedy
@@ -120,10 +119,10 @@ def best_about(factors: Iterable[Factor], evidence: Evidence) -> Optimizer:
     """The choice for best assignments: a cut where that is exact, which takes a look at each factor to know.
 
     >>> agree, differ = Factor({"A": 2, "B": 2}, [[2, 1], [1, 2]]), Factor({"A": 2, "B": 2}, [[1, 2], [2, 1]])
-    >>> [type(best_about([factor], Evidence({}, {}, {}, {}))).__name__ for factor in (agree, differ)]
+    >>> [type(best_about([factor], Evidence({}, {}, {}))).__name__ for factor in (agree, differ)]
     ['GraphCut', 'MaxProduct']
     """
-    return GraphCut() if has_cut(Problem.of(factors, replace(evidence, jeffrey={}))) else BEST
+    return GraphCut() if has_cut(Problem.of(factors, evidence)) else BEST
 
 
 def beliefs_about(names: Iterable[str], scopes: Iterable[Iterable[str]]) -> Engine:

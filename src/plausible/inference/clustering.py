@@ -64,12 +64,10 @@ class Clustering:
     def translate(self, evidence: Evidence) -> Evidence:
         """Findings on the old variables as findings on the new ones: weights for the states that agree with them."""
         merged: dict[str, Factor] = {}
-        for name in (*evidence.hard, *evidence.soft, *evidence.jeffrey):
+        for name in (*evidence.hard, *evidence.soft):
             compound = self.compound_of(name)
             if compound == name:
                 continue
-            if name in evidence.jeffrey:
-                raise InvalidArgument(f"{name!r} is merged with others: jeffrey evidence on it can't be translated.")
             member = next(v for v in self.members[compound] if v.name == name)
             weights = np.eye(member.num_states)[evidence.hard[name]] if name in evidence.hard else evidence.soft[name]
             before = merged.get(compound, Factor.scalar(1.0).extend(self.members[compound]))

@@ -22,7 +22,6 @@ from plausible.factors.alignment import check_size
 from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget, advising, read_budget, too_large
 from plausible.inference.info import QueryInfo
-from plausible.inference.jeffrey import fit_jeffrey
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["CompiledFactors", "compile_factors"]
@@ -102,7 +101,7 @@ class CompiledFactors:
 
     def marginals(self, evidence: Evidence) -> Marginals:
         """The normalised marginal of every variable, from one calibration."""
-        weights = self._weights(self._without_jeffrey(evidence))
+        weights = self._weights(evidence)
         with self._workspace(Semiring.SUM) as workspace:
             log_total, is_risky, marginals = workspace.all_marginals(weights)
         if is_risky:
@@ -118,17 +117,16 @@ class CompiledFactors:
 
     def joints(self, groups: Sequence[Sequence[Variable]], evidence: Evidence) -> list[Factor]:
         """P(group | evidence) of each group of variables; those that lie in a clique share one calibration."""
-        certain = self._without_jeffrey(evidence)
         wanted = [[self._numbers[variable.name] for variable in group] for group in groups]
         cliques = self.program.smallest_cliques(wanted)
         answers: list[Factor | None] = []
-        with self._possible(certain) as workspace:
+        with self._possible(evidence) as workspace:
             workspace.distribute({clique for clique in cliques if clique is not None})
             for group, variables, clique in zip(groups, wanted, cliques, strict=True):
                 joint = None if clique is None else workspace.joint(clique, variables)
                 answers.append(None if joint is None else Factor.from_flat(group, joint.ravel()).with_info(self.info))
         return [
-            answer if answer is not None else self._across(group, certain)
+            answer if answer is not None else self._across(group, evidence)
             for answer, group in zip(answers, groups, strict=True)
         ]
 
@@ -149,7 +147,7 @@ class CompiledFactors:
             raise InvalidArgument(
                 f"({', '.join(lacking[0].names)}) share no clique of this tree: see compile_factors(together=)."
             )
-        with self._possible(self._without_jeffrey(evidence)) as workspace:
+        with self._possible(evidence) as workspace:
             if workspace.semiring == Semiring.SUM:
                 placed = [home for home in homes if home is not None]
                 return workspace.expectation([term.flat for term in terms], scopes, placed)
@@ -160,10 +158,6 @@ class CompiledFactors:
 
     def best(self, evidence: Evidence) -> Assignment:
         """An assignment with the largest product, given the evidence; `log_probability` is the log of that product."""
-        if evidence.jeffrey:
-            raise NotSupported(
-                "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
-            )
         with self._workspace(Semiring.MAX) as workspace:
             log_best = workspace.collect(self._weights(evidence))
             states = workspace.best_states().tolist()
@@ -178,7 +172,7 @@ class CompiledFactors:
     def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> Ints:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
         self.budget.check_tables(self.program.num_entries)
-        with self._possible(self._without_jeffrey(evidence)) as workspace:
+        with self._possible(evidence) as workspace:
             return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
 
     # --- rows ---
@@ -223,9 +217,6 @@ class CompiledFactors:
         for name, state in evidence.hard.items():
             weights[self._numbers[name]] = _unit(self.variables[name].num_states, state)
         return weights
-
-    def _without_jeffrey(self, evidence: Evidence) -> Evidence:
-        return fit_jeffrey(evidence, self.variables, self.belief)
 
     def belief(self, name: str, evidence: Evidence) -> Floats:
         """P(variable | evidence)."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from plausible.base.plain_values import shown
 from plausible.errors import ImpossibleEvidence, TooLarge
-from plausible.variables import Jeffrey
 
 __all__ = ["impossible_evidence", "smallest_contradiction"]
 
@@ -63,9 +62,8 @@ def impossible_evidence(
     evidence: Mapping[str, Any], is_possible: Callable[[Mapping[str, Any]], bool]
 ) -> ImpossibleEvidence | None:
     """The error that names the smallest contradiction that was found; `None` where there is nothing to name."""
-    certain = {name: finding for name, finding in evidence.items() if not isinstance(finding, Jeffrey)}
     try:
-        contradiction = smallest_contradiction(certain, is_possible)
+        contradiction = smallest_contradiction(evidence, is_possible)
     except TooLarge:  # what an approximate engine has found is beyond what can be looked into
         return None
     if not contradiction:  # possible after all, or impossible whatever the evidence
@@ -73,5 +71,5 @@ def impossible_evidence(
     findings = ", ".join(f"{name}={shown(finding)}" for name, finding in contradiction.items())
     if len(contradiction) == 1:
         return ImpossibleEvidence(f"The evidence {findings} has probability zero.")
-    rest = "" if len(contradiction) == len(certain) else ", whatever the other findings"
+    rest = "" if len(contradiction) == len(evidence) else ", whatever the other findings"
     return ImpossibleEvidence(f"The evidence {findings} has probability zero together{rest}.")

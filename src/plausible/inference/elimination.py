@@ -61,7 +61,7 @@ def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
 
     Findings on variables that no factor has say nothing here and are passed over.
     """
-    if evidence.jeffrey or evidence.values:
+    if evidence.values:
         raise NotSupported("Variable elimination takes states, collections of states and likelihoods as evidence.")
     listed = list(factors)
     variables = {variable.name: variable for factor in listed for variable in factor.scope}
@@ -125,7 +125,7 @@ def sum_product(
 def _greedy(neighbors: Mapping[str, set[str]], targets: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
     """The variables to sum out, by weighted min-fill; ties go to the one that comes first."""
     names, numbers = list(sizes), {name: number for number, name in enumerate(sizes)}
-    rows = [[numbers[other] for other in neighbors[name]] for name in names]
+    rows = [tuple(numbers[other] for other in neighbors[name]) for name in names]
     kept = {numbers[name] for name in targets}
     candidates = [number for number in range(len(names)) if number not in kept]
     order = greedy_order(rows, list(sizes.values()), "weighted-min-fill", candidates, range(len(names)))

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.inference.approximate_samples import DrawnStates, told_size
@@ -22,7 +22,6 @@ from plausible.inference.conditioning import MAX_CACHE_ENTRIES, MAX_COST, MAX_TA
 from plausible.inference.elimination import SumProduct, absorb, sum_product
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.enumeration import enumerate_sum
-from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.polytree import polytree_sum
 from plausible.variables import Evidence, Variable
 
@@ -112,14 +111,12 @@ class SummingEngine(ABC):
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
-        _refuse_jeffrey(evidence)
         return self.sum(list(factors), (), evidence).log_total
 
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence); observed targets have all their probability in one state."""
         listed = list(factors)
         check_known(listed, targets, evidence)
-        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
         free = [variable for variable in targets if variable.name not in evidence.hard]
         result = self.sum(listed, free, evidence)
         if result.is_zero:
@@ -237,7 +234,6 @@ class JunctionTree:
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
-        _refuse_jeffrey(evidence)
         compiled = self._compiled(list(factors), ())
         return compiled.log_total(_about(evidence, compiled.variables))
 
@@ -353,11 +349,6 @@ def check_known(factors: Sequence[Factor], targets: Sequence[Variable], evidence
             raise UnknownVariable.named(variable.name, sorted(known), "these factors")
 
 
-def _refuse_jeffrey(evidence: Evidence) -> None:
-    if evidence.jeffrey:
-        raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-
-
 def _about(evidence: Evidence, names: Iterable[str]) -> Evidence:
     """The findings on the named variables; others say nothing about these factors."""
     known = set(names)
@@ -365,7 +356,6 @@ def _about(evidence: Evidence, names: Iterable[str]) -> Evidence:
         evidence,
         hard={name: state for name, state in evidence.hard.items() if name in known},
         soft={name: weights for name, weights in evidence.soft.items() if name in known},
-        jeffrey={name: weights for name, weights in evidence.jeffrey.items() if name in known},
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, num_entries
 from plausible.factors.gaussian_mixture import GaussianMixture
@@ -79,8 +79,6 @@ class HybridModel:
         Plus infinity where a number is certain given the rest, as that of a deterministic variable: it has a point
         mass there, and no density.
         """
-        if evidence.jeffrey:
-            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         try:
             entered = self._entered(evidence, self.regressions, ())
         except ImpossibleEvidence:
@@ -219,7 +217,7 @@ class HybridModel:
         """Refuse sums over discrete variables that cost more than is left, before the numbers that they need exist."""
         scopes = [scope for scope in (*outline.weights, outline.kept) if scope]
         weights = [Factor(scope, np.ones([v.num_states for v in scope])) for scope in scopes]
-        known = absorb(self.factors, Evidence(evidence.hard, {}, {}, {}))
+        known = absorb(self.factors, Evidence(evidence.hard, {}, {}))
         touched = {name for weight in weights for name in weight.names}
         joined = components([*known, *weights])
         kept = [factor for part in joined if any(touched.intersection(f.names) for f in part) for factor in part]

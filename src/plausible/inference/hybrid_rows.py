@@ -33,7 +33,7 @@ from plausible.variables import Evidence, Variable
 
 __all__ = ["HybridAnswers", "HybridRows"]
 
-_NOTHING = Evidence({}, {}, {}, {})
+_NOTHING = Evidence({}, {}, {})
 #: Rows that are summed up together, at most.
 _MAX_ROWS = 4096
 
@@ -226,7 +226,7 @@ class HybridRows:
         try:
             weighed = settle_point_masses(self.factors, own, replace(evidence, values={}), taken)
             states = {**evidence.hard, **weighed.states}
-            factors = absorb([*self.factors, *weighed.factors], Evidence(states, {}, {}, {}))
+            factors = absorb([*self.factors, *weighed.factors], Evidence(states, {}, {}))
             together = [[variable.name for variable in group] for group in free]
             compiled = compile_factors(factors, [v for g in free for v in g], together=together, budget=self.budget)
             log_total = compiled.log_total(_NOTHING) + weighed.log_scale

@@ -94,7 +94,7 @@ def settle_point_masses(
     counters = _counters([(weight.scope, weight.point_masses) for weight in uneven], taken)
     allowed = [Factor(weight.scope, (weight.log_density > -np.inf) * 1.0) for weight in weights]
     total = counters[-1].scope[-1]
-    found = posterior([*factors, *allowed, *counters], [total], replace(evidence, jeffrey={}))
+    found = posterior([*factors, *allowed, *counters], [total], evidence)
     most = int(np.flatnonzero(found.flat).max())
     return Weighed((*weighed.factors, *counters), weighed.log_scale, {total.name: most}, fixed + most)
 
@@ -189,7 +189,7 @@ def _row_counters(
         for weight in weights
     ]
     total = counters[-1].scope[-1]
-    joint = posterior([*factors, *allowed_factors, *counters], [rows, total], Evidence({}, {}, {}, {}))
+    joint = posterior([*factors, *allowed_factors, *counters], [rows, total], Evidence({}, {}, {}))
     reached = joint.values.reshape(rows.num_states, -1) > 0
     most = np.where(reached, np.arange(total.num_states), 0).max(axis=1)
     chosen = (most[:, None] == np.arange(total.num_states)).astype(np.float64)

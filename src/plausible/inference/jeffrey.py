@@ -1,18 +1,23 @@
-"""Jeffrey's rule: evidence that fixes the belief about a variable, as likelihoods that have the same effect."""
+"""Jeffrey's rule: evidence that fixes the belief about a variable, as likelihoods that have the same effect.
+
+Engines that draw samples have noisy answers: with them beliefs are met on tables of the draws.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidEvidence
-from plausible.factors import Factor
+from plausible.factors import Factor, product
+from plausible.inference.approximate_samples import EvidenceNotSeen
 from plausible.variables import Evidence, Variable
 
-__all__ = ["fit_jeffrey", "without_jeffrey"]
+__all__ = ["fit_beliefs", "joints_of_draws", "likelihoods_of_draws"]
 
 #: Several beliefs are met when each is so near to the wanted one.
 _FIT = 1e-12
@@ -26,10 +31,13 @@ _LOOK_EVERY, _SHRINKS = 100, 0.999
 _ROUNDING = 1e-8
 
 
-def fit_jeffrey(
-    evidence: Evidence, variables: Mapping[str, Variable], belief: Callable[[str, Evidence], Floats]
+def fit_beliefs(
+    evidence: Evidence,
+    wanted: Mapping[str, Floats],
+    variables: Mapping[str, Variable],
+    belief: Callable[[str, Evidence], Floats],
 ) -> Evidence:
-    """The evidence with its Jeffrey findings q(x) replaced by likelihoods: those under which P(x | all of it) = q(x).
+    """The evidence and, for wanted beliefs q(x), likelihoods: those under which P(x | all of it) = q(x).
 
     One finding needs one turn, with the likelihood q(x) / P(x | e) (Jeffrey 1965). Several are fitted in turn again and
     again (iterated proportional fitting, Deming & Stephan 1940): the limit is, of all distributions with the wanted
@@ -39,10 +47,12 @@ def fit_jeffrey(
     ----------
     evidence
         Any findings.
+    wanted
+        Name -> q(x), of discrete variables without another finding.
     variables
         Name -> variable.
     belief
-        P(x | e) of a named variable, given evidence without Jeffrey findings.
+        P(x | e) of a named variable, given other evidence.
 
     Raises
     ------
@@ -51,23 +61,21 @@ def fit_jeffrey(
     InvalidEvidence
         Where the wanted beliefs can't hold together.
     """
-    if not evidence.jeffrey:
-        return evidence
-    fitted = replace(evidence, jeffrey={})
+    fitted = evidence
     earlier = np.inf
     for turn in range(_MAX_TURNS):
         furthest = 0.0
-        for name, wanted in evidence.jeffrey.items():
+        for name, goal in wanted.items():
             before = belief(name, fitted)
             if turn == 0:
-                _check_support(variables[name], before, wanted)
-            furthest = max(furthest, float(np.abs(before - wanted).max()))
-            ratio = np.divide(wanted, before, out=np.zeros(len(wanted)), where=before > 0)
-            weights = fitted.soft.get(name, np.ones(len(wanted))) * ratio
+                _check_support(variables[name], before, goal)
+            furthest = max(furthest, float(np.abs(before - goal).max()))
+            ratio = np.divide(goal, before, out=np.zeros(len(goal)), where=before > 0)
+            weights = fitted.soft.get(name, np.ones(len(goal))) * ratio
             if weights.max() == 0:
-                raise _unmet(evidence, furthest)
+                raise _unmet(wanted, furthest)
             fitted = replace(fitted, soft={**fitted.soft, name: weights / weights.max()})
-        if len(evidence.jeffrey) == 1 or furthest < _FIT:
+        if len(wanted) == 1 or furthest < _FIT:
             return fitted
         if turn % _LOOK_EVERY == _LOOK_EVERY - 1:
             if furthest > _SHRINKS * earlier:
@@ -75,21 +83,12 @@ def fit_jeffrey(
             earlier = furthest
     if furthest < _ROUNDING:
         return fitted
-    raise _unmet(evidence, furthest)
+    raise _unmet(wanted, furthest)
 
 
-def without_jeffrey(
-    factors: Iterable[Factor], evidence: Evidence, belief: Callable[[Variable, Evidence], Floats]
-) -> Evidence:
-    """`fit_jeffrey` for the variables of some factors; findings about others change nothing here and are dropped."""
-    known = {variable.name: variable for factor in factors for variable in factor.scope}
-    about = {name: wanted for name, wanted in evidence.jeffrey.items() if name in known}
-    return fit_jeffrey(replace(evidence, jeffrey=about), known, lambda name, found: belief(known[name], found))
-
-
-def _unmet(evidence: Evidence, furthest: float) -> InvalidEvidence:
+def _unmet(wanted: Mapping[str, Floats], furthest: float) -> InvalidEvidence:
     return InvalidEvidence(
-        f"The jeffrey evidence on {', '.join(evidence.jeffrey)} can't be met: fitted in turn, a probability stays "
+        f"The jeffrey evidence on {', '.join(wanted)} can't be met: fitted in turn, a probability stays "
         f"{furthest:.2g} away from the wanted one. The model seems to rule these beliefs out together."
     )
 
@@ -100,3 +99,102 @@ def _check_support(variable: Variable, before: Floats, wanted: Floats) -> None:
             f"jeffrey evidence gives {variable.name}={variable.states[int(place)]!r} the probability "
             f"{wanted[place]:g}, but the model and the other evidence rule that state out."
         )
+
+
+# --- engines that draw ---
+
+
+#: (factors, groups, evidence) -> the joint belief about each group, from one run.
+Ask: TypeAlias = Callable[[Sequence[Factor], Sequence[Sequence[Variable]], Evidence], list[Factor]]
+
+
+def joints_of_draws(
+    factors: Sequence[Factor],
+    groups: Sequence[Sequence[Variable]],
+    evidence: Evidence,
+    wanted: Mapping[str, Floats],
+    ask: Ask,
+) -> list[Factor]:
+    """The joint belief about each group under wanted beliefs q(x), from two runs.
+
+    The first run finds the joint of the variables that the findings are about, and with it likelihoods λ that bring the
+    wanted beliefs about, up to its noise. The second draws with these, and its tables of each group together with those
+    variables are fitted to the wanted beliefs once more (raking, Deming & Stephan 1940). Since the table differs from
+    that without λ by a product of terms of one variable each, the fit is the same whatever λ was: the noise of the
+    first run drops out, and the error is that of the second.
+
+    Raises
+    ------
+    EvidenceNotSeen
+        Where no sample met a state that is to have a positive belief, or the samples can't meet all beliefs together.
+    """
+    about = _about(factors, wanted)
+    fitted = likelihoods_of_draws(factors, evidence, wanted, ask)
+    wide = [(*group, *(v for v in about if v not in group)) for group in groups]
+    answers = ask(factors, [*wide, *groups], fitted)[: len(wide)]
+    return [
+        _met(answer, {variable.name: wanted[variable.name] for variable in about})
+        .marginal([v.name for v in group])
+        .normalize()
+        .with_info(answer.info)
+        for group, answer in zip(groups, answers, strict=True)
+    ]
+
+
+def likelihoods_of_draws(
+    factors: Sequence[Factor], evidence: Evidence, wanted: Mapping[str, Floats], ask: Ask
+) -> Evidence:
+    """The evidence and likelihoods that bring beliefs about, fitted on one table of a run's draws.
+
+    Beliefs about variables that no factor has are dropped. Raises as `joints_of_draws` does.
+    """
+    about = _about(factors, wanted)
+    if not about:
+        return evidence
+    goals = {variable.name: wanted[variable.name] for variable in about}
+    likelihoods = _fit(ask(factors, [about], evidence)[0], goals)
+    soft = {name: values * evidence.soft.get(name, np.ones(len(values))) for name, values in likelihoods.items()}
+    return replace(evidence, soft={**evidence.soft, **soft})
+
+
+def _about(factors: Sequence[Factor], wanted: Mapping[str, Floats]) -> tuple[Variable, ...]:
+    """The variables that have a wanted belief and a factor."""
+    known = {variable.name: variable for factor in factors for variable in factor.scope}
+    return tuple(known[name] for name in wanted if name in known)
+
+
+def _met(table: Factor, wanted: Mapping[str, Floats]) -> Factor:
+    """The table times a likelihood of each variable, so that the beliefs are as wanted."""
+    likelihoods = _fit(table, wanted)
+    return product((table, *(Factor((v,), likelihoods[v.name]) for v in table.scope if v.name in likelihoods)))
+
+
+def _fit(table: Factor, wanted: Mapping[str, Floats]) -> dict[str, Floats]:
+    variables = {variable.name: variable for variable in table.scope}
+    joint = table.marginal(list(wanted))
+
+    def belief(name: str, found: Evidence) -> Floats:
+        fitted = [Factor((variables[other],), found.soft[other]) for other in wanted if other in found.soft]
+        return np.asarray(product((joint, *fitted)).marginal([name]).normalize().values)
+
+    for name, beliefs in wanted.items():
+        _check_seen(variables[name], belief(name, _NOTHING), beliefs)
+    try:
+        return dict(fit_beliefs(_NOTHING, wanted, variables, belief).soft)
+    except (ImpossibleEvidence, InvalidEvidence):
+        raise EvidenceNotSeen(
+            f"The samples can't be weighed so that the jeffrey evidence on {', '.join(wanted)} holds together: the "
+            "model rules these beliefs out, or there are too few samples. Raise num_samples, or use an exact engine."
+        ) from None
+
+
+def _check_seen(variable: Variable, before: Floats, wanted: Floats) -> None:
+    for place in np.flatnonzero((wanted > 0) & (before == 0)):
+        raise EvidenceNotSeen(
+            f"jeffrey evidence gives {variable.name}={variable.states[int(place)]!r} the probability {wanted[place]:g},"
+            " but no sample met that state: it is impossible, or too improbable for so few. Raise num_samples, or use "
+            "an exact engine."
+        )
+
+
+_NOTHING = Evidence({}, {}, {})

@@ -172,7 +172,7 @@ def _answers(factors: Sequence[Factor], targets: Collection[str], options: _Opti
     if options.must_be_exact:
         check_time(options.deadline)
     if order is not None and order.cost > options.max_entries and any(factor.min() <= 0 for factor in factors):
-        reduced = reduce_states(factors, Evidence({}, {}, {}, {}), asked)
+        reduced = reduce_states(factors, Evidence({}, {}, {}), asked)
         if reduced.num_struck:
             parts = [answer for part in _separate(reduced.factors) for answer in _answers(part, targets, options)]
             return _put_back(parts, reduced, asked)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
@@ -62,10 +62,6 @@ class Optimizer(ABC):
         logarithm of a better one can be (`None` if unknown), and `exact` whether that proves there is none. Where
         only assignments with a product of zero were found, `converged` is false.
         """
-        if evidence.jeffrey:
-            raise NotSupported(
-                "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
-            )
         listed = list(factors)
         problem = Problem.of(listed, evidence)
         if problem.is_impossible:

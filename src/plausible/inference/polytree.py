@@ -357,7 +357,7 @@ def _impossible() -> ImpossibleEvidence:
 
 def _findings(tree: Polytree, evidence: Evidence) -> list[_Logs]:
     """For each variable log λ_e(x): zeros where nothing was found."""
-    if evidence.jeffrey or evidence.values:
+    if evidence.values:
         raise NotSupported("λ-π propagation takes states, collections of states and likelihoods as evidence.")
     findings: list[_Logs] = []
     for variable in tree.variables:

@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import check_size, num_entries, union_scope
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import SumProduct, absorb, sum_product
-from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.relevance import Reduction, reduce_states
 from plausible.variables import Evidence, Variable
 
@@ -74,7 +72,7 @@ def posterior(
     targets
         The variables of the answer, in its order; they may be observed.
     evidence
-        States, soft and Jeffrey findings.
+        States and soft findings.
     order
         A good elimination order, if one is known; see `compile_factors`.
 
@@ -91,8 +89,6 @@ def posterior(
         Where the answer would cost more than the budget, before the cost is paid.
     """
     listed = list(factors)
-    if evidence.jeffrey:
-        return _after_jeffrey(listed, targets, evidence, order, budget)
     observed = [variable for variable in targets if variable.name in evidence.hard]
     free = [variable for variable in targets if variable.name not in evidence.hard]
     check_size(free, "The joint distribution of the targets")
@@ -112,16 +108,12 @@ def posteriors(
 ) -> dict[str, Factor]:
     """P(X | evidence) of each target by itself, from one calibration of a clique tree made for this evidence alone.
 
-    Observed states are built in and impossible ones struck out, unless there are Jeffrey findings. See `posterior` for
+    Observed states are built in and impossible ones struck out. See `posterior` for
     the parameters and the errors.
     """
-    if evidence.jeffrey:
-        compiled = compile_factors(factors, targets, order=order, budget=budget)
-        answers = compiled.marginals(evidence)
-        return {variable.name: answers[variable.name] for variable in targets}
     reduced = reduce_states(factors, evidence, targets)
     compiled = compile_factors(reduced.factors, reduced.variables.values(), order=order, budget=budget)
-    answers = compiled.marginals(Evidence({}, {}, {}, {}))
+    answers = compiled.marginals(Evidence({}, {}, {}))
     certainty = Factor.scalar(1.0).with_info(compiled.info)
     return {v.name: reduced.expand(answers.get(v.name, certainty), [v.name]) for v in targets}
 
@@ -135,19 +127,6 @@ def log_total(
 ) -> float:
     """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
     return _cheapest_sum(absorb(factors, evidence), (), order, budget).log_total
-
-
-def _after_jeffrey(
-    factors: Sequence[Factor],
-    targets: Sequence[Variable],
-    evidence: Evidence,
-    order: Sequence[str] | None,
-    budget: Budget | None,
-) -> Factor:
-    def belief(variable: Variable, certain: Evidence) -> Floats:
-        return posterior(factors, [variable], certain, order=order, budget=budget).flat
-
-    return posterior(factors, targets, without_jeffrey(factors, evidence, belief), order=order, budget=budget)
 
 
 def _relevant_sum(
@@ -176,7 +155,7 @@ def _cheapest_sum(
     names = [variable.name for variable in targets]
     if limit.is_ample and num_entries(union_scope(factor.scope for factor in factors)) <= _SMALL:
         return sum_product(factors, names)
-    nothing = Evidence({}, {}, {}, {})
+    nothing = Evidence({}, {}, {})
     compiled = compile_factors(factors, targets, order=order, together=[names], budget=limit)
     try:
         if compiled.program.num_entries > _LARGE:

@@ -64,7 +64,7 @@ class Problem:
 
     @classmethod
     def of(cls, factors: Iterable[Factor], evidence: Evidence) -> Problem:
-        """Put states and likelihoods into the factors; Jeffrey findings must have become likelihoods before.
+        """Put states and likelihoods into the factors.
 
         >>> rain, grass = Variable("rain", 2), Variable("grass", 2)
         >>> factors = [Factor((rain,), [0.8, 0.2]), Factor((rain, grass), [[0.9, 0.1], [0.3, 0.7]])]

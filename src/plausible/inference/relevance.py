@@ -47,7 +47,7 @@ def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, 
     factors
         Factors without negative entries.
     evidence
-        States, collections of states and likelihoods; a Jeffrey finding strikes nothing out.
+        States, collections of states and likelihoods.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def reduce_states(factors: Iterable[Factor], evidence: Evidence, variables: Iter
     >>> reduced.expand(reduced.factors[0], ["child", "parent"]).values.tolist()
     [[0.5, 0.25, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    if evidence.jeffrey or evidence.values:
+    if evidence.values:
         raise NotSupported("States are reduced by states, collections of states and likelihoods as evidence.")
     named = {variable.name: variable for variable in variables}
     listed = [*factors, *(Factor((v,), np.ones(v.num_states)) for v in named.values() if v.name in evidence.names)]

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.errors import ImpossibleEvidence, NotSupported, counted
+from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
@@ -37,7 +37,6 @@ __all__ = [
     "event_gradient",
     "hessian",
     "possible",
-    "refuse_jeffrey",
     "scaled",
 ]
 
@@ -229,7 +228,6 @@ def derivatives(
         What the other entries of the same row do.
     """
     covary = is_covarying(others)
-    refuse_jeffrey(evidence)
     evidence, log_peak = scaled(evidence)
     log_total = product.log_total(evidence)
     if event is None:
@@ -307,7 +305,6 @@ def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Par
     -----
     A calibration for each different entry, and one more. Zeros among the entries are no exception.
     """
-    refuse_jeffrey(evidence)
     evidence, _ = scaled(evidence)
     reference = possible(product.log_total(evidence))
     first = product.gradient(evidence, reference, dict.fromkeys(parameter.child for parameter in parameters))
@@ -323,14 +320,6 @@ def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Par
 
 
 # --- evidence ---
-
-
-def refuse_jeffrey(evidence: Evidence) -> None:
-    if evidence.jeffrey:
-        raise NotSupported(
-            f"jeffrey evidence on {next(iter(evidence.jeffrey))!r} fixes a belief whatever the parameters are: "
-            "derivatives take states and likelihood(...)."
-        )
 
 
 def scaled(evidence: Evidence) -> tuple[Evidence, float]:

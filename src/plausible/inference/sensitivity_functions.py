@@ -13,7 +13,7 @@ from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
-from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, refuse_jeffrey, scaled
+from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, scaled
 from plausible.inference.sensitivity_parameters import Event, Parameter
 from plausible.inference.sensitivity_rows import row_ends
 from plausible.variables import Evidence
@@ -300,7 +300,6 @@ def event_sensitivity(
     -----
     Two calibrations, with e and with (x, e), however many parameters there are.
     """
-    refuse_jeffrey(evidence)
     evidence, log_peak = scaled(evidence)
     wanted = list(product.families if names is None else names)
     log_total = possible(product.log_total(evidence))

@@ -161,7 +161,7 @@ def sensitivity_set(graph: DAG, target: str, evidence: Evidence) -> list[str]:
     edges: list[Any] = [(a, b) for a, b in graph.edges if a in kept and b in kept]
     edges += [(("parameters", name), name) for name in kept]
     # Virtual evidence leaves its variable unobserved: what is observed is a child of it.
-    soft = [*evidence.soft, *evidence.jeffrey]
+    soft = [*evidence.soft]
     edges += [(name, ("finding", name)) for name in soft]
     observed = [*evidence.hard, *evidence.values, *(("finding", name) for name in soft)]
     reached = DAG(edges).d_connected([target], given=observed)

@@ -44,7 +44,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ParameterAnalyses"]
 
-_PARAMETERS = QuestionKind()
+_PARAMETERS = QuestionKind(
+    refuses_beliefs=(
+        "jeffrey evidence fixes a belief whatever the parameters are: derivatives take states and likelihood(...)."
+    )
+)
 _ALL = QuestionKind(takes_numbers=True)
 
 

@@ -32,11 +32,11 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_input import ByName, collect_variables, read_cpds, read_inputs, refuse_parts
 from plausible.models.notes import Notes
 from plausible.models.number_answers import NumberAnswers
-from plausible.models.question import Parts
+from plausible.models.question import Parts, Question
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
 from plausible.models.relevance import requisite
 from plausible.variables import Evidence, EvidenceLike, State, Variable
-from plausible.variables.evidence import findings_of, settings_of
+from plausible.variables.evidence import findings_of, read_findings, settings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +162,7 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
         settings = settings_of(do)
         if not settings:
             return self, evidence
-        Evidence.read(evidence, self._variables, "this network")
+        read_findings(evidence, self._variables, "this network")
         network, findings = self.intervene(settings), dict(findings_of(evidence))
         for name, value in settings.items():
             if self._variables[name].has_state(findings.get(name, value)) and findings.get(name, value) != value:
@@ -175,9 +175,10 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
         cpds = [cpd for name, cpd in network._cpds.items() if name not in numbers]
         return BayesianNetwork(*cpds, inputs=inputs), findings
 
-    def _requisite(self, names: Iterable[str], evidence: Evidence) -> tuple[str, ...]:
-        """The variables whose distributions P(names | evidence) can depend on, in the network's order."""
-        observed, weighed = (*evidence.hard, *evidence.values), (*evidence.soft, *evidence.jeffrey)
+    def _requisite(self, question: Question) -> tuple[str, ...]:
+        """The variables whose distributions the answer can depend on, in the network's order."""
+        names, evidence = [variable.name for variable in question.targets], question.evidence
+        observed, weighed = (*evidence.hard, *evidence.values), (*evidence.soft, *question.beliefs)
         needed = requisite(self._graph, names, observed, weighed).distributions
         return tuple(name for name in self._cpds if name in needed)
 

@@ -39,7 +39,7 @@ from plausible.variables.evidence import settings_of
 
 __all__ = ["NOTHING", "Beliefs"]
 
-NOTHING = Evidence({}, {}, {}, {})
+NOTHING = Evidence({}, {}, {})
 
 
 _CHEAPER = (RAISE_BUDGET, LESS_MEMORY, APPROXIMATE)
@@ -109,7 +109,7 @@ class Beliefs(ABC):
         """The model that an intervention leaves, and the evidence for it."""
         raise NotSupported("Only a Bayesian network says what an intervention changes: leave out do=.")
 
-    def _requisite(self, names: Iterable[str], evidence: Evidence) -> tuple[str, ...] | None:
+    def _requisite(self, question: Question) -> tuple[str, ...] | None:
         """The variables whose distributions an answer can depend on; None where that is not known."""
         return None
 
@@ -312,8 +312,7 @@ class Beliefs(ABC):
             return way.plan()
         if not question.has_hidden_numbers:
             read_targets([variable.name for variable in question.targets], self.variables, self._place)
-        names, settings = [variable.name for variable in question.targets], settings_of(do)
-        needed = question.model._requisite(names, question.evidence)
+        settings, needed = settings_of(do), question.model._requisite(question)
         requisite = None if needed is None else tuple(name for name in needed if name not in settings)
         return replace(way.plan(), requisite=requisite)
 

@@ -79,7 +79,7 @@ class CompiledModel(ABC):
     @abstractmethod
     def _parts(self, names: Iterable[str], evidence: Evidence) -> Parts: ...
 
-    def _requisite(self, names: Iterable[str], evidence: Evidence) -> None:
+    def _requisite(self, question: Question) -> None:
         return None
 
     @abstractmethod

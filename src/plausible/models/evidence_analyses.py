@@ -24,7 +24,7 @@ from plausible.inference.hybrid_information import NumberInformation
 from plausible.inference.posterior import read_targets
 from plausible.models.beliefs import Beliefs
 from plausible.variables import Evidence, EvidenceLike, Jeffrey, likelihood
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, read_findings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class EvidenceAnalyses(Beliefs):
         import pandas as pd
 
         (variable,) = read_targets([target], self.variables, "this model")
-        found = Evidence.read(evidence, self.variables, "this model")
+        found, _ = read_findings(evidence, self.variables, "this model")
         asked = self._candidates(target, found, candidates)
         engine = self._answering(budget)
         findings = _as_likelihoods(engine, findings_of(evidence))

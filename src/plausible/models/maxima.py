@@ -157,7 +157,7 @@ def _by_tables(
     """By a clique tree of what is not observed."""
     free = [variable for variable in variables if variable.name not in evidence.hard]
     compiled = compile_factors(absorb([*factors, *_ones(evidence, free)], evidence), free, budget=budget)
-    best = compiled.best(Evidence({}, {}, {}, {}))
+    best = compiled.best(Evidence({}, {}, {}))
     states = {v.name: v.states[evidence.hard[v.name]] if v.name in evidence.hard else best[v.name] for v in variables}
     return Assignment(states, log_probability=best.log_probability, info=compiled.info)
 

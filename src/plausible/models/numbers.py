@@ -155,9 +155,9 @@ class Numbers(Way):
         evidence = self.question.evidence
         (best,) = self.k_best(1)
         known = {**evidence.hard, **{v.name: v.index(best[v.name]) for v in self.question.states}}
-        _, moments = self.model.marginals((), Evidence(known, {}, {}, evidence.values))
+        _, moments = self.model.marginals((), Evidence(known, {}, evidence.values))
         numbers = {**evidence.values, **{name: float(gaussian.mean[0]) for name, gaussian in moments.items()}}
-        settled = Evidence(known, {}, {}, numbers)
+        settled = Evidence(known, {}, numbers)
         log_weights = sum(math.log(weights[known[name]]) for name, weights in evidence.soft.items())
         log_density = Numbers(replace(self.question, evidence=settled)).log_total()
         return Assignment({**best, **numbers}, log_probability=log_density + log_weights)
@@ -328,7 +328,7 @@ def densities(cpds: Iterable[CPD], evidence: Evidence, *, only_relative: bool) -
     """
     listed = [cpd for cpd in cpds if cpd.variable.is_continuous]
     model = HybridModel((), tuple(regression_of(cpd) for cpd in listed))
-    entered = model.enter(replace(evidence, soft={}, jeffrey={}))
+    entered = model.enter(replace(evidence, soft={}))
     is_uneven = bool(entered.evidence.hard.keys() - evidence.hard.keys())
     if is_uneven or (entered.point_masses and not only_relative):
         seen = ", ".join(repr(cpd.variable.name) for cpd in listed if cpd.variable.name in evidence.values)

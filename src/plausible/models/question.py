@@ -25,11 +25,11 @@ from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget, advised
 from plausible.inference.choice import chosen
 from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.jeffrey import fit_jeffrey
+from plausible.inference.jeffrey import fit_beliefs
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.posterior import read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
-from plausible.variables.evidence import findings_of
+from plausible.variables.evidence import findings_of, read_findings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ class Model(Protocol):
     def _given(self, evidence: EvidenceLike | None, do: Mapping[str, State]) -> tuple[Model, EvidenceLike | None]:
         """The model that `do=` leaves, and the evidence for it."""
 
-    def _requisite(self, names: Iterable[str], evidence: Evidence) -> tuple[str, ...] | None:
+    def _requisite(self, question: Question) -> tuple[str, ...] | None:
         """The variables whose distributions an answer can depend on; None where that is not known."""
 
     def _exact_way(self, question: Question) -> Way:
@@ -174,7 +174,8 @@ class Question:
     targets: tuple[Variable, ...]  # where none were named, all that are discrete
     has_targets: bool  # whether some were named
     findings: Mapping[str, Any]  # the evidence as given
-    evidence: Evidence  # the same, read; Jeffrey findings have become likelihoods once there is a `way`
+    evidence: Evidence  # the same, read
+    beliefs: Mapping[str, Floats]  # those to establish, by `jeffrey(...)`: a way sees them as likelihoods
     parts: Parts  # what matters to targets and evidence
     engine: Any  # a named engine, or None for the exact way
     budget: Budget | None
@@ -198,11 +199,11 @@ class Question:
             wanted = tuple(v for v in variables.values() if kind.takes_numbers or not v.is_continuous)
         else:
             wanted = tuple((read_any_targets if kind.takes_numbers else read_targets)(targets, variables, model._place))
-        found = Evidence.read(findings, variables, model._place)
-        if kind.refuses_beliefs and found.jeffrey:
+        found, beliefs = read_findings(findings, variables, model._place)
+        if kind.refuses_beliefs and beliefs:
             raise NotSupported(kind.refuses_beliefs)
-        parts = model._parts([*found.names, *(variable.name for variable in wanted)], found)
-        question = cls(model, kind, wanted, targets is not None, findings, found, parts, None, budget)
+        parts = model._parts([*found.names, *beliefs, *(variable.name for variable in wanted)], found)
+        question = cls(model, kind, wanted, targets is not None, findings, found, beliefs, parts, None, budget)
         return question if engine is None else question._by(engine)
 
     def _by(self, engine: Any) -> Self:
@@ -272,11 +273,13 @@ class Question:
     def way(self) -> Way:
         """The way to the answer, wanted beliefs turned into likelihoods before anything else sees them."""
         way = self.model._way_of(self)
-        if not self.evidence.jeffrey or getattr(self.engine, "draws", False):
+        if not self.beliefs or getattr(self.engine, "is_noisy", False):
             return way
         variables = self.model.variables
-        settled = fit_jeffrey(self.evidence, variables, lambda name, found: way.belief(variables[name], found))
-        return self.model._way_of(replace(self, evidence=settled))
+        settled = fit_beliefs(
+            self.evidence, self.beliefs, variables, lambda name, found: way.belief(variables[name], found)
+        )
+        return self.model._way_of(replace(self, evidence=settled, beliefs={}))
 
     def contradiction(self) -> ImpossibleEvidence | None:
         """The error that names the findings that contradict each other; None where that can't be told."""
@@ -284,7 +287,8 @@ class Question:
         if not self.model._is_normalized:
             with suppress(TooLarge):
                 self.model._log_normalizer(context, None, None)  # nothing may be possible at all
-        rest = {name: finding for name, finding in self.findings.items() if name not in context}
+        left_out = {*context, *self.beliefs}
+        rest = {name: finding for name, finding in self.findings.items() if name not in left_out}
 
         def is_possible(some: Mapping[str, Any]) -> bool:
             asked = Question.read(self.model, _POSSIBILITY, (), {**context, **some})

@@ -23,12 +23,12 @@ from plausible.inference.approximate_samples import reseeded
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.elimination import absorb
+from plausible.inference.jeffrey import joints_of_draws, likelihoods_of_draws
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import log_total, posterior, posteriors
 from plausible.inference.relevance import prune
-from plausible.inference.sampled_jeffrey import joints_of_draws
 from plausible.models.lowering import SMALL_TABLE, Lowered, lower, plain_factors, point_mass
 from plausible.models.maxima import best_by, best_of, k_best_of
 from plausible.models.question import MapLimits, Parts, Question, Way
@@ -155,7 +155,7 @@ class Tables(Way):
 
     def _plan(self, together: Sequence[Sequence[str]]) -> Plan:
         lowered, free = self.lowered(), self.question.free
-        pruned = prune(lowered.factors, free, replace(self.question.certain, jeffrey={}))
+        pruned = prune(lowered.factors, free, self.question.certain)
         return plan_factors(pruned.factors, free, order=lowered.order, together=together, budget=self.question.budget)
 
     def fits(self) -> bool:
@@ -196,10 +196,16 @@ class Named(Way):
     def table(self) -> Factor:
         """As the engine has it."""
         question = self.question
-        if question.evidence.jeffrey:
-            return joints_of_draws(self.factors(), [question.targets], question.certain, question.engine.joints)[0]
-        answer: Factor = question.engine.query(self.factors(), question.targets, question.certain)
+        answer: Factor
+        if question.beliefs:
+            (answer,) = self._under_beliefs([question.targets])
+        else:
+            answer = question.engine.query(self.factors(), question.targets, question.certain)
         return answer
+
+    def _under_beliefs(self, groups: Sequence[Sequence[Variable]]) -> list[Factor]:
+        question = self.question
+        return joints_of_draws(self.factors(), groups, question.certain, question.beliefs, question.engine.joints)
 
     def belief(self, variable: Variable, evidence: Evidence) -> Floats:
         """As a query for one variable."""
@@ -209,10 +215,9 @@ class Named(Way):
     def marginals(self) -> Marginals:
         """From one run of the engine."""
         question, engine = self.question, self.question.engine
-        if not question.evidence.jeffrey:
+        if not question.beliefs:
             return Marginals(engine.marginals(self.factors(), question.targets, question.certain))
-        groups = [(variable,) for variable in question.targets]
-        answers = joints_of_draws(self.factors(), groups, question.certain, engine.joints)
+        answers = self._under_beliefs([(variable,) for variable in question.targets])
         return Marginals(zip((variable.name for variable in question.targets), answers, strict=True))
 
     def log_total(self) -> float:
@@ -240,7 +245,10 @@ class Named(Way):
         Observed variables that no factor has, such as numbers and inputs, are as observed in every row.
         """
         question, evidence = self.question, self.question.evidence
-        drawn = reseeded(question.engine, seed).draw_states(self.factors(), num_rows, question.certain)
+        factors, certain = self.factors(), question.certain
+        if question.beliefs:
+            certain = likelihoods_of_draws(factors, certain, question.beliefs, question.engine.joints)
+        drawn = reseeded(question.engine, seed).draw_states(factors, num_rows, certain)
         observed: dict[str, npt.NDArray[Any]] = {
             name: np.full(num_rows, value) for name, value in {**evidence.hard, **evidence.values}.items()
         }

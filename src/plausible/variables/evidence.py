@@ -19,13 +19,23 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.labels import by_label
 from plausible.base.plain_values import plain, shown
-from plausible.errors import InvalidEvidence, UnknownVariable, shortened
+from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "findings_of", "jeffrey", "likelihood", "settings_of"]
+__all__ = [
+    "Evidence",
+    "EvidenceLike",
+    "Jeffrey",
+    "Likelihood",
+    "findings_of",
+    "jeffrey",
+    "likelihood",
+    "read_findings",
+    "settings_of",
+]
 
 Weights: TypeAlias = "Sequence[float] | Floats | Mapping[State, float] | pd.Series[float]"
 #: What public functions accept: a name for each finding, and a state, states, a number, `likelihood` or `jeffrey`.
@@ -105,7 +115,7 @@ def jeffrey(probabilities: Weights) -> Jeffrey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Evidence checked against the variables of a model and sorted by kind.
+    """Evidence checked against the variables of a model and sorted by kind; beliefs to establish are no part of it.
 
     Attributes
     ----------
@@ -113,15 +123,12 @@ class Evidence:
         Name -> position of the observed state.
     soft
         Name -> non-negative weight of each state (one-of-several and virtual evidence).
-    jeffrey
-        Name -> posterior marginal to establish.
     values
         Name -> observed number of a continuous variable.
     """
 
     hard: Mapping[str, int]
     soft: Mapping[str, Floats]
-    jeffrey: Mapping[str, Floats]
     values: Mapping[str, float]
 
     @classmethod
@@ -136,30 +143,18 @@ class Evidence:
         >>> Evidence.read({"rain": {"light", "heavy"}}, {"rain": rain}).soft["rain"]
         array([0., 1., 1.])
         """
-        kinds: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
-        hard, soft, replaced, values = kinds
-        for name, finding in findings_of(evidence).items():
-            if name not in variables:
-                raise UnknownVariable.named(name, variables, place)
-            variable = variables[name]
-            if isinstance(finding, np.ndarray) and finding.ndim == 0:
-                finding = finding.item()
-            if variable.is_continuous:
-                values[name] = _number(variable, finding)
-            elif isinstance(finding, Likelihood):
-                soft[name] = finding.vector(variable)
-            elif isinstance(finding, Jeffrey):
-                replaced[name] = finding.vector(variable)
-            elif variable.has_state(finding) or not _is_collection(finding):
-                hard[name] = _state(variable, finding)
-            else:
-                soft[name] = _one_of(variable, finding)
-        return cls(*(MappingProxyType(kind) for kind in kinds))
+        found, beliefs = read_findings(evidence, variables, place)
+        if beliefs:
+            raise NotSupported(
+                f"jeffrey(...) for {next(iter(beliefs))!r} replaces a belief, which query, marginals, sample and "
+                "expectation of a model take as evidence. Here give a state, a collection of states or likelihood(...)."
+            )
+        return found
 
     @property
     def names(self) -> frozenset[str]:
         """The variables that the evidence speaks of."""
-        return frozenset((*self.hard, *self.soft, *self.jeffrey, *self.values))
+        return frozenset((*self.hard, *self.soft, *self.values))
 
     def __bool__(self) -> bool:
         return bool(self.names)
@@ -168,14 +163,41 @@ class Evidence:
         if not isinstance(other, Evidence):
             return NotImplemented
         same = self.hard == other.hard and self.values == other.values
-        return same and _equal(self.soft, other.soft) and _equal(self.jeffrey, other.jeffrey)
+        return same and _equal(self.soft, other.soft)
 
     def __hash__(self) -> int:
         return hash((self.names, frozenset(self.hard.items()), frozenset(self.values.items())))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as plain dictionaries: read-only views of mappings can't be."""
-        return _evidence, (dict(self.hard), dict(self.soft), dict(self.jeffrey), dict(self.values))
+        return _evidence, (dict(self.hard), dict(self.soft), dict(self.values))
+
+
+def read_findings(
+    evidence: EvidenceLike | None, variables: Mapping[str, Variable], place: str = "this model"
+) -> tuple[Evidence, dict[str, Floats]]:
+    """Findings as evidence, and the beliefs of `jeffrey(...)`: name -> posterior marginal to establish."""
+    hard: dict[str, int] = {}
+    soft: dict[str, Floats] = {}
+    beliefs: dict[str, Floats] = {}
+    values: dict[str, float] = {}
+    for name, finding in findings_of(evidence).items():
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, place)
+        variable = variables[name]
+        if isinstance(finding, np.ndarray) and finding.ndim == 0:
+            finding = finding.item()
+        if variable.is_continuous:
+            values[name] = _number(variable, finding)
+        elif isinstance(finding, Likelihood):
+            soft[name] = finding.vector(variable)
+        elif isinstance(finding, Jeffrey):
+            beliefs[name] = finding.vector(variable)
+        elif variable.has_state(finding) or not _is_collection(finding):
+            hard[name] = _state(variable, finding)
+        else:
+            soft[name] = _one_of(variable, finding)
+    return Evidence(MappingProxyType(hard), MappingProxyType(soft), MappingProxyType(values)), beliefs
 
 
 def findings_of(evidence: EvidenceLike | None) -> Mapping[str, Any]:
@@ -214,7 +236,7 @@ def settings_of(do: Mapping[str, State] | None) -> Mapping[str, State]:
 
 
 def _evidence(*kinds: dict[str, Any]) -> Evidence:
-    for vector in (*kinds[1].values(), *kinds[2].values()):
+    for vector in kinds[1].values():
         vector.setflags(write=False)
     return Evidence(*(MappingProxyType(kind) for kind in kinds))
 

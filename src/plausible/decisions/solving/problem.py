@@ -15,7 +15,7 @@ from plausible.decisions.diagram import Diagram
 from plausible.decisions.structure.information_flow import reduced_information
 from plausible.decisions.structure.relevance import ordered_components
 from plausible.decisions.totals import rounding_of
-from plausible.errors import ImpossibleEvidence, InvalidEvidence, NotSupported, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidEvidence, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.contradiction import impossible_evidence
@@ -134,8 +134,6 @@ def read_findings(diagram: Diagram, evidence: EvidenceLike | None) -> dict[str, 
     if utility := next((name for name in findings_of(evidence) if name in diagram.utilities), None):
         raise UnknownVariable(f"{utility!r} is a utility of this diagram, and nothing that can be observed.")
     found = Evidence.read(evidence, diagram.variables, "this diagram")
-    if found.jeffrey:
-        raise NotSupported(f"A diagram is solved given states or likelihoods, not jeffrey(): {sorted(found.jeffrey)}.")
     for name in found.names:
         if name in diagram.decisions:
             raise InvalidEvidence(

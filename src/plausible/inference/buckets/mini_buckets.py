@@ -320,7 +320,7 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
     def _given(self, problem: Problem, places: Sequence[int], states: Ints) -> Estimate:
         """log Σ Π φ, `problem.log_scale` included, given the states of some variables."""
         hard = {problem.variables[place].name: int(states[place]) for place in places}
-        return self.log_total(problem.reduced, Evidence(hard, {}, {}, {}))
+        return self.log_total(problem.reduced, Evidence(hard, {}, {}))
 
     def _run_keeping(self, problem: Problem, group: tuple[int, ...]) -> MiniBucketState:
         num_entries = math.prod(problem.sizes[list(group)].tolist())

@@ -24,7 +24,7 @@ from plausible.variables import Evidence, Variable
 __all__ = ["SubmodelBound", "submodel_bound"]
 
 
-_NOTHING = Evidence({}, {}, {}, {})
+_NOTHING = Evidence({}, {}, {})
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _NORMAL = float(np.finfo(np.float64).tiny)

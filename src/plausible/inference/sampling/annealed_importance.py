@@ -114,7 +114,7 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
     seed: int = 0
     num_threads: int | None = None
 
-    _DRAWS = True
+    is_noisy = True
 
     def __post_init__(self) -> None:
         set_counts(self, num_temperatures=1, num_particles=2, seed=0)

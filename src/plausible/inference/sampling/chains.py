@@ -21,7 +21,6 @@ from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
-from plausible.inference.sampled_jeffrey import likelihoods_of_draws
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_beliefs import (
     ONE_CHAIN,
@@ -81,7 +80,7 @@ class ChainEngine(ResumableEngine[ChainState]):
     seed: int
     num_threads: int | None
 
-    _DRAWS = True
+    is_noisy = True
 
     #: What its answers say they come from.
     _METHOD = "Markov chains"
@@ -173,7 +172,6 @@ class ChainEngine(ResumableEngine[ChainState]):
         drawn given the others.
         """
         listed = list(factors)
-        evidence = likelihoods_of_draws(listed, evidence, self._joints)
         options: Any = self
         engine: ChainEngine = replace(options, num_samples=max(self.num_samples, num_rows, 1))
         problem = Problem.of(listed, evidence)

@@ -116,7 +116,7 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
     num_chains: int = 4
     seed: int = 0
 
-    _DRAWS = True
+    is_noisy = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampled", read_names("sampled", self.sampled))

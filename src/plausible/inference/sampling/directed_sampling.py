@@ -16,15 +16,14 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import set_counts
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.approximate import FactorEngine, with_observed
-from plausible.inference.approximate_samples import DrawnStates, resampled_rows, told_size
+from plausible.inference.approximate_samples import DrawnStates, EvidenceNotSeen, resampled_rows, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.relevance import possible_states
-from plausible.inference.sampled_jeffrey import EvidenceNotSeen, likelihoods_of_draws
 from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, SampleSums, tail_shape
 from plausible.inference.sampling.sampling_plan import (
     SamplingPlan,
@@ -70,7 +69,7 @@ class DirectedSampler(FactorEngine):
     num_samples: int
     seed: int
 
-    _DRAWS = True
+    is_noisy = True
 
     def __post_init__(self) -> None:
         set_counts(self, num_samples=1, seed=0)
@@ -141,7 +140,6 @@ class DirectedSampler(FactorEngine):
         (Sampling-importance-resampling, Rubin 1987.) A sample with much weight stands in several rows.
         """
         listed = list(factors)
-        evidence = likelihoods_of_draws(listed, evidence, self._joints)
         variables = tuple({v.name: v for factor in listed for v in factor.scope}.values())
         free = [variable for variable in variables if variable.name not in evidence.hard]
         plan = self._plan_for(listed, [free], evidence)
@@ -172,8 +170,6 @@ class DirectedSampler(FactorEngine):
 
         Where no sample agrees with the evidence, it is -inf, and `upper` says how probable the evidence can be.
         """
-        if evidence.jeffrey:
-            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         listed = list(factors)
         try:
             plan = self._plan_for(listed, (), evidence)

@@ -10,7 +10,6 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
-from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
 from plausible.inference.sampling.sampling_plan import log_constant, ordered_families
@@ -61,8 +60,6 @@ def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Se
     ([[0, 1], [1, 1], [0, 1], [0, 1], [0, 1]], [0.3, 0.8, 0.3, 0.3, 0.3])
     """
     check_count("num_rows", num_rows, 0)
-    if evidence.jeffrey:
-        raise NotSupported("Weighted samples take states, collections of states and likelihoods as evidence.")
     listed = list(families)
     ordered = ordered_families(listed, evidence)
     plan = LikelihoodWeighting().plan(list(ordered.families.values()), evidence, ordered.likelihoods)

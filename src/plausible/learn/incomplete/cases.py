@@ -169,7 +169,7 @@ class Cases:
     def evidence(self, case: int) -> Evidence:
         """The observed states of one case."""
         cells = zip(self.variables, self.codes[case].tolist(), strict=True)
-        return Evidence({name: code for name, code in cells if code >= 0}, {}, {}, {})
+        return Evidence({name: code for name, code in cells if code >= 0}, {}, {})
 
     def with_weights(self, weights: Floats) -> Cases:
         """The same cases, each with another weight."""

@@ -78,7 +78,7 @@ class EngineExpectations:
 
     def _log_totals(self, network: BayesianNetwork, factors: list[Factor], chosen: Positions) -> Floats:
         monitor, codes = self.monitor or self.engine, self.cases.codes[chosen]
-        problem = Problem.of(factors, Evidence({}, {}, {}, {}))
+        problem = Problem.of(factors, Evidence({}, {}, {}))
         names = list(self.cases.variables)
         order = [names.index(variable.name) for variable in problem.variables]
         is_whole = (codes >= 0).all(axis=1)
