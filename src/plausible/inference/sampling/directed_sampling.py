@@ -58,8 +58,8 @@ class DirectedSampler(FactorEngine):
     """An engine that draws independent weighted samples of a Bayesian network, parents first.
 
     The factors are the families of the network, the child last in each scope, and any likelihoods, such as the density
-    of an observed number given its discrete parents. Evidence is states, collections of states and likelihoods. The same
-    seed gives the same answer on any number of threads.
+    of an observed number given its discrete parents. Evidence is states, collections of states and likelihoods. The
+    same seed gives the same answer on any number of threads.
 
     Subclasses are frozen and have the fields `num_samples` and `seed`.
     """
