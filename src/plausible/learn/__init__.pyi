@@ -81,13 +81,13 @@ from plausible.learn.estimation.task import CPDLearner as CPDLearner
 from plausible.learn.estimation.tree import TreeLearner as TreeLearner
 from plausible.learn.evaluation.cross_validation import CrossValidation as CrossValidation
 from plausible.learn.evaluation.cross_validation import LearnerComparison as LearnerComparison
-from plausible.learn.evaluation.cross_validation import compare_learners as compare_learners
-from plausible.learn.evaluation.cross_validation import cross_validate as cross_validate
-from plausible.learn.evaluation.learning_curves import LearningCurve as LearningCurve
-from plausible.learn.evaluation.learning_curves import (
+from plausible.learn.evaluation.cross_validation import LearningCurve as LearningCurve
+from plausible.learn.evaluation.cross_validation import (
     compare_generative_discriminative as compare_generative_discriminative,
 )
-from plausible.learn.evaluation.learning_curves import learning_curve as learning_curve
+from plausible.learn.evaluation.cross_validation import compare_learners as compare_learners
+from plausible.learn.evaluation.cross_validation import cross_validate as cross_validate
+from plausible.learn.evaluation.cross_validation import learning_curve as learning_curve
 from plausible.learn.evaluation.losses import mean_loss as mean_loss
 from plausible.learn.evaluation.losses import row_losses as row_losses
 from plausible.learn.evaluation.recovery import Recovery as Recovery
@@ -156,7 +156,7 @@ from plausible.learn.incomplete_scores.cardinality import CardinalityChoice as C
 from plausible.learn.incomplete_scores.cardinality import CardinalityScore as CardinalityScore
 from plausible.learn.incomplete_scores.cardinality import choose_cardinality as choose_cardinality
 from plausible.learn.incomplete_scores.cardinality import cluster_cardinality as cluster_cardinality
-from plausible.learn.incomplete_scores.cardinality_growth import grow_cardinality as grow_cardinality
+from plausible.learn.incomplete_scores.cardinality import grow_cardinality as grow_cardinality
 from plausible.learn.incomplete_scores.comparison import ScoreComparison as ScoreComparison
 from plausible.learn.incomplete_scores.comparison import compare_scores as compare_scores
 from plausible.learn.incomplete_scores.curvature import LaplaceIntegral as LaplaceIntegral

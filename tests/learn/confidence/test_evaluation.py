@@ -11,8 +11,12 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.evaluation.cross_validation import compare_learners, cross_validate
-from plausible.learn.evaluation.learning_curves import compare_generative_discriminative, learning_curve
+from plausible.learn.evaluation.cross_validation import (
+    compare_generative_discriminative,
+    compare_learners,
+    cross_validate,
+    learning_curve,
+)
 from plausible.learn.evaluation.losses import mean_loss, row_losses
 from plausible.learn.evaluation.recovery import recovery, recovery_curve
 from plausible.models import BayesianNetwork

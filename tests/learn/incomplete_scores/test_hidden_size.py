@@ -8,8 +8,12 @@ import pytest
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.incomplete_scores.cardinality import choose_cardinality, cluster_cardinality
-from plausible.learn.incomplete_scores.cardinality_growth import grow_cardinality, split_state
+from plausible.learn.incomplete_scores.cardinality import (
+    choose_cardinality,
+    cluster_cardinality,
+    grow_cardinality,
+    split_state,
+)
 from plausible.learn.incomplete_scores.information_content import information_content, parameter_budget
 from plausible.learn.incomplete_scores.task import ScoreOptions
 from plausible.models import BayesianNetwork

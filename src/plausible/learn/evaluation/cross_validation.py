@@ -1,9 +1,9 @@
-"""Cross-validation of learners of networks by the log-loss on held-out rows."""
+"""Losses of learners on rows that they have not seen: cross-validation, learning curves, and comparisons."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,33 @@ from plausible.base.options import check_count
 from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument
-from plausible.learn.evaluation.losses import name_learners, read_learner, row_losses, weighted_mean
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.logistic import LogisticLearner
+from plausible.learn.estimation.priors import BDeu
+from plausible.learn.evaluation.losses import (
+    NetworkLearner,
+    mean_loss,
+    name_learners,
+    read_learner,
+    row_losses,
+    weighted_mean,
+)
+from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CrossValidation", "LearnerComparison", "compare_learners", "cross_validate"]
+__all__ = [
+    "CrossValidation",
+    "LearnerComparison",
+    "LearningCurve",
+    "compare_generative_discriminative",
+    "compare_learners",
+    "cross_validate",
+    "learning_curve",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,3 +200,156 @@ def _error(values: Floats, weights: Floats) -> float:
     if len(kept) < 2 or not np.isfinite(kept).all():
         return math.nan
     return float(np.sqrt(np.square(shares * (kept - kept @ shares)).sum() * len(kept) / (len(kept) - 1)))
+
+
+@record(eq=False)
+class LearningCurve:
+    """Losses of networks learned from more and more rows.
+
+    Attributes
+    ----------
+    sizes
+        Numbers of rows learned from.
+    training, held_out
+        Name of a learner -> mean losses of a row that was learned from, or not. Axes: size, repeat.
+    """
+
+    sizes: tuple[int, ...]
+    training: Mapping[str, Floats]
+    held_out: Mapping[str, Floats]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each learner and size, with means over the repeats and the spread of the held-out loss."""
+        import pandas as pd
+
+        rows = []
+        for name, losses in self.held_out.items():
+            with np.errstate(invalid="ignore"):  # infinite losses have no spread
+                spreads = losses.std(axis=1)
+            means = self.training[name].mean(axis=1), losses.mean(axis=1)
+            rows += [(name, *line) for line in zip(self.sizes, *means, spreads, strict=True)]
+        return pd.DataFrame(rows, columns=["learner", "rows", "training", "held_out", "spread"])
+
+    def __str__(self) -> str:
+        return str(self.to_frame().to_string(index=False))
+
+
+def learning_curve(
+    data: TableLike,
+    learners: object,
+    sizes: Sequence[int],
+    *,
+    target: str | None = None,
+    share: float = 0.3,
+    repeats: int = 5,
+    seed: Seed = 0,
+) -> LearningCurve:
+    """Learn from the first rows of a random order, and look at the loss on others that are held out.
+
+    Larger training sets contain the smaller ones, and all learners see the same rows.
+
+    Parameters
+    ----------
+    data
+        Complete rows.
+    learners
+        Name -> learner, a list of learners, or one alone; each as in `cross_validate`.
+    sizes
+        Numbers of rows to learn from.
+    target
+        With it, the loss is -log P(target | all others).
+    share
+        Of the rows that are held out.
+    repeats
+        Random orders of the rows.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> net = pb.examples.load("asia")
+    >>> curve = pb.learn.learning_curve(net.sample(1500, seed=1), {"true graph": net.graph}, [20, 1000], repeats=2)
+    >>> curve.held_out["true graph"].mean(axis=1).round(1)
+    array([2.5, 2.3])
+    """
+    check_count("repeats", repeats, 1)
+    table, rng = Table.read(data), generator_of(seed)
+    num_held = _num_held(table, share, sizes)
+    orders = [rng.permutation(table.num_rows) for _ in range(repeats)]
+    training, held_out = {}, {}
+    for name, learner in name_learners(learners).items():
+        learn = read_learner(learner)
+        losses = np.array([_losses(table, learn, order, num_held, sizes, target) for order in orders])
+        training[name], held_out[name] = losses.reshape(repeats, len(sizes), 2).transpose(2, 1, 0)
+    return LearningCurve(tuple(sizes), training, held_out)
+
+
+def _num_held(table: Table, share: float, sizes: Sequence[int]) -> int:
+    """How many rows are held out; refused where too few are left to learn from."""
+    if not 0 < share < 1:
+        raise InvalidArgument(f"share={share!r} of the rows is held out: a number between 0 and 1.")
+    num_held = max(1, round(share * table.num_rows))
+    for size in sizes:
+        check_count("sizes", size, 1)
+        if size > table.num_rows - num_held:
+            raise InvalidArgument(
+                f"{size} rows to learn from are too many: {table.num_rows - num_held} are not held out."
+            )
+    return num_held
+
+
+def _losses(
+    table: Table,
+    learn: NetworkLearner,
+    order: Ints,
+    num_held: int,
+    sizes: Sequence[int],
+    target: str | None,
+) -> list[tuple[float, float]]:
+    """For each size the mean loss of a row that was learned from, and of one that was held out."""
+    held, found = table.take(order[:num_held]), []
+    for size in sizes:
+        rows = table.take(order[num_held : num_held + size])
+        network = learn(rows)
+        found.append((mean_loss(network, rows, target), mean_loss(network, held, target)))
+    return found
+
+
+def compare_generative_discriminative(
+    data: TableLike, target: str, sizes: Sequence[int], *, repeats: int = 5, penalty: float = 1.0, seed: Seed = 0
+) -> LearningCurve:
+    """Naive Bayes against logistic regression on P(target | others), by how many rows there are.
+
+    Both have the same family of posteriors. Naive Bayes maximises the joint likelihood: its own, perhaps wrong, limit
+    is near after O(log n) rows. Logistic regression maximises the conditional likelihood: its limit is never worse, but
+    O(n) rows away. Ng & Jordan 2002, "On discriminative vs. generative classifiers".
+
+    Parameters
+    ----------
+    data
+        Complete rows.
+    target
+        The class, a discrete variable.
+    sizes
+        Numbers of rows to learn from.
+    repeats
+        Random orders of the rows.
+    penalty
+        Of the weights of the logistic regression.
+    """
+    table = Table.read(data)
+    if target not in table.variables:
+        raise UnknownVariable.named(target, table.variables, "the data")
+    if table.variables[target].is_continuous:
+        raise NotSupported(f"{target!r} is continuous; a class is a discrete variable.")
+    others = [name for name in table.variables if name != target]
+    naive = DAG([(target, name) for name in others], nodes=list(table.variables))
+    regression = DAG([(name, target) for name in others], nodes=list(table.variables))
+
+    def generative(rows: Table) -> BayesianNetwork:
+        return learn_parameters(naive, rows, BDeu(1.0))
+
+    def discriminative(rows: Table) -> BayesianNetwork:
+        return learn_parameters(regression, rows, BDeu(1.0), unseen="uniform", kinds={target: LogisticLearner(penalty)})
+
+    learners = {"generative": generative, "discriminative": discriminative}
+    return learning_curve(table, learners, sizes, target=target, repeats=repeats, seed=seed)

@@ -11,25 +11,30 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
 from plausible.base.options import check_count
+from plausible.cpds import TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable, counted
 from plausible.factors import Factor
+from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
+from plausible.learn.confidence.model_average import ModelAverage
 from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.functional import observed_log_likelihood
 from plausible.learn.incomplete_scores.score import read_incomplete_score, score_task
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
+from plausible.variables import Variable
 
 __all__ = [
     "CardinalityChoice",
     "CardinalityScore",
-    "check_hidden",
     "choose_cardinality",
     "cluster_cardinality",
-    "scored_cardinality",
+    "grow_cardinality",
+    "split_state",
 ]
 
 
@@ -106,12 +111,8 @@ class CardinalityChoice:
         """P(target | evidence) averaged over the number of states, each weighted by P(K | D) P(evidence | K)."""
         if target == self.hidden:
             raise InvalidArgument(f"{target!r} has other states in each network: ask of an observed variable.")
-        weights, given = self.weights(prior), dict(evidence or {})
-        logs = np.array([found.network.log_probability(given) if given else 0.0 for found in self.tried])
-        shares = np.array([weights[found.cardinality] for found in self.tried]) * np.exp(logs - logs.max())
-        answers = [found.network.query(target, evidence=given) for found in self.tried]
-        values = sum(share * answer.values for share, answer in zip(shares / shares.sum(), answers, strict=True))
-        return Factor(answers[0].scope, values)
+        average = ModelAverage.of([found.network for found in self.tried], list(self.weights(prior).values()))
+        return average.query(target, evidence)
 
     def __str__(self) -> str:
         best = self.best
@@ -178,7 +179,7 @@ def choose_cardinality(
     >>> choice.best, round(choice.weights()[2], 2)
     (2, 0.97)
     """
-    tried, table = _read_numbers(numbers), check_hidden(graph, data, hidden)
+    tried, table = _read_numbers(numbers), _check_hidden(graph, data, hidden)
     name = score if score == "holdout" else read_incomplete_score(score)
     clock = Clock.of(time_limit)
     found: list[CardinalityScore] = []
@@ -189,7 +190,7 @@ def choose_cardinality(
         left = None if time_limit is None else clock.seconds_left
         task = ScoreTask.of(graph, table, prior, {**(others or {}), hidden: number}, options)
         try:
-            found.append(scored_cardinality(replace(task, seed=seed, time_limit=left), number, name, folds))
+            found.append(_scored(replace(task, seed=seed, time_limit=left), number, name, folds))
         except TooLarge as error:
             if number == tried[-1] and not found:
                 raise
@@ -211,7 +212,7 @@ def _read_numbers(numbers: Iterable[int]) -> list[int]:
     return tried
 
 
-def scored_cardinality(task: ScoreTask, number: int, score: str, folds: int = 5) -> CardinalityScore:
+def _scored(task: ScoreTask, number: int, score: str, folds: int = 5) -> CardinalityScore:
     """The score of one number of states."""
     if score == "holdout":
         value, error = _held_out(task, folds)
@@ -233,11 +234,16 @@ def _held_out(task: ScoreTask, folds: int) -> tuple[float, float]:
     return float(np.sum(values)), float(np.sqrt(folds) * np.std(values, ddof=1))
 
 
-def check_hidden(graph: object, data: TableLike, hidden: str) -> Table:
+def _graph_with(graph: object, hidden: str) -> DAG:
+    dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
+    if hidden not in dag.nodes:
+        raise UnknownVariable.named(hidden, list(dag.nodes), "this graph")
+    return dag
+
+
+def _check_hidden(graph: object, data: TableLike, hidden: str) -> Table:
     """The data; what is not in the graph is refused, or is observed, and a network, which says how many states."""
-    names = [str(node) for node in (graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)).nodes]
-    if hidden not in names:
-        raise UnknownVariable.named(hidden, names, "this graph")
+    _graph_with(graph, hidden)
     if isinstance(graph, BayesianNetwork):
         raise InvalidArgument("A network says how many states its variables have: give its graph, network.graph.")
     table = data if isinstance(data, Table) else Table.read(data)
@@ -279,11 +285,116 @@ def cluster_cardinality(
     >>> cluster_cardinality("H -> a; H -> b; H -> c", rows, "H", range(1, 4)).best
     2
     """
-    dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
-    if hidden not in dag.nodes:
-        raise UnknownVariable.named(hidden, list(dag.nodes), "this graph")
+    dag = _graph_with(graph, hidden)
     table = data if isinstance(data, Table) else Table.read(data)
     blanket = [str(name) for name in dag.markov_blanket(hidden) if name in table.variables]
     if not blanket:
         raise InvalidArgument(f"No variable of the Markov blanket of {hidden!r} is in the data: nothing tells of it.")
     return choose_clusters(table.select(blanket), numbers, criterion, **options)
+
+
+#: Steps of EM after which one split is chosen from several.
+_TRIAL_STEPS = 15
+#: How far the halves of a state are moved apart, on the scale of log θ.
+_APART = 0.5
+
+
+def grow_cardinality(
+    graph: object,
+    data: TableLike,
+    hidden: str,
+    score: str = "cheeseman-stutz",
+    prior: PriorLike = None,
+    *,
+    most: int = 10,
+    others: Mapping[str, int] | None = None,
+    options: ScoreOptions | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> CardinalityChoice:
+    """Begin with two states, and split one while the score rises.
+
+    Each state is split for a trial, the best split is taken to the end of EM, which thus sets out from what was
+    learned before. The last number tried is the one that did not pay. Where the children of the variable still depend
+    on each other given it (`information_content(...).left`), another hidden variable may be what is missing.
+
+    Parameters
+    ----------
+    graph
+        A DAG or arrow text.
+    data
+        Rows with missing cells; they have no column of the hidden variable.
+    hidden
+        The variable.
+    score
+        One of `INCOMPLETE_SCORES`.
+    prior
+        Of tables; `K2` unless given.
+    most
+        No more states than this.
+    others
+        Other hidden variables: name -> number of states.
+    options, seed
+        As for `score_incomplete`.
+    progress
+        Told the score of each number; a true answer stops.
+
+    Examples
+    --------
+    >>> rows = {name: [0, 1, 2] * 30 for name in "abc"}
+    >>> grow_cardinality("H -> a; H -> b; H -> c", rows, "H").best
+    3
+    """
+    table = _check_hidden(graph, data, hidden)
+    if most < 2:
+        raise InvalidArgument(f"most= is at least two, where growth begins, not {most!r}.")
+    name = read_incomplete_score(score)
+    task = replace(ScoreTask.of(graph, table, prior, {**(others or {}), hidden: 2}, options), seed=seed)
+    found: list[CardinalityScore] = [_scored(task, 2, name)]
+    while not (progress is not None and progress(found[-1])) and len(found) < most - 1:
+        if len(found) > 1 and found[-1].value <= found[-2].value:
+            break
+        number = found[-1].cardinality + 1
+        start = _best_split(task, found[-1].network, hidden, number)
+        chosen = replace(task.options, start=start, restarts=0)
+        wider = replace(task, hidden={**(others or {}), hidden: number}, options=chosen)
+        found.append(_scored(wider, number, name))
+    return CardinalityChoice(hidden, name, tuple(found))
+
+
+def _best_split(task: ScoreTask, network: BayesianNetwork, hidden: str, number: int) -> BayesianNetwork:
+    """The split that a few steps of EM like best."""
+    rng = np.random.default_rng([task.seed, number])
+    fits = [
+        learn_em(wider, task.data, task.prior, start=wider, max_steps=_TRIAL_STEPS)
+        for wider in (split_state(network, hidden, state, rng) for state in range(number - 1))
+    ]
+    return max(fits, key=lambda fit: fit.objective).network
+
+
+def split_state(network: BayesianNetwork, hidden: str, state: int, rng: np.random.Generator) -> BayesianNetwork:
+    """The network in which one state of a variable has become two that differ a little; the new one comes last.
+
+    Examples
+    --------
+    >>> net = BayesianNetwork(TableCPD("H", [0.4, 0.6]), TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], ["H"]))
+    >>> split_state(net, "H", 1, np.random.default_rng(0)).cpd("H").to_factor().values
+    array([0.4, 0.3, 0.3])
+    """
+    size = network.variables[hidden].num_states
+    wider = {**network.variables, hidden: Variable(hidden, size + 1)}
+    cpds = []
+    for name, cpd in network.cpds.items():
+        table: Floats = cpd.to_factor().values
+        scope = (*cpd.parent_names, name)
+        if hidden in scope:
+            axis = scope.index(hidden)
+            table = table.take([*range(size), state], axis=axis)
+            by_state = np.moveaxis(table, axis, 0)
+            if name == hidden:
+                by_state[[state, size]] /= 2
+            else:
+                by_state[[state, size]] *= np.exp(_APART * rng.standard_normal((2, *by_state.shape[1:])))
+                table /= table.sum(axis=-1, keepdims=True)
+        cpds.append(TableCPD(wider[name], table, [wider[parent] for parent in cpd.parent_names]))
+    return BayesianNetwork(cpds)

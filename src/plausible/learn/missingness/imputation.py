@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -44,37 +45,6 @@ ImputationMethod: TypeAlias = Literal[
     "most-probable-completion",
     "draw",
 ]
-
-
-class _FillingRequest(NamedTuple):
-    """What fillers may need beside the table."""
-
-    network: BayesianNetwork | None
-    values: Any
-    generator: np.random.Generator
-
-    @property
-    def model(self) -> BayesianNetwork:
-        if self.network is None:
-            raise InvalidArgument("This method fills cells by what a network says of them: give network=.")
-        return self.network
-
-
-_FILLERS: Mapping[str, Callable[[Table, _FillingRequest], Table]] = MappingProxyType(
-    {
-        "default": lambda table, request: by_default(table, request.values),
-        "most-frequent": lambda table, _: by_mean(table),
-        "mean": lambda table, _: by_mean(table),
-        "median": lambda table, _: by_median(table),
-        "random": lambda table, request: from_column(table, request.generator),
-        "uniform": lambda table, request: by_uniform(table, request.generator),
-        "hot-deck": lambda table, request: by_hot_deck(table, request.generator),
-        "most-probable": lambda table, request: by_most_probable(table, request.model),
-        "most-probable-completion": lambda table, request: by_best_completion(table, request.model),
-        "draw": lambda table, request: by_draw(table, request.model, request.generator),
-    }
-)
-_BY_NETWORK = ("most-probable", "most-probable-completion", "draw")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,14 +126,37 @@ def impute(
     """
     chosen = method or ("most-frequent" if network is None else "most-probable")
     if chosen not in get_args(ImputationMethod):
-        raise InvalidArgument(f"method={chosen!r} is no way to fill cells.{suggestion(chosen, _FILLERS)}")
+        raise InvalidArgument(
+            f"method={chosen!r} is no way to fill cells.{suggestion(chosen, get_args(ImputationMethod))}"
+        )
     if chosen == "default" and values is None:
         raise InvalidArgument("method='default' needs values=: one for all, or name -> value.")
-    request = _FillingRequest(network, values, generator_of(seed))
-    table = network_table(data, request.model) if chosen in _BY_NETWORK else _column_table(data, variables or {})
-    completed = fill_cells(data, _FILLERS[chosen](table, request))
+    generator = generator_of(seed)
+    if chosen in ("most-probable", "most-probable-completion", "draw"):
+        filled = _by_network(data, chosen, network, generator)
+    else:
+        fillers: dict[str, Callable[[Table], Table]] = {
+            "default": partial(by_default, values=values),
+            "most-frequent": by_mean,
+            "mean": by_mean,
+            "median": by_median,
+            "random": partial(from_column, generator=generator),
+            "uniform": partial(by_uniform, generator=generator),
+            "hot-deck": partial(by_hot_deck, generator=generator),
+        }
+        filled = fillers[chosen](_column_table(data, variables or {}))
+    completed = fill_cells(data, filled)
     left = {name: int(mask.sum()) for name, mask in missing_cells(completed).items() if mask.any()}
     return Imputed(completed, newly_filled(data, completed), chosen, MappingProxyType(left))
+
+
+def _by_network(data: TableLike, method: str, network: BayesianNetwork | None, generator: np.random.Generator) -> Table:
+    if network is None:
+        raise InvalidArgument("This method fills cells by what a network says of them: give network=.")
+    table = network_table(data, network)
+    if method == "draw":
+        return by_draw(table, network, generator)
+    return (by_most_probable if method == "most-probable" else by_best_completion)(table, network)
 
 
 def _column_table(data: TableLike, variables: Mapping[str, Variable]) -> Table:
