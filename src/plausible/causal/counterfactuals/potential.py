@@ -19,10 +19,10 @@ from plausible.variables.evidence import Likelihood, findings_of, settings_of
 __all__ = [
     "Copies",
     "Copy",
+    "CopyValue",
     "Finding",
     "Potential",
     "Setting",
-    "Value",
     "as_evidence",
     "check_comparison",
     "findings_under",
@@ -211,7 +211,7 @@ def _weights(variable: Variable, value: Any) -> Floats:
     return weights
 
 
-class Value(NamedTuple):
+class CopyValue(NamedTuple):
     """What a variable of some world is: the state of a copy, or a constant (copy -1)."""
 
     copy: int
@@ -222,7 +222,7 @@ class Copy(NamedTuple):
     """A variable with the parents that it has in some world. Copies with the same parents are one."""
 
     variable: str
-    causes: tuple[Value, ...]
+    causes: tuple[CopyValue, ...]
 
 
 class Copies:
@@ -230,21 +230,21 @@ class Copies:
 
     >>> copies = Copies(CausalGraph("Z -> X -> Y; Z -> Y"), lambda name: Variable(str(name), 2))
     >>> [copies.value(Potential(name, {"X": 1})) for name in "ZXY"]
-    [Value(copy=0, code=0), Value(copy=-1, code=1), Value(copy=1, code=0)]
+    [CopyValue(copy=0, code=0), CopyValue(copy=-1, code=1), CopyValue(copy=1, code=0)]
     >>> copies.listed[1]
-    Copy(variable='Y', causes=(Value(copy=-1, code=1), Value(copy=0, code=0)))
+    Copy(variable='Y', causes=(CopyValue(copy=-1, code=1), CopyValue(copy=0, code=0)))
     """
 
     def __init__(self, graph: CausalGraph, variable: Callable[[Node], Variable]) -> None:
         self._graph, self._variable, self._order = graph, variable, graph.topological_order
-        self._known: dict[Copy, Value] = {}
+        self._known: dict[Copy, CopyValue] = {}
 
     @property
     def listed(self) -> tuple[Copy, ...]:
-        """All copies so far; `Value.copy` is a position among them."""
+        """All copies so far; `CopyValue.copy` is a position among them."""
         return tuple(self._known)
 
-    def value(self, term: Potential) -> Value:
+    def value(self, term: Potential) -> CopyValue:
         """The value of a potential response; its ancestors' copies are made first."""
         for name in (*term.do, term.variable):
             if name not in self._graph:
@@ -252,7 +252,7 @@ class Copies:
         if term.variable in term.do:
             return self._setting(term.variable, term.do[term.variable])
         reached = self._reached(term.variable, term.do)
-        values: dict[Node, Value] = {}
+        values: dict[Node, CopyValue] = {}
         for node in self._order:
             if node in reached:
                 values[node] = self._setting(node, term.do[str(node)]) if node in term.do else self._copy(node, values)
@@ -268,11 +268,11 @@ class Copies:
             waiting += [parent for parent in new if parent not in do]
         return reached
 
-    def _setting(self, node: Node, setting: Setting) -> Value:
+    def _setting(self, node: Node, setting: Setting) -> CopyValue:
         if isinstance(setting, Potential):
             return self.value(setting)
-        return Value(-1, self._variable(node).index(setting))
+        return CopyValue(-1, self._variable(node).index(setting))
 
-    def _copy(self, node: Node, values: Mapping[Node, Value]) -> Value:
+    def _copy(self, node: Node, values: Mapping[Node, CopyValue]) -> CopyValue:
         copy = Copy(str(node), tuple(values[parent] for parent in self._graph.parents(node)))
-        return self._known.setdefault(copy, Value(len(self._known), 0))
+        return self._known.setdefault(copy, CopyValue(len(self._known), 0))

@@ -5,19 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from plausible.base.display import html_of_print
 from plausible.causal.expressions.code import CodeWriter, function_text
 from plausible.causal.expressions.notation import LatexNotation, Notation, TextNotation, written
 from plausible.causal.expressions.symbols import Symbol, Symbols, read_symbols
-from plausible.causal.expressions.tables import Evaluation, SymbolTable
+from plausible.causal.expressions.tables import Evaluation, Source, SymbolTable
 from plausible.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from plausible.causal.expressions.tables import Source
-    from plausible.factors import Factor
-    from plausible.graphs.nodes import Node
+from plausible.factors import Factor
+from plausible.graphs.nodes import Node
 
 __all__ = ["ONE", "Expression", "Probability", "Product", "Quotient", "Sum", "probability", "product_of", "sum_over"]
 

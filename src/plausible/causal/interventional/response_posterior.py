@@ -16,9 +16,9 @@ from plausible.base.records import record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.counterfactuals.potential import (
     Copies,
+    CopyValue,
     Finding,
     Setting,
-    Value,
     check_comparison,
     findings_under,
     refuse_idle_do,
@@ -215,7 +215,7 @@ class _Event(NamedTuple):
             )
         values: list[Ints] = []
 
-        def state(value: Value) -> Ints:
+        def state(value: CopyValue) -> Ints:
             return np.asarray(value.code) if value.copy < 0 else values[value.copy]
 
         for variable, causes in copies.listed:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.causal.counterfactuals.potential import Copies, Copy, Value, state_positions
+from plausible.causal.counterfactuals.potential import Copies, Copy, CopyValue, state_positions
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.linear_query import WorldFinding
 from plausible.causal.partial.source import Observed
@@ -124,7 +124,7 @@ def _weights(
 
 def _conditional_factor(event: _Event, place: int, table: Floats) -> Factor:
     """P(x | pa) of a plain copy, over the states that the event leaves."""
-    axes = [*event.copies[place].causes, Value(place, 0)]
+    axes = [*event.copies[place].causes, CopyValue(place, 0)]
     choices = [[axis.code] if axis.copy < 0 else event.choices[axis.copy] for axis in axes]
     values = table.reshape(event.sizes(place))[np.ix_(*choices)]
     scope = [Variable(str(axis.copy), len(event.choices[axis.copy])) for axis in axes if axis.copy >= 0]
