@@ -114,22 +114,12 @@ class GaussianMomentLearner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentRegression:
-    """How one Gaussian is got from the moments of its family.
-
-    Attributes
-    ----------
-    variable, parents
-        The family.
-    units
-        Of its continuous parents, in order, and of the variable itself: those of the moments.
-    learner
-        The floor and the prior.
-    """
+    """How one Gaussian is got from the moments of its family."""
 
     variable: Variable
     parents: tuple[Variable, ...]
-    units: NumberUnits
-    learner: GaussianMomentLearner
+    units: NumberUnits  # of its continuous parents, in order, and of the variable itself: those of the moments
+    learner: GaussianMomentLearner  # the floor and the prior
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -139,14 +129,8 @@ class MomentRegression:
     def moments(self, numbers: Floats, contexts: Sequence[NDArray[Any]], weights: Floats) -> Floats:
         """Σ weight · z zᵀ of complete rows in each context: axes (discrete parents..., z, z).
 
-        Parameters
-        ----------
-        numbers
-            Shape (rows, continuous parents and child), not yet in the units.
-        contexts
-            Positions of the states of each discrete parent, in order.
-        weights
-            How often each row counts.
+        `numbers` (rows, continuous parents and child) are not yet in the units; `contexts` are the positions of the
+        states of each discrete parent.
         """
         size = numbers.shape[1] + 1
         filled = np.column_stack([np.ones(len(numbers)), self.units.standard(numbers)])

@@ -50,17 +50,8 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
 
     Of completions that are equally probable, states that come first are taken, variable by variable in the reverse
     order of elimination. Cost: cases times the tables of an elimination of what is missing; cases that lack the same
-    cells go together.
+    cells go together. A distribution whose variable was set from outside counts for nothing.
 
-    Parameters
-    ----------
-    network
-        A discrete network.
-    cases
-        Over its variables; a distribution whose variable was set from outside counts for nothing.
-
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
     >>> found = most_probable_completions(coin, Cases.of(coin.variables, {"coin": [None], "call": [1]}))
@@ -84,13 +75,6 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
 class HardExpectations:
     """The counts of the most probable completion of each case, and log P of these: Q has all its weight in one place.
 
-    Parameters
-    ----------
-    cases
-        What is completed.
-
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
     >>> HardExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]})).at(coin).counts["coin"]
@@ -99,17 +83,12 @@ class HardExpectations:
 
     cases: Cases
 
-    def completions(self, network: BayesianNetwork) -> Completions:
-        """The most probable completion of each case."""
-        found = most_probable_completions(network, self.cases)
-        impossible = np.flatnonzero(np.isneginf(found.log_probabilities))
-        if len(impossible):
-            raise impossible_case(network, self.cases, int(impossible[0]))
-        return found
-
     def at(self, network: BayesianNetwork) -> Expectations:
         """The counts under a network."""
-        codes, logs = self.completions(network)
+        codes, logs = most_probable_completions(network, self.cases)
+        impossible = np.flatnonzero(np.isneginf(logs))
+        if len(impossible):
+            raise impossible_case(network, self.cases, int(impossible[0]))
         names = list(self.cases.variables)
         counts = {}
         for name, cpd in network.cpds.items():

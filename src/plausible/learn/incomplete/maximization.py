@@ -56,30 +56,15 @@ class Maximization:
     has the α of all rows that it stands for. A mode wants α >= 1, else the density has no bound where θ is zero. A row
     with nothing expected of it keeps its numbers. Gaussians are regressions on expected second moments, which `counts`
     has under their names.
-
-    Attributes
-    ----------
-    variables, parents
-        The graph: name -> variable; name -> the names of its parents.
-    exponents
-        Name -> e of its table, for tables that are learned; tied ones under the name of the first.
-    learners
-        Name -> what learns it, where it is no table; a `MomentRegression` where it is continuous.
-    knowledge
-        Fixed CPDs and tied tables.
-    prior
-        For trees.
-    estimate
-        Which exponents their leaves have.
     """
 
     variables: Mapping[str, Variable]
     parents: Mapping[str, tuple[str, ...]]
-    exponents: Mapping[str, Floats]
-    learners: Mapping[str, CPDLearner | MomentRegression]
-    knowledge: ParameterKnowledge
-    prior: PriorLike
-    estimate: Estimate
+    exponents: Mapping[str, Floats]  # e of the tables that are learned; tied ones under the name of the first
+    learners: Mapping[str, CPDLearner | MomentRegression]  # of those that are no tables
+    knowledge: ParameterKnowledge  # fixed CPDs and tied tables
+    prior: PriorLike  # for trees
+    estimate: Estimate  # which exponents their leaves have
 
     @classmethod
     def of(

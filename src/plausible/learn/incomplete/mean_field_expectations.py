@@ -54,19 +54,7 @@ def mean_field_expectations(
 
     Cost of a sweep: the entries of the families, observed variables left out, times their missing variables, for each
     case; all cases of a pattern at once. Where blocks of several variables are missing, one case after the other.
-
-    Parameters
-    ----------
-    engine
-        Its blocks, tolerance and restarts.
-    network
-        The parameters.
-    cases
-        What is completed.
-    before
-        The beliefs to go on from; the engine's beginnings where left out.
-    sweeps
-        At most so many from there; as many as the engine wants where left out.
+    `before` are the beliefs to go on from, by at most so many sweeps; else the engine's beginnings, and all it wants.
     """
     counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
     logs, after, is_exact = np.zeros(cases.num_cases), [], True
@@ -110,10 +98,7 @@ class _ImpossibleCase(ImpossibleEvidence):
 
 
 class _Asked(NamedTuple):
-    """The cases of one pattern, the factors of the network, and the counts of families, which are added to.
-
-    `columns` has the codes of the cases, name by name.
-    """
+    """The cases of one pattern, the factors of the network, and the counts of families, which are added to."""
 
     engine: MeanField
     cases: Cases
@@ -149,10 +134,7 @@ class _Asked(NamedTuple):
 
 
 class _Tie(NamedTuple):
-    """log φ of each case over some missing variables, zero where it is -inf, which `barred` tells.
-
-    Factors of a single variable are one tie together.
-    """
+    """log φ of each case over some missing variables, zero where it is -inf, which `barred` tells."""
 
     names: tuple[str, ...]
     logs: Floats

@@ -25,40 +25,20 @@ __all__ = ["MissingParts", "PartArrays"]
 
 
 class PartArrays(NamedTuple):
-    """The completions of each part, one after the other.
+    """The completions of each part, one after the other."""
 
-    Attributes
-    ----------
-    part_of, slot_of
-        For each case and column the part of a missing cell, -1 where observed, and its place within the part.
-    firsts, ends
-        For each part its completions among all.
-    offsets, widths
-        For each part where the states of its first completion are, and how many cells a completion has.
-    chances
-        For each completion its probability given the observed cells.
-    states
-        The states of all completions.
-    head_of
-        For each case and column where the states of a missing cell begin among those of all cells of its part.
-    squares, lengths
-        For each part where its square of pairs is, and how many states its cells have together; 0 where it has none.
-    pairs
-        The probabilities of the states of each two cells of a part, those of one cell on the diagonal.
-    """
-
-    part_of: Codes
-    slot_of: Codes
-    firsts: Ints
+    part_of: Codes  # for each case and column the part of a missing cell, -1 where observed
+    slot_of: Codes  # and its place within the part
+    firsts: Ints  # for each part its completions among all: the first of them, and where they end
     ends: Ints
-    offsets: Ints
-    widths: Ints
-    chances: Floats
-    states: Codes
-    head_of: Codes
-    squares: Ints
-    lengths: Ints
-    pairs: Floats
+    offsets: Ints  # for each part where the states of its first completion are
+    widths: Ints  # and how many cells a completion has
+    chances: Floats  # for each completion its probability given the observed cells
+    states: Codes  # of all completions
+    head_of: Codes  # for each case and column where the states of a missing cell begin among those of its part
+    squares: Ints  # for each part where its square of pairs is
+    lengths: Ints  # and how many states its cells have together; 0 where it has none
+    pairs: Floats  # the probabilities of the states of each two cells of a part, those of one cell on the diagonal
 
 
 class _Pattern(NamedTuple):
@@ -76,31 +56,16 @@ class MissingParts:
     Two missing cells of a case are in one part where a chain of families joins them, each two neighbours in one family
     (the moral graph without what is observed). Parts are mostly small: where 20 % of the cells of *alarm* are missing,
     they have 1.5 cells on average and three completions in the median.
-
-    Attributes
-    ----------
-    network, cases
-        What completes, and what is completed.
-    arrays
-        The completions of all parts that are listed; the others have none.
-    is_listed
-        For each part whether its completions are listed, or drawn.
     """
 
-    network: BayesianNetwork
-    cases: Cases
-    arrays: PartArrays
-    is_listed: Flags = field(repr=False)
+    network: BayesianNetwork  # what completes
+    cases: Cases  # what is completed
+    arrays: PartArrays  # the completions of all parts that are listed; the others have none
+    is_listed: Flags = field(repr=False)  # for each part whether its completions are listed, or drawn
 
     @classmethod
     def of(cls, network: BayesianNetwork, cases: Cases, max_completions: int) -> MissingParts:
-        """List the completions of parts, those of the smallest first, up to a number of all.
-
-        Raises
-        ------
-        ImpossibleEvidence
-            Where the network rules out a case, as far as its cells in no part or a listed part show.
-        """
+        """List the completions of parts, the smallest first, up to a number of all; refuse cases ruled out by them."""
         refuse_large_families({name: cpd.scope for name, cpd in network.cpds.items()})
         part_of, slot_of, num_parts = _parts(network, cases)
         patterns = _patterns(cases, part_of, num_parts)
