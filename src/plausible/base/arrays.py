@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Flags", "Floats", "Ints", "Positions"]
+__all__ = ["Codes", "Flags", "Floats", "Ints", "Positions", "starts_of"]
 
 #: Probabilities, scores, numbers of any kind.
 Floats: TypeAlias = NDArray[np.float64]
@@ -19,3 +20,15 @@ Flags: TypeAlias = NDArray[np.bool_]
 Codes: TypeAlias = NDArray[np.int32]
 #: Places in another array.
 Positions: TypeAlias = NDArray[np.intp]
+
+
+def starts_of(lengths: Iterable[int]) -> Ints:
+    """Where stretches of these lengths begin when they lie one after the other, and where the last one ends.
+
+    >>> starts_of([2, 3]).tolist()
+    [0, 2, 5]
+    """
+    listed = lengths if isinstance(lengths, np.ndarray) else list(lengths)
+    starts = np.zeros(len(listed) + 1, dtype=np.int64)
+    np.cumsum(listed, out=starts[1:])
+    return starts

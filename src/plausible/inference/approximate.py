@@ -99,7 +99,7 @@ class ApproximateEngine(FactorEngine):
         if problem.is_impossible:
             raise ImpossibleEvidence.outright()
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
-        places = {variable.name: number for number, variable in enumerate(problem.variables)}
+        places = problem.place_of
         beliefs = self.beliefs(problem, [tuple(places[variable.name] for variable in group) for group in free])
         return [
             with_observed(group, evidence, Factor(some, table)).with_info(beliefs.info)

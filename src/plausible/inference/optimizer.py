@@ -70,7 +70,7 @@ class Optimizer(ABC):
         value = float(problem.log_product(found.states[None, :])[0])
         info = _judged(found, value)
         everything = {variable.name: variable for factor in listed for variable in factor.scope}
-        places = {variable.name: number for number, variable in enumerate(problem.variables)}
+        places = problem.place_of
         states = {
             name: variable.states[evidence.hard[name] if name in evidence.hard else int(found.states[places[name]])]
             for name, variable in everything.items()

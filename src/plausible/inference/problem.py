@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape
 from plausible.inference.elimination import absorb
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "strides_of"]
 
 
 #: Floats below this have fewer digits than others.
@@ -78,7 +78,7 @@ class Problem:
         scopes = [factor.scope for factor in kept]
         variables = {variable.name: variable for scope in scopes for variable in scope}
         numbers = {name: number for number, name in enumerate(variables)}
-        starts = _starts(factor.flat.size for factor in kept)
+        starts = starts_of(factor.flat.size for factor in kept)
         numerators = np.concatenate([factor.flat for factor in kept]) if kept else np.empty(0)
         peaks = np.maximum.reduceat(numerators, starts[:-1]) if kept else np.empty(0)
         tables, logs = _scaled(numerators, np.repeat(np.where(peaks > 0, peaks, 1.0), np.diff(starts)))
@@ -94,7 +94,7 @@ class Problem:
             float(log_scales.sum()),
             _rounding(log_scales),
             np.array([variable.num_states for variable in variables.values()], dtype=np.int64),
-            _starts(map(len, scopes)),
+            starts_of(map(len, scopes)),
             np.fromiter((numbers[variable.name] for scope in scopes for variable in scope), dtype=np.int64),
             starts,
             tables,
@@ -111,10 +111,15 @@ class Problem:
         """Whether some factor's entries lie so far apart that `tables`, unlike `logs`, has no room for their digits."""
         return bool(((self.tables < _SMALLEST_NORMAL) & (self.logs > -math.inf)).any())
 
+    @property
+    def place_of(self) -> dict[str, int]:
+        """The place of each variable, by its name."""
+        return {variable.name: place for place, variable in enumerate(self.variables)}
+
     def places(self, variables: Iterable[Variable]) -> list[int]:
         """The places of some variables, all of which must be there."""
-        numbers = {variable.name: number for number, variable in enumerate(self.variables)}
-        return [numbers[variable.name] for variable in variables]
+        place_of = self.place_of
+        return [place_of[variable.name] for variable in variables]
 
     def scope(self, factor: int) -> tuple[int, ...]:
         """The variables of a factor, by their places."""
@@ -131,12 +136,16 @@ class Problem:
     @property
     def strides(self) -> Ints:
         """How far the states of each variable in `scopes` lie apart in its factor's table."""
-        strides, sizes = np.ones(len(self.scopes), dtype=np.int64), self.sizes[self.scopes]
-        arities = np.diff(self.scope_starts)
-        for place in range(int(arities.max(initial=1)) - 2, -1, -1):
-            at = self.scope_starts[:-1][arities > place + 1] + place
-            strides[at] = strides[at + 1] * sizes[at + 1]
-        return strides
+        return strides_of(self.sizes[self.scopes], self.scope_starts)
+
+
+def strides_of(widths: Ints, scope_starts: Ints) -> Ints:
+    """How far the states of each variable of each scope, of which there are so many, lie apart in its table."""
+    strides, arities = np.ones(len(widths), dtype=np.int64), np.diff(scope_starts)
+    for place in range(int(arities.max(initial=1)) - 2, -1, -1):
+        at = scope_starts[:-1][arities > place + 1] + place
+        strides[at] = strides[at + 1] * widths[at + 1]
+    return strides
 
 
 def _scaled(numerators: Floats, denominators: Floats) -> tuple[Floats, Floats]:
@@ -156,7 +165,3 @@ def _rounding(terms: Floats) -> float:
     """The most that rounding does to a pairwise sum of logarithms, each of them right to the last digit but one."""
     magnitude = float(np.abs(terms[terms > -math.inf]).sum())
     return float(np.finfo(np.float64).eps) * (math.log2(terms.size + 1) + 8) * magnitude
-
-
-def _starts(lengths: Iterable[int]) -> Ints:
-    return np.fromiter(accumulate(lengths, initial=0), dtype=np.int64)

@@ -194,7 +194,7 @@ def sums_first(problem: Problem, maximized: Collection[int]) -> list[int]:
     """All variables, those that are not maximised first."""
     names = {problem.variables[place].name for place in maximized}
     order = constrained_order(problem.factors, names)
-    places = {variable.name: place for place, variable in enumerate(problem.variables)}
+    places = problem.place_of
     return [places[name] for name in (*order.sums, *order.maxima)]
 
 

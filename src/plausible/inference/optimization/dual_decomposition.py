@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_number
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
@@ -51,9 +51,9 @@ class MaxSum:
             least,
             np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts)),
             problem.strides,
-            _starts(problem.sizes),
-            _starts(problem.sizes[problem.scopes]),
-            _starts(counts),
+            starts_of(problem.sizes),
+            starts_of(problem.sizes[problem.scopes]),
+            starts_of(counts),
             np.argsort(problem.scopes, kind="stable"),
         )
 
@@ -62,7 +62,7 @@ class MaxSum:
         """For each cell of each table and each entry of its factor: the cell, and its place in a vector of messages."""
         sizes = np.diff(self.problem.table_starts)[self.owners]
         entries = np.repeat(np.arange(len(self.owners)), sizes)
-        inside = np.arange(len(entries)) - np.repeat(_starts(sizes)[:-1], sizes)
+        inside = np.arange(len(entries)) - np.repeat(starts_of(sizes)[:-1], sizes)
         states = inside // self.strides[entries] % self.problem.sizes[self.problem.scopes[entries]]
         return self.problem.table_starts[self.owners[entries]] + inside, self.message_starts[entries] + states
 
@@ -126,10 +126,6 @@ class MaxSum:
     def is_impossible(self, upper: float) -> bool:
         """Whether an upper bound proves that every assignment has a zero."""
         return upper < self.least - 1.0
-
-
-def _starts(lengths: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

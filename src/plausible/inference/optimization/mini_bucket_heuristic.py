@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import BoundPlan, plan_bound
 
@@ -93,14 +93,14 @@ def _arranged(plan: BoundPlan, tables: Sequence[_Table], num_factors: int, sizes
     return Heuristic(
         order=np.array(order, dtype=np.int64),
         sizes=np.array([sizes[variable] for variable in order], dtype=np.int64),
-        scope_starts=_starts(scopes),
+        scope_starts=starts_of(map(len, scopes)),
         scopes=_joined(scopes),
         strides=_joined(strides),
-        table_starts=np.array([0, *accumulate(table.values.size for table in tables)], dtype=np.int64),
+        table_starts=starts_of(table.values.size for table in tables),
         logs=np.concatenate([table.values.ravel() for table in tables]) if tables else np.zeros(0),
-        added_starts=_starts(added),
+        added_starts=starts_of(map(len, added)),
         added=_joined(added),
-        taken_starts=_starts(taken),
+        taken_starts=starts_of(map(len, taken)),
         taken=_joined(taken),
         upper=float(sum(float(table.values) for table in sent)),
         largest=plan.num_largest,
@@ -109,10 +109,6 @@ def _arranged(plan: BoundPlan, tables: Sequence[_Table], num_factors: int, sizes
 
 def _steps(values: Floats) -> tuple[int, ...]:
     return np.ascontiguousarray(values).strides if values.ndim else ()
-
-
-def _starts(lists: Sequence[Sequence[int]]) -> Ints:
-    return np.array([0, *accumulate(map(len, lists))], dtype=np.int64)
 
 
 def _joined(lists: Sequence[Sequence[int]]) -> Ints:

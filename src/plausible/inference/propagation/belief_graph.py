@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
-from plausible.inference.problem import Problem
+from plausible.base.arrays import Floats, Ints, starts_of
+from plausible.inference.problem import Problem, strides_of
 from plausible.kernels.message_graphs import acyclic, find_hosts, merge_tables, walk
 from plausible.kernels.messages import EDGE, FACTOR, VARIABLE, MessageGraph
 
@@ -39,7 +39,7 @@ class Clusters:
 
     def around(self) -> tuple[Ints, Ints]:
         """Where the factors of each variable begin, and these factors, variable by variable."""
-        starts = _starts(np.bincount(self.scopes, minlength=len(self.sizes)))
+        starts = starts_of(np.bincount(self.scopes, minlength=len(self.sizes)))
         return starts, self.owners[np.argsort(self.scopes, kind="stable")]
 
 
@@ -56,16 +56,16 @@ def read_clusters(problem: Problem) -> Clusters:
     # What is left of a factor of one variable is that variable; of a constant, any.
     lone = np.flatnonzero(~is_tie[owners] & (is_wide | (arities[owners] == 0)))
     lone = lone[np.flatnonzero(np.diff(owners[lone], prepend=-1))]
-    shifts = _starts(problem.sizes)[problem.scopes[lone]]
+    shifts = starts_of(problem.sizes)[problem.scopes[lone]]
     is_alone = np.repeat(~is_tie, lengths)
-    places = np.repeat(shifts - _starts(lengths[~is_tie])[:-1], lengths[~is_tie]) + np.arange(int(is_alone.sum()))
+    places = np.repeat(shifts - starts_of(lengths[~is_tie])[:-1], lengths[~is_tie]) + np.arange(int(is_alone.sum()))
     fields = np.bincount(places, logs[is_alone], minlength=int(problem.sizes.sum())).astype(np.float64)
     ties = Clusters(
         problem.sizes,
         fields,
-        _starts(arities[is_tie]),
+        starts_of(arities[is_tie]),
         problem.scopes[is_wide & is_tie[owners]],
-        _starts(lengths[is_tie]),
+        starts_of(lengths[is_tie]),
         logs[~is_alone],
     )
     return _merged(ties)
@@ -86,9 +86,9 @@ def _merged(clusters: Clusters) -> Clusters:
     return Clusters(
         clusters.sizes,
         clusters.fields,
-        _starts(arities[is_host]),
+        starts_of(arities[is_host]),
         clusters.scopes[np.repeat(is_host, arities)],
-        _starts(lengths[is_host]),
+        starts_of(lengths[is_host]),
         logs[np.repeat(is_host, lengths)],
     )
 
@@ -105,16 +105,16 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
     members[around] = np.arange(around.size)
     variables = np.empty(sizes.size, dtype=VARIABLE)
     ends = np.cumsum(np.bincount(scopes, minlength=sizes.size))
-    variables["num_states"], variables["start"] = sizes, _starts(sizes)[:-1]
+    variables["num_states"], variables["start"] = sizes, starts_of(sizes)[:-1]
     variables["first"], variables["last"] = ends - np.bincount(scopes, minlength=sizes.size), ends
     factors = np.empty(clusters.num_factors, dtype=FACTOR)
     factors["table"], factors["weight"] = clusters.table_starts[:-1], weights
     factors["first"], factors["last"] = clusters.scope_starts[:-1], clusters.scope_starts[1:]
     edges = np.empty(scopes.size, dtype=EDGE)
     edges["variable"], edges["factor"] = scopes[around], owners[around]
-    edges["start"] = _starts(sizes[scopes[around]])[:-1]
+    edges["start"] = starts_of(sizes[scopes[around]])[:-1]
     edges["table"], edges["weight"] = factors["table"][edges["factor"]], weights[edges["factor"]]
-    edges["step"] = _steps(clusters)[around]
+    edges["step"] = strides_of(sizes[scopes], clusters.scope_starts)[around]
     mates = _mates(clusters)[around]
     is_pair = mates >= 0
     edges["mate"] = np.where(is_pair, edges["start"][members[mates]] if mates.size else mates, -1)
@@ -166,22 +166,8 @@ def _counts_without_cycle(scopes: Clusters | Problem, sequence: Ints) -> Ints:
     return counts
 
 
-def _steps(clusters: Clusters) -> Ints:
-    """How far the states of each variable in `scopes` lie apart in its factor's table."""
-    widths = clusters.sizes[clusters.scopes]
-    steps, arities = np.ones_like(widths), np.diff(clusters.scope_starts)
-    for place in range(int(arities.max(initial=1)) - 2, -1, -1):
-        at = clusters.scope_starts[:-1][arities > place + 1] + place
-        steps[at] = steps[at + 1] * widths[at + 1]
-    return steps
-
-
 def _mates(clusters: Clusters) -> Ints:
     """For each place in `scopes` that of the other variable of a pair; -1 in larger factors."""
     places, starts = np.arange(clusters.scopes.size), clusters.scope_starts[clusters.owners]
     is_pair = np.diff(clusters.scope_starts)[clusters.owners] == 2
     return np.where(is_pair, 2 * starts + 1 - places, -1)
-
-
-def _starts(lengths: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from plausible.inference.regions.counting_numbers import (
     covering_counts,
     tree_counts,
 )
+from plausible.inference.regions.region_graph import colors_of
 
 __all__ = ["ConvexBP", "ConvexLayout", "ConvexState", "Turn", "lay_out_convex", "log_sums"]
 
@@ -92,11 +92,7 @@ def _colors(problem: Problem) -> Ints:
     for factor, scope in enumerate(scopes):
         for variable in scope:
             factors_of[variable].append(factor)
-    colors = [-1] * len(factors_of)
-    for variable, factors in enumerate(factors_of):
-        taken = {colors[other] for factor in factors for other in scopes[factor]}
-        colors[variable] = next(color for color in count() if color not in taken)
-    return np.array(colors, dtype=np.int64)
+    return np.array(colors_of(factors_of, scopes), dtype=np.int64)
 
 
 def _turn(problem: Problem, split: ConvexSplit, places: tuple[Ints, Ints], edges: Ints) -> Turn:

@@ -122,13 +122,19 @@ def _contracted(clusters: Sequence[_Cluster]) -> list[int]:
 
 
 def _min_fill(problem: Problem) -> list[int]:
+    near = _neighbors(problem)
+    places = range(len(near))
+    return greedy_order([tuple(sorted(row)) for row in near], [2] * len(near), "min-fill", places, places)
+
+
+def _neighbors(problem: Problem) -> list[set[int]]:
+    """For each variable those that share a factor with it."""
     near: list[set[int]] = [set() for _ in problem.variables]
     for factor in range(len(problem.factors)):
         for first, second in combinations(problem.scope(factor), 2):
             near[first].add(second)
             near[second].add(first)
-    places = range(len(near))
-    return greedy_order([tuple(sorted(row)) for row in near], [2] * len(near), "min-fill", places, places)
+    return near
 
 
 def _sorted(scope: frozenset[int]) -> tuple[int, ...]:
@@ -151,11 +157,7 @@ def short_loops(problem: Problem) -> list[Scope]:
     >>> short_loops(Problem.of(full, Evidence.read({}, {})))
     [(0, 1, 2), (0, 1, 3), (0, 2, 3)]
     """
-    near: list[set[int]] = [set() for _ in problem.variables]
-    for factor in range(len(problem.factors)):
-        for first, second in combinations(sorted(problem.scope(factor)), 2):
-            near[first].add(second)
-            near[second].add(first)
+    near = _neighbors(problem)
     numbers = {pair: place for place, pair in enumerate(_pairs(near))}
     pivots: dict[int, int] = {}
     return [tuple(sorted(loop)) for loop in (*_triangles(near), *_squares(near)) if _is_new(loop, numbers, pivots)]

@@ -11,7 +11,7 @@ from typing import TypeVar
 from plausible.errors import InvalidArgument, counted
 from plausible.inference.problem import Problem
 
-__all__ = ["RegionGraph", "bethe_regions", "kikuchi_regions"]
+__all__ = ["RegionGraph", "bethe_regions", "colors_of", "kikuchi_regions"]
 
 Scope = tuple[int, ...]
 _Place = TypeVar("_Place")
@@ -263,6 +263,16 @@ def _factors_within(problem: Problem, regions: Sequence[frozenset[int]]) -> tupl
 
 
 # --- small things ---
+
+
+def colors_of(groups_of: Sequence[Sequence[int]], members: Sequence[Sequence[int]]) -> list[int]:
+    """For each item with groups the lowest number that no other member of these has; -1 for one without."""
+    colors = [-1] * len(groups_of)
+    for item, groups in enumerate(groups_of):
+        if groups:
+            taken = {colors[other] for group in groups for other in members[group]}
+            colors[item] = next(color for color in range(len(taken) + 1) if color not in taken)
+    return colors
 
 
 def _rows(pairs: Iterable[tuple[int, int]], num: int) -> tuple[tuple[int, ...], ...]:

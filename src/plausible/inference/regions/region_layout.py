@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, chain, count
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported, TooLarge
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_propagation import log_sums
-from plausible.inference.regions.region_graph import RegionGraph
+from plausible.inference.regions.region_graph import RegionGraph, colors_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -175,21 +175,11 @@ def _inner_waves(graph: RegionGraph, *, in_waves: bool) -> list[list[int]]:
     if not in_waves:
         return [inner] if inner else []
     is_cluster_graph = all(graph.counts[region] == 1 - len(graph.parents[region]) for region in inner)
-    ranks = [-depth for depth in _depths(graph)] if is_cluster_graph else _colors(graph)
+    ranks = [-depth for depth in _depths(graph)] if is_cluster_graph else colors_of(graph.parents, graph.children)
     waves = defaultdict(list)
     for region in inner:
         waves[ranks[region]].append(region)
     return [waves[rank] for rank in sorted(waves)]
-
-
-def _colors(graph: RegionGraph) -> list[int]:
-    """For each inner region the lowest number that no other within the same outer regions has."""
-    colors = [-1] * len(graph.scopes)
-    for region, above in enumerate(graph.parents):
-        if above:
-            taken = {colors[other] for outer in above for other in graph.children[outer]}
-            colors[region] = next(color for color in count() if color not in taken)
-    return colors
 
 
 def _depths(graph: RegionGraph) -> list[int]:

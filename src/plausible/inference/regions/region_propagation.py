@@ -322,7 +322,7 @@ class RegionBP(RegionEngine):
         """The clusters and their intersections."""
         if self.clusters is None:
             return kikuchi_regions(problem, short_loops(problem))
-        places = {variable.name: place for place, variable in enumerate(problem.variables)}
+        places = problem.place_of
         return kikuchi_regions(
             problem, [[places[name] for name in cluster if name in places] for cluster in self.clusters]
         )

@@ -196,7 +196,7 @@ class ChainEngine(ResumableEngine[ChainState]):
 
     def _prepare(self, problem: Problem) -> tuple[Collapse, ChainLayout]:
         collapse = Collapse.of(problem, self.collapsed)
-        numbers = {variable.name: place for place, variable in enumerate(collapse.problem.variables)}
+        numbers = collapse.problem.place_of
         groups = [[numbers[name] for name in block if name in numbers] for block in self.blocks or ()]
         return collapse, ChainLayout.of(collapse.problem, groups)
 
@@ -323,5 +323,5 @@ def _read_groups(
 ) -> tuple[list[list[str]], list[list[int]]]:
     """The names of each group, and the places of the variables that are sampled for it once others are summed out."""
     named = [[problem.variables[place].name for place in group] for group in groups]
-    numbers = {variable.name: place for place, variable in enumerate(collapse.problem.variables)}
+    numbers = collapse.problem.place_of
     return named, [[numbers[name] for name in collapse.sampled(names)] for names in named]

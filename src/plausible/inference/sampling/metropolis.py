@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
@@ -49,7 +49,7 @@ def drawn_independently(problem: Problem, guide: Floats, shape: tuple[int, int],
 def log_density(problem: Problem, guide: Floats, states: Ints) -> Floats:
     """log Π q_v(x_v) of each row of states; -inf for states that are never drawn."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(guide)[_starts(problem)[:-1] + states].sum(axis=1))
+        return np.asarray(np.log(guide)[starts_of(problem.sizes)[:-1] + states].sum(axis=1))
 
 
 def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
@@ -71,12 +71,8 @@ def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
     return places
 
 
-def _starts(problem: Problem) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(problem.sizes)])
-
-
 def _rows(problem: Problem, guide: Floats) -> list[Floats]:
-    starts = _starts(problem)
+    starts = starts_of(problem.sizes)
     return np.split(guide, starts[1:-1]) if len(problem.sizes) else []
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
-from itertools import accumulate, chain
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Ints
+from plausible.base.arrays import Codes, Floats, Ints, starts_of
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.inference.sampling.sample_sums import SampleSums
@@ -248,10 +248,10 @@ def _lookups(
 
     strides = [list(_strides(scope, unit)) for scope, unit in scopes]
     return Lookups(
-        _starts(strides),
+        starts_of(map(len, strides)),
         np.array([numbers[variable.name] for scope, _ in scopes for variable in scope], dtype=np.int64),
         np.array([*chain.from_iterable(strides)], dtype=np.int64),
-        _starts(tables)[:-1],
+        starts_of(map(len, tables))[:-1],
         np.concatenate([*tables, np.empty(0)]),
     )
 
@@ -261,7 +261,3 @@ def _strides(scope: Sequence[Variable], unit: int) -> Iterator[int]:
     for variable in scope:
         total //= variable.num_states
         yield total
-
-
-def _starts(parts: Sequence[Sequence[int]] | Sequence[Floats]) -> Ints:
-    return np.fromiter(accumulate((len(part) for part in parts), initial=0), dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.engine.program import Program
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
@@ -81,17 +81,17 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
     cuts = [_cut(problem, number, owners) for number in range(len(problem.factors))] if members else None
     pieces, ends = _pieces(singles, len(members), owners, cuts)
     numbers = {piece: number for number, piece in enumerate(pieces)}
-    starts = _starts(int(np.prod(problem.sizes[list(piece)])) for piece in pieces)
+    starts = starts_of(int(np.prod(problem.sizes[list(piece)])) for piece in pieces)
     slots, counts, touched = _slots(problem, numbers, starts, cuts)
     lengths = np.diff(problem.table_starts)
     is_pair = (counts == 2) & (np.diff(problem.scope_starts) == 2)
-    place_starts = _starts(counts * np.where(is_pair, 1, lengths))
+    place_starts = starts_of(counts * np.where(is_pair, 1, lengths))
     heights = np.where(is_pair, problem.sizes[problem.scopes[problem.scope_starts[:-1]]], 0)
     links = np.stack([problem.table_starts[:-1], lengths, place_starts[:-1], counts, heights], axis=1)
     places = np.zeros(place_starts[-1], dtype=np.int64)
     lay_out_places(problem.sizes, problem.scope_starts, problem.scopes, slots, links, places)
     factors = np.repeat(np.arange(len(counts)), counts)
-    parts = np.arange(len(factors)) - np.repeat(_starts(counts)[:-1], counts)
+    parts = np.arange(len(factors)) - np.repeat(starts_of(counts)[:-1], counts)
     order = np.argsort(touched, kind="stable")
     inner = _inner(problem, owners, len(members), cuts)
     return MeanFieldPlan(
@@ -102,7 +102,7 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
         ),
         pieces,
         starts,
-        _starts(np.bincount(touched, minlength=len(pieces))),
+        starts_of(np.bincount(touched, minlength=len(pieces))),
         np.stack([factors, parts], axis=1)[order],
         links,
         places,
@@ -110,13 +110,9 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
     )
 
 
-def _starts(lengths: Iterable[int]) -> Ints:
-    return np.fromiter(accumulate(lengths, initial=0), dtype=np.int64)
-
-
 def _read_blocks(problem: Problem, blocks: Sequence[Sequence[str]]) -> tuple[list[int], list[tuple[int, ...]]]:
     """For each variable the number of its group, -1 for none, and the groups; names that are not there are left out."""
-    numbers = {variable.name: place for place, variable in enumerate(problem.variables)}
+    numbers = problem.place_of
     found = [tuple(numbers[name] for name in block if name in numbers) for block in blocks]
     members = [block for block in found if len(block) > 1]
     owners = [-1] * len(numbers)
