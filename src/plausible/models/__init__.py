@@ -1,17 +1,14 @@
 """Models: what a distribution over many variables is made of."""
 
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.models.canonical import canonical_network
-from plausible.models.comparison import NetworkComparison, compare
+from plausible.models.comparison import NetworkComparison, compare, kl_divergence_networks
 from plausible.models.conditional_random_field import ConditionalRandomField
-from plausible.models.conversion import chain_rule_network, factorizes, to_bayesian_network
-from plausible.models.divergence import kl_divergence_networks
+from plausible.models.conversion import chain_rule_network, factorizes, naive_bayes, to_bayesian_network
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.factor_graph import FactorGraph
 from plausible.models.hybrid_engine import HybridEngine
-from plausible.models.log_linear import feature, log_linear
+from plausible.models.log_linear import canonical_network, feature, log_linear
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.naive_bayes import naive_bayes
 from plausible.models.notes import Notes, VariableNotes
 from plausible.models.pairwise import boltzmann_machine, grid, ising, metric_network
 from plausible.models.satisfiability import CNF, Literal

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.options import check_seconds
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.seeds import Seed
 from plausible.data import encode_evidence
@@ -18,7 +17,7 @@ from plausible.errors import TooLarge
 from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_map import check_map_engine
 from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine
-from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget
+from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
 from plausible.inference.engines import check_engine, check_mentioned
 from plausible.inference.estimate import difference
@@ -239,7 +238,7 @@ class Answers(Beliefs):
         >>> net.map("A"), net.mpe()
         (Assignment(A=1), Assignment(A=0, B=0))
         """
-        limits = _map_limits(budget, max_entries, time_limit, progress)
+        limits = MapLimits.of(budget, max_entries, time_limit, progress)
         kind = replace(_MAP, fits=lambda way: way.fits_map(limits.max_entries))
         question = Question.read(self, kind, names, evidence, do, engine, budget)
         best: Assignment = question.answer(lambda way: way.best_targets(limits))
@@ -384,22 +383,3 @@ class Answers(Beliefs):
             return expected_counts(factors, families, columns, rows, numbers, question.engine)
         except ImpossibleRow as error:
             raise impossible_row(error.row, error) from None
-
-
-def _map_limits(
-    budget: Budget | None,
-    max_entries: int,
-    time_limit: float | None,
-    progress: Callable[[SearchProgress], None] | None,
-) -> MapLimits:
-    """The limits of a marginal MAP, no wider than a budget where one is given.
-
-    >>> _map_limits(Budget(seconds=5.0, bytes=2**20), 2**22, None, None)
-    MapLimits(max_entries=32768, time_limit=5.0, progress=None)
-    """
-    check_seconds("time_limit", time_limit)
-    if budget is None:
-        return MapLimits(max_entries, time_limit, progress)
-    limit = read_budget(budget)
-    seconds = limit.seconds if time_limit is None else min(time_limit, limit.seconds)
-    return MapLimits(min(max_entries, limit.table_entries), seconds, progress)

@@ -14,11 +14,10 @@ from plausible.base.display import html_page
 from plausible.base.frozen import Frozen
 from plausible.base.hints import NETWORK_HINTS, Hinted
 from plausible.base.method_names import own_methods
-from plausible.base.plain_values import shown
 from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, UnknownVariable, counted
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
@@ -29,11 +28,22 @@ from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.network_input import ByName, collect_variables, read_cpds, read_inputs, refuse_parts
+from plausible.models.network_parts import (
+    ByName,
+    collect_variables,
+    conditional_table,
+    contradicted,
+    family_text,
+    read_cpds,
+    read_inputs,
+    rebuilt,
+    refuse_parts,
+    renamed_variables,
+    with_new_states,
+)
 from plausible.models.notes import Notes
 from plausible.models.number_answers import NumberAnswers
 from plausible.models.question import Parts, Question
-from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
 from plausible.models.relevance import requisite
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings, settings_of
@@ -117,8 +127,7 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
     @property
     def num_joint_parameters(self) -> int:
         """The number of independent parameters that a table of the full joint would have."""
-        given = num_entries(self._inputs)
-        return num_entries(self._variables.values()) - given
+        return num_entries(self._variables.values()) - num_entries(self._inputs)
 
     @property
     def is_discrete(self) -> bool:
@@ -159,18 +168,16 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
         self, evidence: EvidenceLike | None, do: Mapping[str, State]
     ) -> tuple[BayesianNetwork, EvidenceLike | None]:
         """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""
-        settings = settings_of(do)
-        if not settings:
+        if not (settings := settings_of(do)):
             return self, evidence
         read_findings(evidence, self._variables, "this network")
         network, findings = self.intervene(settings), dict(findings_of(evidence))
         for name, value in settings.items():
-            if self._variables[name].has_state(findings.get(name, value)) and findings.get(name, value) != value:
-                raise _contradicted(name, findings[name], value)
+            variable, seen = self._variables[name], findings.get(name, value)
+            if seen != value and (variable.is_continuous or variable.has_state(seen)):
+                raise contradicted(name, seen, value)
         numbers = {name: value for name, value in settings.items() if self._variables[name].is_continuous}
-        for name, value in numbers.items():
-            if findings.setdefault(name, value) != value:
-                raise _contradicted(name, findings[name], value)
+        findings |= numbers
         inputs = [self._variables[name] for name in (*network.inputs, *numbers)]
         cpds = [cpd for name, cpd in network._cpds.items() if name not in numbers]
         return BayesianNetwork(*cpds, inputs=inputs), findings
@@ -261,7 +268,7 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
     def to_factor_graph(self) -> FactorGraph:
         """Convert to a factor graph, with a factor P(X | U) for each family."""
         self._refuse_inputs("a factor graph")
-        names = unique_names(map(_written, self._cpds.values()), taken=self._variables)
+        names = unique_names(map(family_text, self._cpds.values()), taken=self._variables)
         factors = dict(zip(names, (cpd.to_factor() for cpd in self._cpds.values()), strict=True))
         return FactorGraph(factors, variables=self._variables.values(), notes=self.notes)
 
@@ -359,8 +366,8 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
 
     def _rebuilt(self, variables: Mapping[str, Variable], notes: Notes) -> BayesianNetwork:
         """This network over other variables with as many states; `variables` is keyed by the old names."""
-        cpds = [rebuilt(cpd, variables) for cpd in self._cpds.values()]
-        return BayesianNetwork(cpds, inputs=[variables[name] for name in self.inputs], notes=notes)
+        inputs = [variables[name] for name in self.inputs]
+        return BayesianNetwork([rebuilt(cpd, variables) for cpd in self._cpds.values()], inputs=inputs, notes=notes)
 
     def _check(self, name: str) -> None:
         if not isinstance(name, str) or name not in self._variables:
@@ -391,12 +398,3 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
 
     def _repr_html_(self) -> str:
         return html_page(title_of(self), network_table(self))
-
-
-def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
-    return ImpossibleEvidence(f"The evidence {name}={shown(finding)} contradicts do={{{name!r}: {shown(value)}}}.")
-
-
-def _written(cpd: CPD) -> str:
-    given = f" | {', '.join(cpd.parent_names)}" if cpd.parent_names else ""
-    return f"P({cpd.variable.name}{given})"

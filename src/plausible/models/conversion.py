@@ -1,4 +1,4 @@
-"""From Markov networks and joint tables to Bayesian networks, and whether a joint factorises over a DAG."""
+"""Networks made of other things: of a joint by the chain rule, of a Markov network, of a class and its features."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from plausible.cpds import CPD
 from plausible.errors import InvalidGraph, InvalidModel
 from plausible.factors import Factor, product
 from plausible.factors.alignment import num_entries
@@ -14,9 +15,10 @@ from plausible.graphs.nodes import Node
 from plausible.inference.elimination import finite_peaks, log_marginalize
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.rebuilding import conditional_table
+from plausible.models.network_parts import conditional_table
+from plausible.models.notes import Notes
 
-__all__ = ["chain_rule_network", "factorizes", "to_bayesian_network"]
+__all__ = ["chain_rule_network", "factorizes", "naive_bayes", "to_bayesian_network"]
 
 
 def to_bayesian_network(network: MarkovNetwork, triangulate: bool = False) -> BayesianNetwork:
@@ -133,3 +135,40 @@ def _check_nodes(names: Iterable[Node], nodes: Iterable[Node]) -> None:
         raise InvalidGraph(
             f"The graph and the joint must have the same variables; {next(iter(different))!r} is in one of them only."
         )
+
+
+def naive_bayes(class_cpd: CPD, features: Iterable[CPD], notes: Notes | None = None) -> BayesianNetwork:
+    """P(C) Π P(X_i | C) as a Bayesian network; a query for the class given features is the classifier.
+
+    Parameters
+    ----------
+    class_cpd
+        P(C): the class has no parents.
+    features
+        P(X_i | C): each has the class as its only parent.
+    notes
+        Name, description, positions and the like.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> spam = TableCPD("spam", [0.6, 0.4], states=["no", "yes"])
+    >>> words = [
+    ...     TableCPD("offer", {"no": [0.9, 0.1], "yes": [0.3, 0.7]}, parents=["spam"], states=["no", "yes"]),
+    ...     TableCPD("hello", {"no": [0.4, 0.6], "yes": [0.7, 0.3]}, parents=["spam"], states=["no", "yes"]),
+    ... ]
+    >>> mail = naive_bayes(spam, words)
+    >>> mail.query("spam", evidence={"offer": "yes", "hello": "no"}).argmax()
+    Assignment(spam='yes')
+    """
+    name = class_cpd.variable.name
+    if class_cpd.parent_names:
+        raise InvalidModel(f"The class {name!r} has no parents in a naive Bayes model, not {class_cpd.parent_names}.")
+    listed = list(features)
+    for cpd in listed:
+        if cpd.parent_names != (name,):
+            raise InvalidModel(
+                f"The feature {cpd.variable.name!r} must have the class {name!r} as its only parent, "
+                f"not {list(cpd.parent_names)}."
+            )
+    return BayesianNetwork(class_cpd, *listed, notes=notes)

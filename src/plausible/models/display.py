@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from plausible.base.display import TextTable, html_page, num_shown
+from plausible.cpds import CPD
 from plausible.cpds.display import states_text
 from plausible.factors import Factor
 from plausible.variables import Variable
-
-if TYPE_CHECKING:
-    from plausible.models.bayesian_network import BayesianNetwork
 
 __all__ = ["factors_table", "learned_html", "network_table", "states_cell", "title_of", "variables_table"]
 
@@ -19,16 +17,28 @@ __all__ = ["factors_table", "learned_html", "network_table", "states_cell", "tit
 _MAX_LISTED = 12
 
 
-def network_table(network: BayesianNetwork) -> TextTable:
+class NetworkLike(Protocol):
+    """A Bayesian network, as far as its table shows it."""
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable."""
+
+    @property
+    def cpds(self) -> Mapping[str, CPD]:
+        """Name -> conditional distribution."""
+
+
+def network_table(network: NetworkLike) -> TextTable:
     """A row for each variable: states, parents, kind of distribution and number of parameters."""
-    shown = list(network.variables.items())[: num_shown(len(network))]
+    shown = list(network.variables.items())[: num_shown(len(network.variables))]
     rows = tuple((name, states_cell(variable), *_distribution(network, name)) for name, variable in shown)
     header = ("variable", "states", "parents", "distribution", "parameters")
-    return TextTable(header, rows, 1, len(network) - len(rows))
+    return TextTable(header, rows, 1, len(network.variables) - len(rows))
 
 
-def _distribution(network: BayesianNetwork, name: str) -> tuple[str, str, str]:
-    if name in network.inputs:
+def _distribution(network: NetworkLike, name: str) -> tuple[str, str, str]:
+    if name not in network.cpds:
         return ("", "input", "")
     cpd = network.cpds[name]
     return (_listed(cpd.parent_names), cpd.kind, str(cpd.num_parameters))
@@ -54,7 +64,7 @@ def states_cell(variable: Variable) -> str:
     return "continuous" if variable.is_continuous else states_text(variable.states)[1:-1]
 
 
-def learned_html(network: BayesianNetwork, title: str) -> str:
+def learned_html(network: NetworkLike, title: str) -> str:
     """What was learned, in a sentence, and the network below."""
     return html_page(title, network_table(network))
 

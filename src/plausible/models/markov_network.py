@@ -27,10 +27,9 @@ from plausible.inference.elimination import absorb, sum_product
 from plausible.models.answers import Answers
 from plausible.models.display import factors_table, title_of
 from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.network_input import ByName
+from plausible.models.network_parts import ByName, renamed_variables
 from plausible.models.notes import Notes
 from plausible.models.question import Parts
-from plausible.models.rebuilding import renamed_variables
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
-from plausible.models.energies import gibbs_factors
+from plausible.models.log_linear import gibbs_factors
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import State, Variable
 

@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from plausible.base.arrays import Floats
+from plausible.base.options import check_seconds
 from plausible.base.remedies import Remedy
 from plausible.base.seeds import Seed
 from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.marginals import Marginals
-from plausible.inference.budget import Budget, advised
+from plausible.inference.budget import Budget, advised, read_budget
 from plausible.inference.choice import chosen
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.jeffrey import fit_beliefs
@@ -104,6 +105,26 @@ class MapLimits:
     max_entries: int
     time_limit: float | None
     progress: Callable[[SearchProgress], None] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        budget: Budget | None,
+        max_entries: int,
+        time_limit: float | None,
+        progress: Callable[[SearchProgress], None] | None = None,
+    ) -> MapLimits:
+        """Those given, no wider than a budget where there is one.
+
+        >>> MapLimits.of(Budget(seconds=5.0, bytes=2**20), 2**22, None)
+        MapLimits(max_entries=32768, time_limit=5.0, progress=None)
+        """
+        check_seconds("time_limit", time_limit)
+        if budget is None:
+            return cls(max_entries, time_limit, progress)
+        limit = read_budget(budget)
+        seconds = limit.seconds if time_limit is None else min(time_limit, limit.seconds)
+        return cls(min(max_entries, limit.table_entries), seconds, progress)
 
 
 class Way(ABC):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.models.divergence import kl_divergence_networks
+from plausible.models.comparison import kl_divergence_networks
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
 from plausible.models.lowering import point_mass
-from plausible.models.rebuilding import rebuilt
+from plausible.models.network_parts import rebuilt
 from plausible.variables import EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, settings_of
 

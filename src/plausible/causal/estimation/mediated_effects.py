@@ -11,7 +11,7 @@ from plausible.causal.estimation.rows import expected_outcome, read_levels, stat
 from plausible.causal.queries.arguments import fresh_name, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.models import BayesianNetwork
-from plausible.models.rebuilding import rebuilt
+from plausible.models.network_parts import rebuilt
 from plausible.variables import State, Variable
 
 __all__ = ["MediatedEffects", "controlled_direct_effect", "mediated_effects"]

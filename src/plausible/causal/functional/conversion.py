@@ -16,7 +16,7 @@ from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor, product
 from plausible.models import BayesianNetwork
-from plausible.models.rebuilding import conditional_table
+from plausible.models.network_parts import conditional_table
 from plausible.variables import Variable
 
 __all__ = ["Coupling", "functional_model", "observational_network", "trial_model"]

@@ -20,7 +20,7 @@ from plausible.factors.alignment import scope_text
 from plausible.graphs import DAG, CausalGraph, latent_projection
 from plausible.models import BayesianNetwork
 from plausible.models.lowering import point_mass
-from plausible.models.rebuilding import conditional_table
+from plausible.models.network_parts import conditional_table
 from plausible.variables import EvidenceLike, State, Variable
 from plausible.variables.evidence import settings_of
 

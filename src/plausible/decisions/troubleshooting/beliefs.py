@@ -22,7 +22,7 @@ from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
-from plausible.models.rebuilding import rebuilt
+from plausible.models.network_parts import rebuilt
 from plausible.variables import State, Variable
 
 __all__ = ["DeviceBeliefs", "DeviceKnowledge", "Situation"]

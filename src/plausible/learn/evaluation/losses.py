@@ -22,7 +22,7 @@ from plausible.learn.estimation.fit import ParameterFit, learn_parameters
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
-from plausible.models.alignment import with_states_of
+from plausible.models.comparison import with_states_of
 from plausible.search.local_search import SearchMethod
 
 __all__ = [

@@ -17,8 +17,7 @@ from plausible.learn.estimation.priors import BDeu
 from plausible.learn.evaluation.losses import read_learner
 from plausible.learn.structures.result import StructureResult
 from plausible.models import BayesianNetwork
-from plausible.models.comparison import NetworkComparison, compare
-from plausible.models.divergence import kl_divergence_networks
+from plausible.models.comparison import NetworkComparison, compare, kl_divergence_networks
 
 if TYPE_CHECKING:
     import pandas as pd
