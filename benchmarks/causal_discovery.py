@@ -31,7 +31,7 @@ from plausible.graphs import DAG, PAG, erdos_renyi_dag
 from plausible.graphs.ancestral_class import pag_of
 from plausible.learn.constraint_based.colliders import Variant
 from plausible.learn.independence.count_tests import ChiSquareTest
-from plausible.learn.independence.fisher_z import FisherZ
+from plausible.learn.independence.gaussian_tests import FisherZ
 from plausible.learn.independence.independence_test import IndependenceTest
 
 _NAMES = ("child", "alarm")

@@ -308,10 +308,10 @@ def test_search_can_be_stopped_and_limited():
     """By progress, by time, by the size of sets."""
     oracle = MSeparationOracle(erdos_renyi_dag(12, 0.3, seed=1), ["X0", "X1"])
     states: list[SkeletonProgress] = []
-    assert fci(oracle, progress=states.append).stopped == ""
+    assert fci(oracle, progress=states.append).stopped_by == ""
     assert max(state.num_tests for state in states) > 0
-    assert fci(oracle, progress=lambda _: True).stopped == "interrupted"
-    assert fci(oracle, time_limit=0.0).stopped == "time limit"
+    assert fci(oracle, progress=lambda _: True).stopped_by == "interrupted"
+    assert fci(oracle, time_limit=0.0).stopped_by == "time limit"
     assert len(fci(oracle, max_given=1).num_tests) <= 2
     with pytest.raises(InvalidArgument, match="no variant 'stabel' of FCI"):
         fci(oracle, variant="stabel")

@@ -30,7 +30,7 @@ from plausible.graphs.interventional_classes import (
 )
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.reading import read_score
-from plausible.learn.structures.exact.class_moves import ClassGraph
+from plausible.learn.structures.exact.equivalence import ClassGraph
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.variables import Variable
 from score_oracles import random_columns

@@ -21,7 +21,7 @@ from plausible.learn.estimation.fragmentation import data_fragmentation
 from plausible.learn.estimation.likelihood import graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.independence.choice import read_test
-from plausible.learn.scores.information import conditional_entropy
+from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.scores.reading import SCORES, read_score
 from plausible.learn.structures.structure import METHODS, learn_structure
 from plausible.models import BayesianNetwork
@@ -191,8 +191,8 @@ def test_parameters_are_learned_from_one_batch_and_are_the_same():
 def test_a_search_asks_for_counts_once_a_step():
     table, foreign = _pair("states")
     found = learn_structure(foreign, escapes=0)
-    assert found.steps > 3
-    assert foreign.num_batches <= found.steps + 8
+    assert found.num_steps > 3
+    assert foreign.num_batches <= found.num_steps + 8
     assert math.isclose(found.score, learn_structure(table, escapes=0).score)
 
 

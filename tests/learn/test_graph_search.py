@@ -8,9 +8,8 @@ import pytest
 
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.graph_search import GraphSearch, Move
+from plausible.learn.structures.graph_search import GraphSearch, Move, SearchGraph
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.search_graph import SearchGraph
 from plausible.search.local_search import GreedyAscent, TabuSearch
 
 

@@ -190,7 +190,7 @@ class _Search:
             alpha = 0.05 if self.alpha is None else self.alpha
             tested = learn(table, alpha=alpha, knowledge=self.knowledge, progress=report, time_limit=deadline.left)
             text = f"{self.method} at alpha {alpha:g}: {str(tested).splitlines()[0]}"
-            return _Found(tested.graph, text, tested.stopped)
+            return _Found(tested.graph, text, tested.stopped_by)
         name = self.score or usual_score(table, self.method)
         if self.method == "gies":
             members = gies(table, self.score, self.knowledge, progress=report, time_limit=deadline.left)
@@ -208,7 +208,7 @@ class _Search:
         graph = result.equivalence_class
         if table.interventions:
             graph = interventional_essential_graph(result.graph, [regime.targets for regime in regimes(table)])
-        return self._by_score(graph, result.graph.num_edges, name, result.score, result.stopped)
+        return self._by_score(graph, result.graph.num_edges, name, result.score, result.stopped_by)
 
     def _by_score(self, graph: PDAG, num_edges: int, name: str, score: float, stopped: str) -> _Found:
         text = f"{self.method}: {counted(num_edges, 'edge')}, {name} {score:.6g}, {stopped}"

@@ -134,7 +134,7 @@ class Search:
             )
         dag, lines = result.dag(), {frozenset(edge) for edge in result.graph.undirected_edges}
         undirected = frozenset((str(a), str(b)) for a, b in dag.edges if frozenset((a, b)) in lines)
-        stopped = f", {result.stopped}" if result.stopped else ""
+        stopped = f", {result.stopped_by}" if result.stopped_by else ""
         size = f"{counted(len(dag), 'variable')}, {counted(dag.num_edges, 'edge')}"
         work = f"{counted(sum(result.num_tests), 'test')}, {counted(len(result.conflicts), 'conflict')}{stopped}"
         text = f"pc: {size}, {len(undirected)} of them without a direction ({work})"
@@ -180,7 +180,7 @@ class Search:
             advance((1 + done) / (1 + of))
 
         bootstrap_graphs(table, sample, num_samples, seed=self.seed, progress=report, time_limit=deadline.left)
-        return [result.graph for result in results if result.stopped != "time limit"]
+        return [result.graph for result in results if result.stopped_by != "time limit"]
 
 
 def search_note(state: SearchState[Any] | SkeletonProgress) -> str:

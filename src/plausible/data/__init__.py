@@ -1,7 +1,6 @@
 """Tables of data, encoded, and what is counted in them."""
 
-from plausible.data.columns import encode_column, encode_columns, encode_evidence
-from plausible.data.decoding import decode
+from plausible.data.columns import decode, encode_column, encode_columns, encode_evidence
 from plausible.data.discretization import Discretizer
 from plausible.data.events import DataEvent, empirical_distribution, event_count, event_probability, where
 from plausible.data.statistics import MomentStatistics, Request, Statistics

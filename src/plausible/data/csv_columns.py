@@ -20,10 +20,9 @@ from plausible.base.arrays import Positions
 from plausible.data.column_types import MOST_WHOLE_STATES
 from plausible.data.columns import factorize
 from plausible.data.missing_values import MissingValues, advise_missing_values
-from plausible.data.separators import refuse_other_separators
 from plausible.errors import FormatError
 
-__all__ = ["CSV_OPENERS", "WHOLE_NUMBER", "TextColumn", "read_csv_columns"]
+__all__ = ["CSV_OPENERS", "WHOLE_NUMBER", "TextColumn", "read_csv_columns", "refuse_other_separators"]
 
 #: Ending -> how the file is opened.
 CSV_OPENERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -44,21 +43,11 @@ _WORDS_FOR_MISSING = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "-nan", "nul
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextColumn:
-    """The cells of a column of a CSV file; only empty ones are missing, and those `without` which it is meant.
+    """The cells of a column of a CSV file; only empty ones are missing, and those `without` which it is meant."""
 
-    Attributes
-    ----------
-    name
-        Of the column.
-    places
-        By row, the place of its text; -1 where the cell is missing.
-    texts
-        The different texts.
-    """
-
-    name: str
-    places: Positions
-    texts: Sequence[str]
+    name: str  # of the column
+    places: Positions  # by row, the place of its text; -1 where the cell is missing
+    texts: Sequence[str]  # the different texts
 
     @property
     def values(self) -> list[Any]:
@@ -123,20 +112,7 @@ class TextColumn:
 
 
 def read_csv_columns(path: Path, ending: str) -> dict[str, TextColumn]:
-    """Name -> column of a file in UTF-8 whose first line names the columns; blank lines are skipped.
-
-    Parameters
-    ----------
-    path
-        The file.
-    ending
-        One of `CSV_OPENERS`.
-
-    Notes
-    -----
-    The parser of pandas pads short rows without a word; they are looked for, by a second reading, where the last
-    column has an empty cell.
-    """
+    """Name -> column of a file in UTF-8 whose first line names the columns; blank lines are skipped."""
     import pandas as pd
 
     try:
@@ -191,3 +167,24 @@ def _lines(path: Path, ending: str) -> Iterator[tuple[int, list[str]]]:
         rows = csv.reader(stream)
         for row in rows:
             yield rows.line_num, row
+
+
+_OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def refuse_other_separators(header: str, file: str) -> None:
+    """Refuse a first line that has one name between commas, but several between other signs."""
+    if _num_names(header, ",") > 1:
+        return
+    for sign, name in _OTHERS.items():
+        if _num_names(header, sign) > 1:
+            raise FormatError(
+                f"The columns stand between {name}, and would be read as one, {header.rstrip()!r}. Save the file with "
+                "commas between columns, and points in numbers. If it is one column, put its name in double quotes.",
+                file=file,
+                line=1,
+            )
+
+
+def _num_names(header: str, sign: str) -> int:
+    return len(next(csv.reader([header], delimiter=sign), []))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.data.discretization_cuts import ONE_COLUMN_METHODS, class_cuts, quantile_cuts
-from plausible.data.discretization_information import merge_by_information
+from plausible.data.discretization_cuts import ONE_COLUMN_METHODS, class_cuts, merge_by_information, quantile_cuts
 from plausible.data.discretized_column import DiscretizedColumn
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion

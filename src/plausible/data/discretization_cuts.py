@@ -1,15 +1,25 @@
-"""Where to cut the values of one column into intervals: equal width, quantiles, k-means, and by a class."""
+"""Where to cut values into intervals: equal width, quantiles, k-means, by a class, and by what pairs tell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, Positions
 
-__all__ = ["ONE_COLUMN_METHODS", "boundaries", "class_cuts", "cluster_cuts", "equal_width_cuts", "quantile_cuts"]
+__all__ = [
+    "ONE_COLUMN_METHODS",
+    "boundaries",
+    "class_cuts",
+    "cluster_cuts",
+    "equal_width_cuts",
+    "merge_by_information",
+    "quantile_cuts",
+]
 
 
 #: k-means takes at most so many different values, or as many groups of neighbours of about equal weight.
@@ -23,22 +33,7 @@ def boundaries(values: Floats) -> Floats:
 
 
 def equal_width_cuts(values: Floats, weights: Floats, bins: int) -> Floats:
-    """Intervals of the same width over the range of the values; none of a constant.
-
-    Parameters
-    ----------
-    values
-        Those that occur, sorted, each once.
-    weights
-        How often each occurs; of no consequence here.
-    bins
-        How many intervals.
-
-    Examples
-    --------
-    >>> equal_width_cuts(np.array([0.0, 1.0, 8.0]), np.ones(3), 4)
-    array([2., 4., 6.])
-    """
+    """Intervals of the same width over the range of the values; none of a constant."""
     shares = np.arange(1, bins) / bins
     cuts = np.unique(values[0] * (1 - shares) + values[-1] * shares)
     return np.asarray(cuts[cuts > values[0]], dtype=np.float64)
@@ -48,20 +43,6 @@ def quantile_cuts(values: Floats, weights: Floats, bins: int) -> Floats:
     """Intervals of about the same weight: at each share j / bins the boundary between values that is nearest to it.
 
     Equal values stay together, so that there may be fewer intervals. O(values).
-
-    Parameters
-    ----------
-    values
-        Those that occur, sorted, each once.
-    weights
-        How often each occurs.
-    bins
-        At most so many intervals.
-
-    Examples
-    --------
-    >>> quantile_cuts(np.array([0.0, 1.0, 2.0, 3.0]), np.array([9.0, 1.0, 1.0, 1.0]), 3)
-    array([0.5])
     """
     if len(values) < 2:
         return np.empty(0)
@@ -78,20 +59,6 @@ def cluster_cuts(values: Floats, weights: Floats, bins: int) -> Floats:
 
     By dynamic programming over the last cut, O(bins · m²) for m different values; of more than 1024, over as many
     groups of neighbours.
-
-    Parameters
-    ----------
-    values
-        Those that occur, sorted, each once.
-    weights
-        How often each occurs.
-    bins
-        How many intervals, or as many as there are values.
-
-    Examples
-    --------
-    >>> cluster_cuts(np.array([0.0, 1.0, 10.0, 11.0, 30.0]), np.ones(5), 3)
-    array([ 5.5, 20.5])
     """
     cuts = boundaries(values) if len(values) <= _MAX_GROUPS else quantile_cuts(values, weights, _MAX_GROUPS)
     group = np.searchsorted(cuts, values, side="right")
@@ -127,18 +94,6 @@ def class_cuts(values: Floats, class_weights: Floats) -> Floats:
     Each interval is cut where the entropy of the class is least; the cut stands if its gain exceeds
     (log2(N - 1) + log2(3^k - 2) - k H + k1 H1 + k2 H2) / N, with k, k1, k2 classes in the whole and in its parts.
     O(values · classes) for each cut.
-
-    Parameters
-    ----------
-    values
-        Those that occur, sorted, each once.
-    class_weights
-        By value and class, how often they occur together.
-
-    Examples
-    --------
-    >>> class_cuts(np.arange(8.0), np.repeat([[9.0, 0.0], [0.0, 9.0]], 4, axis=0))
-    array([3.5])
     """
     cuts: list[int] = []
     stretches = [(0, len(values))]
@@ -181,3 +136,72 @@ def _entropy(weights: Floats) -> Floats:
 ONE_COLUMN_METHODS: Mapping[str, Callable[[Floats, Floats, int], Floats]] = MappingProxyType(
     {"equal-width": equal_width_cuts, "quantile": quantile_cuts, "k-means": cluster_cuts}
 )
+
+
+Codes = NDArray[np.signedinteger[Any]]
+
+#: Rows that are turned into indicators at a time.
+_ROWS = 4096
+
+
+def merge_by_information(
+    codes: Mapping[str, Codes], sizes: Mapping[str, int], goals: Mapping[str, int], weights: Floats
+) -> dict[str, list[int]]:
+    """Merge neighbouring intervals, those first that lose the least mutual information (Hartemink 2001).
+
+    The information is the sum over all other columns of I(X; Y), of the rows in which both are known. In turn, each
+    column that still has too many intervals gets one fewer. O(rows · s²) for the joint counts of s states of all
+    columns, then O(s²) for each merger.
+    """
+    names = sorted(codes)  # so that the order of the columns is of no consequence
+    owner = np.repeat(np.arange(len(names)), [sizes[name] for name in names])
+    joint = _joint_counts([codes[name] for name in names], [sizes[name] for name in names], weights)
+    firsts = {name: list(range(sizes[name])) for name in names if name in goals}
+    while any(len(firsts[name]) > goals[name] for name in firsts):
+        for place, name in enumerate(names):
+            if name in firsts and len(firsts[name]) > goals[name]:
+                start = int(np.searchsorted(owner, place))
+                lower = start + int(_losses(joint, owner, start, len(firsts[name])).argmin())
+                firsts[name].pop(lower - start + 1)
+                joint, owner = _merged(joint, lower), np.delete(owner, lower)
+    return firsts
+
+
+def _joint_counts(codes: Sequence[Codes], sizes: Sequence[int], weights: Floats) -> Floats:
+    """By state and state of all columns, how often they occur together; zero within a column."""
+    starts = np.cumsum([0, *sizes])
+    joint = np.zeros((starts[-1], starts[-1]))
+    for first in range(0, len(weights), _ROWS):
+        rows = slice(first, first + _ROWS)
+        indicators = np.zeros((len(weights[rows]), starts[-1]))
+        for start, column in zip(starts, codes, strict=False):
+            known = np.flatnonzero(column[rows] >= 0)
+            indicators[known, start + column[rows][known]] = 1.0
+        joint += (indicators * weights[rows, None]).T @ indicators
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    return np.where(owner[:, None] == owner, 0.0, joint)
+
+
+def _losses(joint: Floats, owner: Positions, start: int, num: int) -> Floats:
+    """How much information is lost with each boundary between `num` states that begin at `start`."""
+    cells = joint[start : start + num]
+    others = np.flatnonzero(np.diff(owner, prepend=-1))
+    margins = np.add.reduceat(cells, others, axis=1)  # a column's states given that the other one is known
+    return _gap(cells) - _gap(margins)
+
+
+def _gap(parts: Floats) -> Floats:
+    """Σ a log a + b log b - (a + b) log(a + b) of neighbouring rows; rounded, so that ties are ties."""
+    terms = _entropy_terms(parts)
+    gap = (terms[:-1] + terms[1:] - _entropy_terms(parts[:-1] + parts[1:])).sum(axis=1)
+    return np.asarray(np.round(gap, 9), dtype=np.float64)
+
+
+def _entropy_terms(parts: Floats) -> Floats:
+    return np.asarray(parts * np.log(parts, out=np.zeros_like(parts), where=parts > 0))
+
+
+def _merged(joint: Floats, lower: int) -> Floats:
+    """The counts with two neighbouring states made one."""
+    starts = np.delete(np.arange(len(joint)), lower + 1)
+    return np.asarray(np.add.reduceat(np.add.reduceat(joint, starts, axis=0), starts, axis=1))

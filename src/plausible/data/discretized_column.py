@@ -28,28 +28,12 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class DiscretizedColumn:
-    """Where a column is cut.
+    """Where a column is cut."""
 
-    Attributes
-    ----------
-    name
-        Of the column.
-    cuts
-        Increasing; a value at a cut belongs to the interval after it. None of a column that has one interval alone.
-    representatives
-        A number within each interval: the mean of the values that were seen there, or its middle.
-
-    Examples
-    --------
-    >>> age = DiscretizedColumn("age", (18.0, 65.0), (9.0, 40.0, 77.0))
-    >>> age.variable
-    Variable('age', ['below 18', '18 to 65', 'from 65'])
-    >>> age.encode(np.array([18.0, np.nan, 90.0]))
-    array([ 1, -1,  2])
-    """
-
-    name: str
+    name: str  # of the column
+    #: increasing; a value at a cut belongs to the interval after it. None of a column that has one interval alone
     cuts: tuple[float, ...]
+    #: A number within each interval: the mean of the values that were seen there, or its middle
     representatives: tuple[float, ...]
 
     def __post_init__(self) -> None:

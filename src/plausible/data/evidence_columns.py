@@ -23,31 +23,12 @@ __all__ = ["EvidenceColumns"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceColumns:
-    """Rows of evidence, states as positions; columns in which nothing is observed are left out.
+    """Rows of evidence, states as positions; columns in which nothing is observed are left out."""
 
-    Attributes
-    ----------
-    variables
-        Name -> variable.
-    states
-        Name of a discrete variable -> positions of its states, -1 where missing.
-    numbers
-        Name of a continuous variable -> its numbers, NaN where missing.
-    num_rows
-        The length of all columns.
-
-    Examples
-    --------
-    >>> variables = {"kind": Variable("kind", ["small", "large"]), "height": Variable("height")}
-    >>> rows = EvidenceColumns.read({"kind": ["large", None], "height": [None, 1.5]}, variables)
-    >>> rows.states["kind"], rows.numbers["height"]
-    (array([ 1, -1]), array([nan, 1.5]))
-    """
-
-    variables: Mapping[str, Variable]
-    states: Mapping[str, npt.NDArray[Any]]
-    numbers: Mapping[str, Floats]
-    num_rows: int
+    variables: Mapping[str, Variable]  # name -> variable
+    states: Mapping[str, npt.NDArray[Any]]  # name of a discrete variable -> positions of its states, -1 where missing
+    numbers: Mapping[str, Floats]  # name of a continuous variable -> its numbers, NaN where missing
+    num_rows: int  # the length of all columns
 
     @classmethod
     def read(

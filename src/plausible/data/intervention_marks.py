@@ -50,28 +50,7 @@ def from_columns(given: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def read_interventions(given: Any, known: Mapping[str, object], num_rows: int, column: str | None = None) -> Marks:
-    """The rows in which each variable was set from outside; variables that never were are left out.
-
-    Parameters
-    ----------
-    given
-        Name -> for each row whether that variable was set, as True and False or 1 and 0; number of a row -> its
-        targets; or a list with the targets of each row. Targets are a name, several names, text with commas, semicolons
-        or plus signs between names, or nothing: `None`, NaN, or an empty text or list.
-    known
-        The variables.
-    num_rows
-        How many rows there are.
-    column
-        The column of the data that these are, for messages.
-
-    Examples
-    --------
-    >>> read_interventions([None, "A", "A, B"], {"A": 0, "B": 1}, 3)["A"]
-    array([False,  True,  True])
-    >>> read_interventions({2: ["B"]}, {"A": 0, "B": 1}, 3)["B"]
-    array([False, False,  True])
-    """
+    """The rows in which each variable was set from outside; variables that never were are left out."""
     if isinstance(given, Mapping):
         for key in given:
             if isinstance(key, (bool, np.bool_)):

@@ -18,19 +18,7 @@ MISSING_WORDS = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NU
 
 
 class MissingValues:
-    """Values that mean missing, as texts or as numbers.
-
-    Parameters
-    ----------
-    given
-        One, or several.
-
-    Examples
-    --------
-    >>> markers = MissingValues(["NA", -999])
-    >>> [value for value in ("NA", "na", -999.0, "-999", None, 0) if value in markers]
-    ['NA', -999.0, '-999']
-    """
+    """Values that mean missing, as texts or as numbers."""
 
     def __init__(self, given: Any) -> None:
         listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]

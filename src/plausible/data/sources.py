@@ -1,8 +1,11 @@
-"""Columns from what people keep data in: frames, files, matrices."""
+"""Columns from what people keep data in: frames, files, matrices; and files that are written whole."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +22,7 @@ from plausible.data.missing_values import MissingValues, warn_of_missing_words
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile
 from plausible.variables import Variable
 
-__all__ = ["OpenColumns", "columns_of", "open_columns"]
+__all__ = ["OpenColumns", "columns_of", "open_columns", "write_whole"]
 
 _NO_VARIABLES: Mapping[str, Variable] = MappingProxyType({})
 _PARQUET = ".parquet"
@@ -28,33 +31,14 @@ _PARQUET = ".parquet"
 def columns_of(
     source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES, missing_values: Any = None
 ) -> Mapping[Any, Any]:
-    """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix; parameters as of `open_columns`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> columns_of(np.array([[1, 2], [3, 4]]), {"x": Variable("x", 9), "y": Variable("y", 9)})
-    {'x': array([1, 3]), 'y': array([2, 4])}
-    """
+    """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix; parameters as of `open_columns`."""
     return open_columns(source, variables, missing_values).read()
 
 
 def open_columns(
     source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES, missing_values: Any = None
 ) -> OpenColumns:
-    """The columns of a frame, a mapping, a CSV or Parquet file, or a matrix, of which some may be chosen by name.
-
-    Parameters
-    ----------
-    source
-        Where the columns are.
-    variables
-        Name -> variable, of those that are known: their states in files may be there as text, and the columns of a
-        matrix have these names, in order.
-    missing_values
-        Values that mean missing, besides nothing; `None` if the caller does not say, who is then warned of words in
-        CSV files that look like it.
-    """
+    """The columns of a frame, a mapping, a CSV or Parquet file, or a matrix, of which some may be chosen by name."""
     markers = None if missing_values is None else MissingValues(missing_values)
     if isinstance(source, (str, Path)):
         return _open_file(Path(source), variables, markers)
@@ -68,24 +52,12 @@ def open_columns(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenColumns:
-    """Columns whose names are known, and whose cells are looked at only where they are read.
+    """Columns whose names are known, and whose cells are looked at only where they are read."""
 
-    Attributes
-    ----------
-    cells
-        Name -> column as the source has it; of CSV files, its texts.
-    variables
-        Name -> variable, of those that are known.
-    markers
-        Values that mean missing; `None` if nobody said.
-    file
-        The file that they are from.
-    """
-
-    cells: Mapping[Any, Any]
-    variables: Mapping[str, Variable]
-    markers: MissingValues | None
-    file: Path | None = None
+    cells: Mapping[Any, Any]  # name -> column as the source has it; of CSV files, its texts
+    variables: Mapping[str, Variable]  # name -> variable, of those that are known
+    markers: MissingValues | None  # values that mean missing; `None` if nobody said
+    file: Path | None = None  # the file that they are from
 
     @property
     def names(self) -> list[Any]:
@@ -221,3 +193,25 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     objects = np.empty(len(values) + 1, dtype=object)
     objects[:-1] = values
     return objects
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file; one that exists is replaced once everything is written, and left as it was if that fails.
+
+    Raises `MissingFile` where the folder is not there; other errors of the system name the file.
+    """
+    target = Path(path).resolve()
+    if not target.parent.exists():
+        raise MissingFile.for_writing(Path(path))
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        if target.exists():
+            shutil.copymode(target, partial)
+        partial.replace(target)
+    except OSError as error:
+        # The file that could not be made has a name that nobody gave.
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()

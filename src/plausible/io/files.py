@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from plausible.data.writing import write_whole
+from plausible.data.sources import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
 from plausible.io import bif, dne, dsl, hugin, json_format, uai, xdsl, xmlbif

@@ -13,7 +13,7 @@ from plausible.learn.confidence.exact_posterior import edge_posterior, enumerate
 from plausible.learn.confidence.model_average import ModelAverage
 from plausible.learn.confidence.order_posterior import order_posterior, sample_orders
 from plausible.learn.confidence.structure_chain import GraphMoves, StructureWalk, sample_structures
-from plausible.learn.scores.custom import FamilyFunction
+from plausible.learn.scores.score import FamilyFunction
 from plausible.learn.structures.graph_search import Move
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork

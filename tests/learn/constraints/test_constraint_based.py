@@ -13,11 +13,11 @@ from plausible.graphs import DAG, PDAG, essential_graph, immoralities
 from plausible.graphs.consistent_extension import near_extension
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
-from plausible.learn.constraint_based.determination import CopyGuard
-from plausible.learn.constraint_based.false_discoveries import largest_accepted
+from plausible.learn.constraint_based.colliders import CopyGuard
 from plausible.learn.constraint_based.markov_blankets import markov_blanket
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
+from plausible.learn.constraint_based.skeleton import largest_accepted
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.independence.count_tests import GTest
@@ -62,7 +62,7 @@ def test_pc_with_an_oracle_finds_the_essential_graph(variant):
     for dag in _random_dags(60, max_nodes=7):
         found = pc(DSeparationOracle(dag), variant=variant)
         assert found.graph == essential_graph(dag)
-        assert (found.conflicts, found.ambiguous, found.stopped) == ((), (), "")
+        assert (found.conflicts, found.ambiguous, found.stopped_by) == ((), (), "")
         for pair, given in found.separating_sets.items():
             assert dag.d_separated(*pair, given=given)
         non_edges = {pair for pair in map(frozenset, combinations(dag.nodes, 2)) if not dag.is_adjacent(*pair)}
@@ -236,8 +236,8 @@ def test_a_limit_on_those_given_a_stop_and_a_time_limit_end_the_search():
     assert len(pc(columns, max_given=1).num_tests) == 2
     seen = []
     stopped = pc(columns, progress=lambda state: seen.append(state) or len(seen) == 2)
-    assert (stopped.stopped, len(seen)) == ("interrupted", 2)
-    assert pc(columns, time_limit=0.0).stopped == "time limit"
+    assert (stopped.stopped_by, len(seen)) == ("interrupted", 2)
+    assert pc(columns, time_limit=0.0).stopped_by == "time limit"
     with pytest.raises(InvalidArgument, match="alpha=0"):
         pc(columns, alpha=0)
     with pytest.raises(InvalidArgument, match=r"no variant 'stabel'.*'stable'"):

@@ -9,12 +9,10 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.learn.independence.choice import read_test
-from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
-from plausible.learn.independence.count_tests import ChiSquareTest, GTest
-from plausible.learn.independence.fisher_z import FisherZ
+from plausible.learn.independence.count_tests import ChiSquareTest, GTest, PermutationTest
+from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ
 from plausible.learn.independence.independence_test import FunctionTest, IndependenceResult, Question
 from plausible.learn.independence.oracle import DSeparationOracle
-from plausible.learn.independence.permutation_test import PermutationTest
 
 KINDS = {"log-likelihood": GTest, "pearson": ChiSquareTest}
 

@@ -10,9 +10,8 @@ from plausible.graphs import DAG
 from plausible.graphs.class_members import class_members
 from plausible.graphs.equivalence import essential_graph, is_essential_graph
 from plausible.graphs.random import erdos_renyi_dag, uniform_dag
-from plausible.learn.structures.exact.class_moves import ClassGraph
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
-from plausible.learn.structures.exact.equivalence import search_classes
+from plausible.learn.structures.exact.equivalence import ClassGraph, search_classes
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure
 
@@ -25,7 +24,7 @@ def test_endless_faithful_data_give_the_true_class(num):
         truth = erdos_renyi_dag(num, min(1.0, 2.5 / num), nodes=names, seed=seed)
         found = search_classes(GaussianScores(random_covariance(truth, rng)))
         assert found.equivalence_class == essential_graph(truth)
-        assert found.stopped == "local maximum"
+        assert found.stopped_by == "local maximum"
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -102,7 +101,7 @@ def test_few_variables_and_early_ends():
     assert search_classes(RandomScores(0, 0)).score == 0
     assert search_classes(RandomScores(1, 0)).graph.num_edges == 0
     scores = GaussianScores(random_covariance(DAG("v0 -> v1 -> v2"), np.random.default_rng(0)))
-    assert search_classes(scores, time_limit=0).stopped == "time limit"
+    assert search_classes(scores, time_limit=0).stopped_by == "time limit"
     assert search_classes(scores, progress=lambda steps, score: steps == 1).graph.num_edges == 1
 
 
@@ -110,7 +109,7 @@ def test_few_variables_and_early_ends():
 def test_a_search_ends_above_its_start_with_a_score_that_tells_equivalent_graphs_apart(seed):
     scores = RandomScores(5, seed)
     found = search_classes(scores)
-    assert found.stopped == "local maximum"
+    assert found.stopped_by == "local maximum"
     assert found.score >= scores.graph(DAG(nodes=scores.names))
 
 
@@ -129,4 +128,4 @@ def test_learning_by_classes_refuses_mixed_data():
 
 def test_the_clock_is_looked_at_before_the_first_step():
     found = search_classes(RandomScores(6, 0), time_limit=0)
-    assert (found.stopped, found.steps) == ("time limit", 0)
+    assert (found.stopped_by, found.num_steps) == ("time limit", 0)

@@ -54,7 +54,7 @@ def test_no_acyclic_graph_beats_the_optimal_one(exact, knowledge, num, seed):
     assert all(_agrees(knowledge)({v: found.graph.parents(v)}) for v in scores.names)
     assert found.is_optimal
     assert found.gap == 0
-    assert found.stopped == "optimal"
+    assert found.stopped_by == "optimal"
 
 
 @pytest.mark.parametrize("num", [0, 1, 2])
@@ -121,7 +121,7 @@ def test_subsets_that_are_stopped_give_a_graph_and_an_honest_bound(options):
         scores, known = RandomScores(5, seed), Knowledge(required=[("v2", "v0")], max_parents=2)
         best = optimal_by_subsets(scores, known)
         stopped = optimal_by_subsets(scores, known, **options)
-        assert stopped.stopped == ("time limit" if "time_limit" in options else "interrupted")
+        assert stopped.stopped_by == ("time limit" if "time_limit" in options else "interrupted")
         assert stopped.score <= best.score <= stopped.bound
         assert stopped.graph.has_edge("v2", "v0")
 
@@ -162,7 +162,7 @@ def test_bounds_bracket_the_optimum_whenever_a_search_is_stopped(max_nodes):
         found = optimal_by_orders(scores, max_nodes=max_nodes)
         assert found.score <= optimum + 1e-9
         assert found.bound >= optimum - 1e-9
-        assert found.is_optimal == (found.stopped == "optimal")
+        assert found.is_optimal == (found.stopped_by == "optimal")
 
 
 def test_bounds_narrow_while_a_search_goes_on_and_progress_stops_it():
@@ -174,7 +174,7 @@ def test_bounds_narrow_while_a_search_goes_on_and_progress_stops_it():
     assert len(told) > 1
     assert all(later[1] <= sooner[1] for sooner, later in pairwise(told))
     assert all(score <= bound for score, bound in told)
-    assert optimal_by_orders(scores, knowledge, progress=lambda *_: True).stopped == "interrupted"
+    assert optimal_by_orders(scores, knowledge, progress=lambda *_: True).stopped_by == "interrupted"
 
 
 def test_without_time_for_parent_sets_bounds_still_hold():
@@ -184,7 +184,7 @@ def test_without_time_for_parent_sets_bounds_still_hold():
     bounded = optimal_by_orders(scores, bound=PenaltyBound(statistics), time_limit=0)
     assert bounded.score <= optimum <= bounded.bound < math.inf
     assert not bounded.is_optimal
-    assert bounded.stopped == "time limit"
+    assert bounded.stopped_by == "time limit"
     assert optimal_by_orders(scores, time_limit=0).bound == math.inf
     assert search_orders(scores, time_limit=0).graph.num_edges == 0
 
@@ -235,7 +235,7 @@ def test_orders_that_a_search_comes_back_to_are_worked_out_once(monkeypatch):
     """There are 24 orders of four variables, and hundreds of steps."""
     asked, changes = [], OrderSearch._changes
     monkeypatch.setattr(OrderSearch, "_changes", lambda self, state: asked.append(state) or changes(self, state))
-    assert search_orders(RandomScores(4, 1)).steps > 100
+    assert search_orders(RandomScores(4, 1)).num_steps > 100
     assert len(asked) == len(set(asked)) <= 24
 
 
@@ -271,7 +271,7 @@ def test_searches_over_orders_leave_out_the_largest_families_and_say_so(search):
     scores = GaussianLikelihood().on_data(frame)
     found = search(scores, bound=GaussianBound(frame), max_families=60)
     assert found.score <= optimal_by_subsets(scores).score <= found.bound < math.inf
-    assert optimal_by_orders(scores, max_families=60).stopped == "family limit"
+    assert optimal_by_orders(scores, max_families=60).stopped_by == "family limit"
 
 
 def test_no_gaussian_family_exceeds_its_bound():

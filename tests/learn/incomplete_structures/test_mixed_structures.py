@@ -125,8 +125,8 @@ def test_what_is_known_a_start_and_limits_are_heeded():
     told = []
     start = learn_structure(holes, start=TRUE, missing=SEMRules(max_steps=0), progress=told.append)
     assert set(start.graph.edges) == set(TRUE.edges)
-    assert learn_structure(holes, progress=lambda state: True).stopped == "interrupted"
-    assert learn_structure(holes, time_limit=0.0).stopped == "time limit"
+    assert learn_structure(holes, progress=lambda state: True).stopped_by == "interrupted"
+    assert learn_structure(holes, time_limit=0.0).stopped_by == "time limit"
     with pytest.raises(InvalidArgument, match="x -> a goes from a number to states"):
         learn_structure(holes, knowledge=Knowledge(required="x -> a"))
     with pytest.raises(InvalidArgument, match="num_draws=0"):

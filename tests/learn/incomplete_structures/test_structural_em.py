@@ -162,8 +162,8 @@ def test_a_start_reaches_structural_em_and_progress_is_told_of_its_steps():
 @pytest.mark.parametrize("method", ["hill-climbing", "exact", "a-star"])
 def test_structural_em_stops_where_progress_says_so(method):
     found = learn_structure(holes(11), method, progress=lambda state: True)
-    assert found.stopped == "interrupted"
-    assert learn_structure(holes(11), method, missing=SEMRules(time_limit=0.0)).stopped == "time limit"
+    assert found.stopped_by == "interrupted"
+    assert learn_structure(holes(11), method, missing=SEMRules(time_limit=0.0)).stopped_by == "time limit"
 
 
 @pytest.mark.parametrize("method", ["exact", "a-star"])
@@ -172,7 +172,7 @@ def test_no_graph_beats_an_optimum_of_separate_counts(method, missing):
     """Bounds of complete tables do not hold of them: all 543 graphs of four variables are scored."""
     found = learn_structure(holes(10, num_rows=15, missing=0.5), method, missing=missing)
     best = max(found.scores.graph(graph) for graph in all_graphs(["p", "q", "r", "s"]))
-    assert found.stopped == "optimal"
+    assert found.stopped_by == "optimal"
     assert found.score == pytest.approx(best)
 
 
@@ -227,7 +227,7 @@ def test_the_time_limit_reaches_the_search_within_a_step():
     assert fit.stopped_by == "time limit"
     assert fit.seconds < 60.0
     found = learn_structure(data, "annealing", time_limit=0.5, max_steps=10**9)
-    assert found.stopped == "time limit"
+    assert found.stopped_by == "time limit"
 
 
 def test_a_network_to_start_from_is_matched_by_the_names_of_states():

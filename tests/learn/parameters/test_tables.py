@@ -27,9 +27,8 @@ from plausible.learn.estimation.likelihood import (
 )
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
-from plausible.learn.scores.dirichlet import BDeuScore, BDsScore
-from plausible.learn.scores.information import conditional_entropy
-from plausible.learn.scores.prior_network import BDeScore
+from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore
+from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork

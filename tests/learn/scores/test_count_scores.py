@@ -15,14 +15,19 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, class_members
 from plausible.kernels.family_terms import sum_family_terms
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.scores.custom import CountFunction, FamilyFunction
-from plausible.learn.scores.description_length import DescriptionLength
-from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
-from plausible.learn.scores.information import conditional_entropy, mutual_information
+from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
 from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML, log_regret
-from plausible.learn.scores.penalized import AIC, BIC, LogLikelihood, PenalizedLikelihood
-from plausible.learn.scores.prior_network import BDeScore
+from plausible.learn.scores.penalized import (
+    AIC,
+    BIC,
+    DescriptionLength,
+    LogLikelihood,
+    PenalizedLikelihood,
+    conditional_entropy,
+    mutual_information,
+)
 from plausible.learn.scores.reading import SCORES, read_score, score_graph
+from plausible.learn.scores.score import CountFunction, FamilyFunction
 from plausible.learn.scores.structure_prior import EdgeLogOdds, EdgePenalty, ExpectedParents, WithPrior
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.variables import Variable

@@ -6,8 +6,8 @@ import pytest
 
 import plausible as pb
 from plausible.data.table import Table
-from plausible.learn.structures import overall
-from plausible.learn.structures.task import Found
+from plausible.learn.structures import methods
+from plausible.learn.structures.task import FoundGraph
 
 EXACT = ["exact", "a-star"]
 
@@ -52,7 +52,7 @@ def test_all_methods_tell_of_progress_and_can_be_stopped(frame, method):
     told = []
     found = pb.learn.structure(frame, method, progress=lambda state: told.append(state.num_steps) or True)
     assert told
-    assert found.stopped == "interrupted"
+    assert found.stopped_by == "interrupted"
     assert found.score <= pb.learn.structure(frame, "exact").score + 1e-6
 
 
@@ -60,16 +60,16 @@ def test_equivalence_search_refuses_rows_with_interventions(frame):
     table = Table.read(frame, interventions={"smoke": [True, False] * (len(frame) // 2)})
     with pytest.raises(pb.errors.NotSupported, match=r"'smoke' was set from outside.*'hill-climbing'"):
         pb.learn.structure(table, "ges")
-    assert pb.learn.structure(table, "a-star").stopped == "optimal"
+    assert pb.learn.structure(table, "a-star").stopped_by == "optimal"
 
 
 @pytest.mark.parametrize("method", ["exact", "a-star"])
 def test_an_exact_method_out_of_time_is_no_worse_than_a_climb(frame, method, monkeypatch):
     climbed = pb.learn.structure(frame, escapes=0)
-    monkeypatch.setattr(overall, "_climbed", lambda task: Found(climbed.graph, climbed.trace, "local maximum"))
+    monkeypatch.setattr(methods, "_climbed", lambda task: FoundGraph(climbed.graph, climbed.score, "local maximum"))
     found = pb.learn.structure(frame, method, time_limit=0)
     assert climbed.score <= found.score + 1e-9 <= found.bound + 1e-9
-    assert found.stopped == "time limit"
+    assert found.stopped_by == "time limit"
 
 
 def test_options_that_are_knowledge_are_told_where_to_go(frame):
@@ -84,7 +84,7 @@ def test_a_result_prints_the_name_of_its_score(frame):
 
 
 def test_a_search_without_any_move_ends_at_a_local_maximum():
-    assert pb.learn.structure({"a": [0, 1]}, "tabu").stopped == "local maximum"
+    assert pb.learn.structure({"a": [0, 1]}, "tabu").stopped_by == "local maximum"
 
 
 @pytest.mark.parametrize("name", ["pc", "IAMB"])

@@ -10,9 +10,9 @@ import plausible as pb
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.equivalence import is_i_equivalent
-from plausible.learn.structures.class_walks import ClassWalks, covered_reversals
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.local import ClassWalks, covered_reversals
 from plausible.learn.structures.structure import METHODS, learn_structure
 from plausible.search.annealing import ExponentialCooling
 from plausible.search.local_search import TabuSearch
@@ -132,7 +132,7 @@ def test_a_method_that_is_told_to_stop_keeps_what_is_required(method):
     options = OPTIONS.get(method, {})
     known = Knowledge(required="q -> r")
     found = learn_structure(_data(1, 100), method, knowledge=known, progress=lambda _: True, **options)
-    assert found.stopped == "interrupted"
+    assert found.stopped_by == "interrupted"
     assert ("q", "r") in found.graph.edges
 
 
@@ -206,7 +206,7 @@ def test_k2_is_greedy_along_its_order_and_buntine_along_none():
     grown = learn_structure(data, "buntine")
     more = [other for other in _neighbors(grown.graph.to_networkx()) if other.number_of_edges() > grown.graph.num_edges]
     assert max(_bic(data, other) for other in more) <= grown.score + 1e-6
-    assert grown.steps == grown.graph.num_edges
+    assert grown.num_steps == grown.graph.num_edges
 
 
 def test_edge_counts_gives_the_best_of_graphs_that_grow_by_likelihood():
@@ -224,7 +224,7 @@ def test_edge_counts_gives_the_best_of_graphs_that_grow_by_likelihood():
         grown.append(max(rivals, key=lambda rival: rival[0])[1])
     found = learn_structure(data, "edge-counts")
     assert found.score == pytest.approx(max(_bic(data, other) for other in grown))
-    assert found.steps == 10
+    assert found.num_steps == 10
     assert learn_structure(data, "edge-counts", "log-likelihood").graph.num_edges == 10
 
 
@@ -275,17 +275,17 @@ def test_a_search_stops_when_told_with_the_best_so_far():
         return len(seen) == 2
 
     found = learn_structure(_data(1), progress=stop)
-    assert (found.stopped, found.steps) == ("interrupted", 2)
+    assert (found.stopped_by, found.num_steps) == ("interrupted", 2)
     assert found.score == pytest.approx(seen[-1])
-    assert learn_structure(_data(1), time_limit=0.0).stopped == "time limit"
-    assert learn_structure(_data(1), max_steps=1, escapes=0).stopped == "step limit"
+    assert learn_structure(_data(1), time_limit=0.0).stopped_by == "time limit"
+    assert learn_structure(_data(1), max_steps=1, escapes=0).stopped_by == "step limit"
 
 
 def test_the_same_seed_gives_the_same_graph():
     first, again = (learn_structure(_data(7), "annealing", schedule=SMALL, seed=4) for _ in range(2))
     assert first.graph.edges == again.graph.edges
     assert first.trace == again.trace
-    assert learn_structure(_data(7), "first-ascent", seed=np.random.default_rng(1)).stopped == "local maximum"
+    assert learn_structure(_data(7), "first-ascent", seed=np.random.default_rng(1)).stopped_by == "local maximum"
 
 
 def test_a_result_becomes_a_network_of_the_same_graph():

@@ -59,7 +59,7 @@ def test_a_chow_liu_tree_is_the_best_of_all_spanning_trees_whatever_its_root(see
     assert len(scores) == 1
     empty = sum(found.scores.family(name, ()) for name in NAMES)
     assert found.score == pytest.approx(empty + best)  # LL = -N Σ H(X) + N Σ MI
-    assert found.stopped == "optimal"
+    assert found.stopped_by == "optimal"
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -20,9 +20,8 @@ from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
 from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
-from plausible.learn.constraint_based.orientation import Triple
+from plausible.learn.constraint_based.orientation import ConstraintBasedResult, Triple
 from plausible.learn.constraint_based.pc import read_knowledge
-from plausible.learn.constraint_based.result import ConstraintBasedResult
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
@@ -141,7 +140,7 @@ class PAGResult(ConstraintBasedResult[PAG]):
     graph
         Without conflicts, ambiguous triples and knowledge the PAG of an equivalence class, if the search was not
         stopped. With knowledge but no conflicts, some members of a class have all its marks.
-    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped
+    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped_by
         What the graph rests on: see `ConstraintResult`.
     selection
         Whether the rows may have been selected by what the variables cause.
@@ -254,7 +253,7 @@ def fci(
         conflicts,
         ambiguous,
         skeleton.determined,
-        skeleton.stopped,
+        skeleton.stopped_by,
         selection,
     )
 
@@ -293,7 +292,7 @@ def _orient(test: IndependenceTest, skeleton: Skeleton, told: _Told) -> tuple[PA
     # leave marks open that a class has.
     off_diagonal = ~np.eye(len(told.known.allowed), dtype=np.bool_)
     narrowed = bool(told.known.required.any() or not told.known.allowed[off_diagonal].all())
-    if not (told.ambiguous or skeleton.stopped or stands_for_class(graph, narrowed=narrowed)):
+    if not (told.ambiguous or skeleton.stopped_by or stands_for_class(graph, narrowed=narrowed)):
         conflicts.append(MarkConflict("no class"))
     return graph, tuple(conflicts)
 

@@ -16,8 +16,7 @@ from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pag_questions import active_steps, ancestry, pag_separated
 from plausible.graphs.pag_rules import collider_path_start
 from plausible.graphs.pdag import PDAG
-from plausible.learn.constraint_based.orientation import Triple
-from plausible.learn.constraint_based.result import ConstraintBasedResult
+from plausible.learn.constraint_based.orientation import ConstraintBasedResult, Triple
 
 __all__ = ["PAGEffect", "effect_in_pag", "effect_is_conditional", "read_settled", "refuse_query"]
 

@@ -40,7 +40,7 @@ def merged(first: Skeleton, second: Skeleton) -> Skeleton:
         {pair: max(phase.p_values.get(pair, 0.0) for phase in (first, second)) for pair in pairs},
         tuple(a + b for a, b in zip(*counts, strict=True)),
         (*first.determined, *second.determined),
-        second.stopped,
+        second.stopped_by,
     )
 
 
@@ -70,7 +70,7 @@ def check_colliders(
         colliders = find(skeleton)
         work = continued(test, skeleton, search, known)
         questions = {*_collider_doubts(work, skeleton, colliders)} - asked
-        if skeleton.stopped or not questions:
+        if skeleton.stopped_by or not questions:
             return skeleton, colliders
         asked |= questions
         for size in range(max(len(question.given) for question in questions) + 1):
@@ -171,7 +171,7 @@ def refine_skeleton(
     Maathuis, Kalisch & Richardson (2012), Learning high-dimensional directed acyclic graphs with latent and selection
     variables (components).
     """
-    if skeleton.stopped:
+    if skeleton.stopped_by:
         return skeleton
     work = continued(test, skeleton, search, known)
     doubts = list(_edge_doubts(work, masks, max_path_length))
@@ -179,7 +179,7 @@ def refine_skeleton(
     work.num_tests.append(0)
     for level in range(1, min(largest, largest if search.max_given is None else search.max_given) + 1):
         work.leave_useless(level)
-        if work.stopped:
+        if work.stopped_by:
             break
         work.num_tests.append(0)
         _level(work, level, doubts, skeleton)
@@ -214,7 +214,7 @@ def _level(work: SkeletonWork, level: int, doubts: Sequence[_Doubt], skeleton: S
     """Ask about all sets of one size, first few for each edge, then more."""
     streams = {doubt: _sets(doubt, level, skeleton) for doubt in doubts}
     done = 0
-    while streams and not work.stopped:
+    while streams and not work.stopped_by:
         size = min(1 + done // 4, _MAX_SETS)  # a round wastes at most a quarter of the tests before it
         done += size
         questions = []

@@ -25,8 +25,7 @@ from plausible.graphs.interventional_classes import (
 from plausible.graphs.mark_masks import bits
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structures.exact.class_moves import ClassGraph, direct
-from plausible.learn.structures.exact.equivalence import ClassSearch, TimeIsUp, class_constraints
+from plausible.learn.structures.exact.equivalence import ClassGraph, ClassSearch, TimeIsUp, class_constraints, direct
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import usual_score
 from plausible.learn.structures.task import check_progress
@@ -314,7 +313,7 @@ def search_interventional_classes(
     family = tuple(tuple(names[place] for place in bits(mask)) for mask in target_masks(names, targets))
     constraints = class_constraints(Knowledge.read(knowledge), names)
     class_of = partial(interventional_essential_graph, targets=family)
-    search = ClassSearch(scores, names, constraints, clock.deadline, class_of)
+    search = ClassSearch(scores, names, constraints, clock, class_of)
     search.start(_read_start(start, names))
     trace, stopped_by = [search.score], "local maximum"
     try:
@@ -337,7 +336,7 @@ def _steps(search: ClassSearch, scores: FamilyScores) -> Iterator[Interventional
         for phase in get_args(Phase):
             while _turn(search, scores) if phase == "turn" else search.improve(phase):
                 is_better = True
-                yield InterventionalStep(phase, search.steps, search.graph, search.score)
+                yield InterventionalStep(phase, search.num_steps, search.graph, search.score)
 
 
 def _turn(search: ClassSearch, scores: FamilyScores) -> bool:

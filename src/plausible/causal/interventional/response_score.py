@@ -28,7 +28,7 @@ from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores, check_family
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
-from plausible.learn.structures.task import Found
+from plausible.learn.structures.task import FoundGraph
 
 __all__ = ["ResponseEvidence", "ResponseScores", "learn_functional_structure", "response_evidence"]
 
@@ -196,7 +196,7 @@ def learn_functional_structure(
     num_particles: int = 300,
     max_types: int = 256,
     **options: Any,
-) -> Found:
+) -> FoundGraph:
     """The graph under which functional models with independent responses make the rows most probable.
 
     The prior is as lenient as that of K2: on few rows it takes chance for an edge more often than BIC does.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -11,11 +12,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Flags, Floats, Positions
+from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data.columns import refuse_others
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, PlausibleWarning, warn_caller
+from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, warn_caller
 from plausible.graphs import DAG
 from plausible.learn.classifiers.estimator import Estimator
 from plausible.learn.classifiers.features import (
@@ -25,14 +27,14 @@ from plausible.learn.classifiers.features import (
     unseen_states,
     with_unseen_missing,
 )
-from plausible.learn.classifiers.posteriors import class_posteriors
-from plausible.learn.classifiers.smoothed_gaussian import SmoothedGaussian
+from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.gaussian import GaussianLearner
 from plausible.learn.estimation.priors import Dirichlet, PriorLike
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["IncompleteRows", "NetworkClassifier", "UnseenStates"]
+__all__ = ["IncompleteRows", "NetworkClassifier", "UnseenStates", "class_posteriors"]
 
 
 #: Stands in docstrings of subclasses for the options of all classifiers.
@@ -45,6 +47,47 @@ class IncompleteRows(PlausibleWarning):
 
 class UnseenStates(PlausibleWarning):
     """Some cells hold states that were not there when a classifier was fitted; they count as missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedGaussian:
+    """The Gaussian of greatest likelihood, with a variance everywhere.
+
+    A feature that is constant in a class would have no density there: it gets the variance that it has in all classes
+    together. A small share of the variance of the whole column is added to each.
+    """
+
+    share: float = 1e-9
+
+    def fit(self, task: FamilyTask) -> FamilyFit:
+        """The distribution of a continuous variable given its parents."""
+        fit = GaussianLearner().fit(task)
+        cpd, more = fit.cpd, self._more(task)
+        if isinstance(cpd, ConditionalGaussianCPD):
+            variance = np.where(cpd.variance > 0, cpd.variance, _variance_in_all_contexts(task)) + more
+            wider = ConditionalGaussianCPD(cpd.variable, cpd.intercept, cpd.coefficients, variance, cpd.parents)
+            return fit._replace(cpd=wider)
+        assert isinstance(cpd, LinearGaussianCPD)
+        return fit._replace(
+            cpd=LinearGaussianCPD(cpd.variable, cpd.intercept, cpd.coefficients, cpd.variance + more, cpd.parents)
+        )
+
+    def _more(self, task: FamilyTask) -> float:
+        rows = task.rows()
+        column = np.asarray(rows.columns[task.name], dtype=np.float64)
+        mean = float(np.average(column, weights=rows.weights))
+        spread = float(np.average((column - mean) ** 2, weights=rows.weights))
+        is_constant = spread <= (1e-12 * mean) ** 2  # nothing but rounding
+        return self.share * (1.0 if is_constant else spread)
+
+
+def _variance_in_all_contexts(task: FamilyTask) -> float:
+    """What is left of the variance by the continuous parents alone."""
+    continuous = tuple(parent.name for parent in task.parents if parent.is_continuous)
+    parents = {**task.families.parents, task.name: continuous}
+    pooled = GaussianLearner().fit(replace(task, families=replace(task.families, parents=parents))).cpd
+    assert isinstance(pooled, LinearGaussianCPD)
+    return pooled.variance
 
 
 class NetworkClassifier(Estimator, ABC):
@@ -251,3 +294,56 @@ def _complete(table: Table) -> Table:
         IncompleteRows,
     )
     return table.take(complete)
+
+
+def class_posteriors(network: BayesianNetwork, target: str, table: Table) -> Floats:
+    """P(target | row), a column for each state.
+
+    Where the Markov blanket of the target is known, P(c | x) ∝ Π P(x_i | u_i) over the families that mention it, in
+    logarithms, so that no product of densities is too small; else missing cells are summed out by the engine.
+    Cost: O(rows · families · classes), and exact inference for the rows with missing cells.
+    """
+    columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
+    columns |= dict(zip(table.continuous, table.numbers, strict=True))
+    families = [cpd for cpd in network.cpds.values() if target in [variable.name for variable in cpd.scope]]
+    blanket = {variable.name for cpd in families for variable in cpd.scope} - {target}
+    complete = np.full(table.num_rows, blanket <= set(columns))
+    for name in blanket & set(columns):
+        complete &= columns[name] >= 0 if columns[name].dtype.kind == "i" else ~np.isnan(columns[name])
+    num_states = network.variables[target].num_states
+    answers = np.empty((table.num_rows, num_states))
+    if complete.any():
+        rows = {name: columns[name][complete] for name in blanket}
+        logs = np.zeros((int(complete.sum()), num_states))
+        for state in range(num_states):
+            given = {**rows, target: np.full(len(logs), state)}
+            logs[:, state] = sum(cpd.log_probability(given) for cpd in families)
+        answers[complete] = _normalized(logs, np.flatnonzero(complete))
+    if not complete.all():
+        # Rows already answered are left blank, so that the engine does them once and counts the others right.
+        frame: dict[str, Any] = {name: _values(table, name, column, ~complete) for name, column in columns.items()}
+        found = network.compile().predict_proba(frame, target).to_numpy()
+        answers[~complete] = found[~complete]
+    return answers
+
+
+def _normalized(logs: Floats, rows: Positions) -> Floats:
+    top = logs.max(axis=1, keepdims=True, initial=-np.inf)
+    if not np.isfinite(top).all():
+        row = int(rows[np.argmin(np.isfinite(top[:, 0]))])
+        raise ImpossibleEvidence(
+            f"Row {row} can't happen in any class: what it holds was never seen with them, or is too far from all that "
+            "was seen. Give the classifier a prior, such as prior=1.0, or mend the row."
+        )
+    shares = np.exp(logs - top)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _values(table: Table, name: str, column: NDArray[Any], shown: Flags) -> NDArray[Any]:
+    """States or numbers as a user would give them, nothing where a row is not shown."""
+    variable = table.variables[name]
+    if variable.is_continuous:
+        return np.where(shown, column, np.nan)
+    states = np.empty(variable.num_states + 1, dtype=object)
+    states[:-1] = list(variable.states)
+    return np.asarray(states[np.where(shown, column, -1)])

@@ -27,15 +27,7 @@ class Classes(NamedTuple):
 
 
 def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
-    """Name -> column; the columns of a matrix have the names given, or X0, X1, ...
-
-    Parameters
-    ----------
-    X
-        A frame, a mapping from names to columns, a matrix, or a list of rows.
-    names
-        Those that were there when the classifier was fitted.
-    """
+    """Name -> column; the columns of a matrix have the names given, or X0, X1, ..."""
     if hasattr(X, "toarray"):
         raise NotSupported("Sparse data is not supported: give X.toarray().")
     if isinstance(X, (str, Mapping)) or hasattr(X, "columns"):

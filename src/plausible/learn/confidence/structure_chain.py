@@ -17,9 +17,8 @@ from plausible.errors import InvalidArgument
 from plausible.learn.confidence.parent_sets import posterior_scores
 from plausible.learn.confidence.sampled_posterior import SampledPosterior, sample_walks
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structures.graph_search import GraphSearch, Kind, Move
+from plausible.learn.structures.graph_search import Families, GraphSearch, Kind, Move, SearchGraph
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.search_graph import Families, SearchGraph
 from plausible.search.chains import ChainLengths, ChainProgress
 
 __all__ = ["GraphMoves", "Neighborhood", "StructureWalk", "sample_structures"]

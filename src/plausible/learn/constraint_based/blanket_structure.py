@@ -1,25 +1,27 @@
-"""A whole graph from the Markov blankets of all variables."""
+"""A whole graph from the Markov blankets of all variables; learners of classes of graphs by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.options import check_number
 from plausible.data.table import TableLike
-from plausible.learn.constraint_based.determination import interchangeable
+from plausible.learn.constraint_based.colliders import interchangeable
 from plausible.learn.constraint_based.markov_blankets import BlanketMethod, find_blanket
 from plausible.learn.constraint_based.orientation import Triple, orient, unshielded_triples
-from plausible.learn.constraint_based.pc import ConstraintResult, read_knowledge
+from plausible.learn.constraint_based.pc import ConstraintResult, pc, read_knowledge
 from plausible.learn.constraint_based.skeleton import Pair
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Knowledge
 
-__all__ = ["structure_from_blankets"]
+__all__ = ["CLASS_LEARNERS", "ClassLearner", "structure_from_blankets"]
 
 
 def structure_from_blankets(
@@ -135,3 +137,22 @@ def _colliders(
             told[triple] = given
     unsure = interchangeable(test, told)
     return [triple for triple in told if triple not in unsure], [*ambiguous, *sorted(unsure)]
+
+
+class ClassLearner(NamedTuple):
+    """The name of a function in `plausible.learn`, and what learns a class of graphs from data by it."""
+
+    function: str
+    learn: Callable[..., ConstraintResult]
+
+
+#: Name, in lower case -> learner.
+CLASS_LEARNERS: Mapping[str, ClassLearner] = MappingProxyType(
+    {
+        "pc": ClassLearner("pc", pc),
+        "pc-stable": ClassLearner("pc", pc),
+        "grow-shrink": ClassLearner("structure_from_blankets", structure_from_blankets),
+        "gs": ClassLearner("structure_from_blankets", structure_from_blankets),
+        "iamb": ClassLearner("structure_from_blankets", partial(structure_from_blankets, method="iamb")),
+    }
+)

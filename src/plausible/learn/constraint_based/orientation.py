@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from plausible.base.records import record
+from plausible.errors import counted
 from plausible.graphs import PDAG, Edge, immoralities
+from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.meek import Orientation
+from plausible.learn.constraint_based.skeleton import Pair
 from plausible.learn.structures.knowledge import Constraints
 
-__all__ = ["Conflict", "Triple", "orient", "unshielded_triples"]
+__all__ = ["Conflict", "ConstraintBasedResult", "Triple", "orient", "unshielded_triples"]
 
 #: A variable between two neighbours of it: (left, middle, right), left before right by name.
 Triple: TypeAlias = tuple[str, str, str]
@@ -67,19 +72,6 @@ def orient(
 
     Contradictions leave an edge undirected rather than let the first direction win, so that the graph does not depend
     on any order; knowledge always stands.
-
-    Parameters
-    ----------
-    names
-        All variables, in the order that the graph should have.
-    neighbors
-        The skeleton.
-    colliders
-        Unshielded triples whose ends point into the middle.
-    known
-        On the names, sorted.
-    ambiguous
-        Triples of which it is not known whether they are colliders.
     """
     ordered, colliders = sorted(names), list(colliders)
     places = {name: place for place, name in enumerate(ordered)}
@@ -170,3 +162,56 @@ class _CautiousOrientation(Orientation):
                 is_sure = not any(ends <= self.neighbors[source] & self.parents[target] for ends in unsure)
             if is_sure:
                 yield source, target
+
+
+GraphT = TypeVar("GraphT", bound=MarkedGraph)
+
+
+@record
+class ConstraintBasedResult(ABC, Generic[GraphT]):
+    """A graph learned by tests, and what it rests on.
+
+    Attributes
+    ----------
+    graph
+        What the tests say.
+    separating_sets
+        Pair -> what made it independent.
+    p_values
+        Pair -> the largest p-value of its tests: for an edge, how nearly it was taken out.
+    num_tests
+        How many tests were made with 0, 1, ... given.
+    conflicts
+        What contradicted each other, and what was made of it.
+    ambiguous
+        Triples (left, middle, right) of which the tests do not tell whether they are colliders.
+    determined
+        Pairs separated by a set that determines one of them, such as a copy of it: independent they are then, whether
+        or not they have to do with each other besides.
+    stopped_by
+        "" if the search came to its end, else "time limit" or "interrupted".
+    """
+
+    graph: GraphT
+    separating_sets: Mapping[Pair, tuple[str, ...]] = field(repr=False)
+    p_values: Mapping[Pair, float] = field(repr=False)
+    num_tests: tuple[int, ...]
+    conflicts: tuple[object, ...] = ()
+    ambiguous: tuple[Triple, ...] = ()
+    determined: tuple[Pair, ...] = ()
+    stopped_by: Literal["", "time limit", "interrupted"] = ""
+
+    @abstractmethod
+    def _described(self) -> str:
+        """The edges, counted by kind."""
+
+    def __str__(self) -> str:
+        parts = [
+            f"{counted(len(self.graph.nodes), 'variable')}, {self._described()}",
+            counted(sum(self.num_tests), "test"),
+            counted(len(self.conflicts), "conflict") if self.conflicts else "",
+            counted(len(self.ambiguous), "ambiguous triple") if self.ambiguous else "",
+            f"{counted(len(self.determined), 'pair')} separated by what determines one" if self.determined else "",
+            f"stopped by {self.stopped_by}" if self.stopped_by else "",
+        ]
+        return f"{'; '.join(filter(None, parts))}\n{self.graph}"

@@ -1,39 +1,33 @@
-"""Max-min parents and children: the neighbours of a variable, by the tests that speak most against them."""
+"""Max-min parents and children, and hill climbing among them: neighbours by tests, directions by a score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 
 from plausible.base.options import check_count, check_number
 from plausible.data.table import TableLike
-from plausible.errors import UnknownVariable
+from plausible.errors import NotSupported, UnknownVariable
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.local import LOCAL_METHODS
+from plausible.learn.structures.task import FoundGraph, StructureTask
 
-__all__ = ["NeighborsResult", "all_neighbors", "parents_and_children"]
+__all__ = ["NeighborsResult", "all_neighbors", "learn_max_min", "parents_and_children"]
 
 
 @dataclass(frozen=True, slots=True)
 class NeighborsResult:
-    """The neighbours of a variable.
+    """The neighbours of a variable."""
 
-    Attributes
-    ----------
-    target
-        Whose neighbours.
-    neighbors
-        Parents and children, sorted.
-    num_tests
-        How many reliable tests were made.
-    """
-
-    target: str
-    neighbors: tuple[str, ...]
-    num_tests: int
+    target: str  # whose neighbours
+    neighbors: tuple[str, ...]  # parents and children, sorted
+    num_tests: int  # how many reliable tests were made
 
 
 def parents_and_children(
@@ -170,3 +164,45 @@ def _subsets(names: Sequence[str], max_given: int | None, spare: int = 0) -> Ite
     """All sets of names, the smallest first, that leave room for some more."""
     largest = len(names) if max_given is None else min(len(names), max_given - spare)
     return chain.from_iterable(combinations(names, size) for size in range(largest + 1))
+
+
+def learn_max_min(
+    task: StructureTask,
+    *,
+    test: TestName | IndependenceTest = "auto",
+    alpha: float = 0.05,
+    max_given: int | None = None,
+    escapes: int = 3,
+) -> FoundGraph:
+    """Learn a graph by hill climbing among those whose edges join neighbours found by tests (MMHC).
+
+    Far fewer graphs are looked at than by a search over all, so that many variables can be had.
+
+    References
+    ----------
+    Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm.
+    """
+    check_count("escapes", escapes)
+    candidates = all_neighbors(_read(task, test), alpha, max_given, task.stopped_by)
+    known = _restricted(task.knowledge, candidates)
+    return LOCAL_METHODS["hill-climbing"](replace(task, knowledge=known), escapes=escapes)
+
+
+def _read(task: StructureTask, test: TestName | IndependenceTest) -> IndependenceTest:
+    if isinstance(test, IndependenceTest):
+        return test
+    if task.statistics is None:
+        raise NotSupported("Tests need data: give a table, statistics, or a test=.")
+    return read_test(task.statistics, test)
+
+
+def _restricted(knowledge: Knowledge, candidates: dict[str, set[str]]) -> Knowledge:
+    """Knowledge, with all edges forbidden that join no candidates and are not required."""
+    required: set[Any] = set(knowledge.required)
+    ruled_out = [
+        (parent, child)
+        for child, near in candidates.items()
+        for parent in candidates
+        if parent != child and parent not in near and (parent, child) not in required
+    ]
+    return replace(knowledge, forbidden=(*knowledge.forbidden, *ruled_out))

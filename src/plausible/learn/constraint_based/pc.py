@@ -12,8 +12,7 @@ from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, su
 from plausible.graphs import DAG, PDAG, Immorality
 from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
 from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
-from plausible.learn.constraint_based.orientation import Conflict, orient
-from plausible.learn.constraint_based.result import ConstraintBasedResult
+from plausible.learn.constraint_based.orientation import Conflict, ConstraintBasedResult, orient
 from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import PriorLike
@@ -34,7 +33,7 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
     ----------
     graph
         Without conflicts and ambiguous triples the essential graph of a class of DAGs.
-    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped
+    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped_by
         What the graph rests on: see `ConstraintBasedResult`.
     """
 
@@ -171,7 +170,7 @@ def pc(
         conflicts,
         ambiguous,
         skeleton.determined,
-        skeleton.stopped,
+        skeleton.stopped_by,
     )
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count, islice
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number, check_seconds
-from plausible.learn.constraint_based.false_discoveries import FalseDiscoveryRate, largest_accepted
+from plausible.errors import InvalidArgument
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
 from plausible.learn.structures.task import check_progress
+from plausible.search.clock import Clock
 
 __all__ = [
+    "FalseDiscoveryRate",
     "Pair",
     "Skeleton",
     "SkeletonOptions",
@@ -25,6 +27,7 @@ __all__ = [
     "SkeletonSearch",
     "SkeletonWork",
     "find_skeleton",
+    "largest_accepted",
 ]
 
 #: Two variables, in whichever order.
@@ -87,30 +90,15 @@ class SkeletonSearch:
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Neighbours, and why others are none.
+    """Neighbours, and why others are none."""
 
-    Attributes
-    ----------
-    neighbors
-        Name -> the variables that nothing separates from it, sorted.
-    separating_sets
-        Pair -> what made it independent; pairs that knowledge keeps apart are not there.
-    p_values
-        Pair -> the largest p-value of its tests.
-    num_tests
-        How many tests were made with 0, 1, ... given.
-    determined
-        The pairs separated by a set that determines one of them.
-    stopped
-        "" if the search came to its end, else why not.
-    """
-
-    neighbors: Mapping[str, tuple[str, ...]]
+    neighbors: Mapping[str, tuple[str, ...]]  # name -> the variables that nothing separates from it, sorted
+    #: pair -> what made it independent; pairs that knowledge keeps apart are not there
     separating_sets: Mapping[Pair, tuple[str, ...]]
-    p_values: Mapping[Pair, float]
-    num_tests: tuple[int, ...]
-    determined: tuple[Pair, ...] = ()
-    stopped: Literal["", "time limit", "interrupted"] = ""
+    p_values: Mapping[Pair, float]  # pair -> the largest p-value of its tests
+    num_tests: tuple[int, ...]  # how many tests were made with 0, 1, ... given
+    determined: tuple[Pair, ...] = ()  # the pairs separated by a set that determines one of them
+    stopped_by: Literal["", "time limit", "interrupted"] = ""  # "" if the search came to its end, else why not
 
 
 def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSearch) -> Skeleton:
@@ -118,21 +106,12 @@ def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSe
 
     Sets grow from level to level. Those of the neighbours with which a variable has most to do come first, as they
     separate most; rounds of tests go to the test together, first one set for each variable, then more.
-
-    Parameters
-    ----------
-    test
-        Answers questions of independence.
-    known
-        On the names of the test, sorted.
-    search
-        Options.
     """
     work = SkeletonWork(test, known, search)
     for level in count():
         is_over = search.max_given is not None and level > search.max_given
         work.leave_useless(level)
-        if is_over or work.stopped or not work.open_at(level):
+        if is_over or work.stopped_by or not work.open_at(level):
             break
         work.num_tests.append(0)
         (_stable_level if search.is_stable else _plain_level)(work, level)
@@ -145,7 +124,7 @@ def _stable_level(work: SkeletonWork, level: int) -> None:
     around = {name: set(row) for name, row in frozen.items()}
     streams = {name: combinations(frozen[name], level) for name in work.open_at(level)}
     done = 0
-    while streams and not work.stopped:
+    while streams and not work.stopped_by:
         size = min(1 + done // 4, _MAX_SETS)  # a round wastes at most a quarter of the tests before it
         done += size
         questions: list[Question] = []
@@ -172,7 +151,7 @@ def _plain_level(work: SkeletonWork, level: int) -> None:
     for name in work.open_at(level):
         for other in work.sorted_neighbors(name):
             for given in combinations([one for one in work.sorted_neighbors(name) if one != other], level):
-                if work.stopped or not work.is_open(name, other):
+                if work.stopped_by or not work.is_open(name, other):
                     break
                 work.ask(level, [Question(name, given, (other,))])
 
@@ -184,24 +163,24 @@ class SkeletonWork:
         "_adjacent",
         "_asked",
         "_best",
+        "_clock",
         "_determined",
         "_fixed",
         "_given",
         "_places",
         "_search",
-        "_start",
         "_strength",
         "_test",
         "_useful",
         "_useless",
         "names",
         "num_tests",
-        "stopped",
+        "stopped_by",
     )
 
     def __init__(self, test: IndependenceTest, known: Constraints, search: SkeletonSearch) -> None:
         self.names = sorted(test.names)
-        self._test, self._search, self._start = test, search, time.monotonic()
+        self._test, self._search, self._clock = test, search, Clock.of(search.time_limit)
         self._places = {name: place for place, name in enumerate(self.names)}
         self._adjacent = known.allowed | known.allowed.T
         self._fixed = known.required | known.required.T
@@ -214,7 +193,7 @@ class SkeletonWork:
         self._useful: set[str] = set()
         self._useless: set[str] = set()
         self.num_tests: list[int] = []
-        self.stopped: Literal["", "time limit", "interrupted"] = ""
+        self.stopped_by: Literal["", "time limit", "interrupted"] = ""
 
     # --- edges ---
 
@@ -305,9 +284,9 @@ class SkeletonWork:
         search = self._search
         progress = SkeletonProgress(level, int(self._adjacent.sum()) // 2, sum(self.num_tests))
         if search.progress is not None and search.progress(progress):
-            self.stopped = "interrupted"
-        if search.time_limit is not None and time.monotonic() - self._start > search.time_limit:
-            self.stopped = "time limit"
+            self.stopped_by = "interrupted"
+        if self._clock.is_over:
+            self.stopped_by = "time limit"
 
     def result(self) -> Skeleton:
         pairs = {key: frozenset((self.names[key[0]], self.names[key[1]])) for key in self._given}
@@ -317,7 +296,7 @@ class SkeletonWork:
             {pairs[key]: float(self._best[key]) for key in self._given},
             tuple(self.num_tests),
             tuple(pairs[key] for key in sorted(self._determined)),
-            self.stopped,
+            self.stopped_by,
         )
 
 
@@ -326,3 +305,26 @@ def _repeated(questions: Sequence[Question]) -> Iterator[tuple[str, ...]]:
     for question in questions:
         for _ in question.others:
             yield question.given
+
+
+FalseDiscoveryRate: TypeAlias = Literal["benjamini-hochberg", "benjamini-yekutieli"]
+
+
+def largest_accepted(p_values: NDArray[Any], rate: float, method: FalseDiscoveryRate = "benjamini-hochberg") -> float:
+    """The largest p-value that is still a discovery if at most a share `rate` of them should be false; -1 for none.
+
+    Of m sorted p-values it is the last with p_(i) <= i rate / m; with dependence of any kind between the tests,
+    i rate / (m Σ 1/j).
+
+    References
+    ----------
+    Benjamini & Hochberg (1995), Controlling the false discovery rate. Benjamini & Yekutieli (2001), The control of the
+    false discovery rate in multiple testing under dependency. Li & Wang (2009), Controlling the false discovery rate of
+    the association/causality structure learned with the PC algorithm.
+    """
+    if method not in ("benjamini-hochberg", "benjamini-yekutieli"):
+        raise InvalidArgument(f"False discoveries are controlled by benjamini-hochberg or -yekutieli, not {method!r}.")
+    ordered, ranks = np.sort(p_values), np.arange(1, len(p_values) + 1)
+    penalty = float((1.0 / ranks).sum()) if method == "benjamini-yekutieli" else 1.0
+    accepted = np.flatnonzero(ordered <= ranks * rate / (max(len(ordered), 1) * penalty))
+    return float(ordered[accepted[-1]]) if accepted.size else -1.0

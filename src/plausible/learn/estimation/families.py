@@ -1,13 +1,15 @@
-"""The families to learn, and what the data say about them."""
+"""The families to learn, what the data say about them, and what a learner of one of them is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Flags, Floats
+from plausible.cpds import CPD
 from plausible.data.sources import open_columns
 from plausible.data.statistics import FamilyRows, Request, Statistics
 from plausible.data.table import Table, TableLike
@@ -15,10 +17,12 @@ from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
+from plausible.learn.estimation.family_posterior import Estimate, Unseen
+from plausible.learn.estimation.priors import PriorLike, pseudo_counts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["DataLike", "Families", "read_families"]
+__all__ = ["CPDLearner", "DataLike", "Families", "FamilyFit", "FamilyTask", "read_families"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,3 +97,56 @@ def _refuse_overflow(weights: Floats) -> None:
         total = weights.sum()
     if not np.isfinite(total):
         raise InvalidArgument("The weights of the rows add up to more than a float holds. Divide all by the largest.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyTask:
+    """A variable whose distribution is to be learned."""
+
+    families: Families  # the graph and the data
+    name: str  # the variable
+    prior: PriorLike = None  # what is believed about tables
+    start: CPD | None = None  # where iterative learners set out
+    estimate: Estimate = "mean"  # which numbers stand for a posterior, for those that have one: trees
+    unseen: Unseen = "uniform"  # what becomes of their rows without cases
+
+    @property
+    def child(self) -> Variable:
+        """The variable itself."""
+        return self.families.variables[self.name]
+
+    @property
+    def parents(self) -> tuple[Variable, ...]:
+        """Its parents, in order."""
+        return self.families.parents_of(self.name)
+
+    def rows(self) -> FamilyRows:
+        """The cases that say something about it."""
+        return self.families.rows(self.name)
+
+    def counts(self) -> Floats:
+        """How often each joint state of its parents (axes first) and of it occurs."""
+        return self.families.counts_of([self.name])[self.name]
+
+    def pseudo_counts(self) -> Floats:
+        """What the prior is worth in each cell of its table."""
+        return pseudo_counts(self.prior, self.child, self.parents)
+
+
+class FamilyFit(NamedTuple):
+    """A distribution, and where the data do not tell all of its numbers.
+
+    `unidentified` has an axis for each discrete parent, or, for noisy-or and logistic distributions, an entry for each
+    parent that never varies; it is true where numbers are open.
+    """
+
+    cpd: CPD
+    unidentified: Flags
+
+
+@runtime_checkable
+class CPDLearner(Protocol):
+    """What learns one kind of distribution."""
+
+    def fit(self, task: FamilyTask) -> FamilyFit:
+        """The distribution of a variable given its parents."""

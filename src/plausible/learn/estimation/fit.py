@@ -20,7 +20,7 @@ from plausible.errors import (
     suggestion,
     warn_caller,
 )
-from plausible.learn.estimation.families import DataLike, Families, read_families
+from plausible.learn.estimation.families import CPDLearner, DataLike, Families, FamilyTask, read_families
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
 from plausible.learn.estimation.gaussian import GaussianLearner
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
@@ -28,7 +28,6 @@ from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.noisy_or import NoisyOrLearner
 from plausible.learn.estimation.posterior import ParameterPosterior, posterior_of
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
-from plausible.learn.estimation.task import CPDLearner, FamilyTask
 from plausible.learn.estimation.tree import TreeLearner
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of

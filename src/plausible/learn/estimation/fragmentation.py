@@ -18,27 +18,13 @@ __all__ = ["FamilyFragmentation", "Fragmentation", "data_fragmentation"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyFragmentation:
-    """How many cases there are for each joint state of the parents of one variable.
+    """How many cases there are for each joint state of the parents of one variable."""
 
-    Attributes
-    ----------
-    cases
-        The numbers; an axis for each parent.
-    num_parameters
-        The free parameters of the table.
-    num_unseen
-        Joint states of the parents without a case.
-    num_thin
-        Those with fewer cases than asked for.
-    median
-        The number of cases that half of the joint states do not reach.
-    """
-
-    cases: Floats
-    num_parameters: int
-    num_unseen: int
-    num_thin: int
-    median: float
+    cases: Floats  # the numbers; an axis for each parent
+    num_parameters: int  # the free parameters of the table
+    num_unseen: int  # joint states of the parents without a case
+    num_thin: int  # those with fewer cases than asked for
+    median: float  # the number of cases that half of the joint states do not reach
 
     @property
     def cases_per_parameter(self) -> float:

@@ -13,7 +13,7 @@ from plausible.base.tolerances import DETERMINED
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument
-from plausible.learn.estimation.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
 __all__ = ["GaussianLearner", "gaussian_cpd", "regress_covariances"]
@@ -129,17 +129,7 @@ def _filled(fits: _Regression, pooled: _Regression, num_continuous: int) -> tupl
 def gaussian_cpd(
     variable: Variable, parents: tuple[Variable, ...], intercept: Floats, coefficients: Floats, variance: Floats
 ) -> CPD:
-    """The distribution with a line for each joint state of the discrete parents, the last one's changing fastest.
-
-    Parameters
-    ----------
-    variable, parents
-        The family.
-    intercept, variance
-        A number for each line.
-    coefficients
-        A row for each line, a column for each continuous parent.
-    """
+    """The distribution with a line for each joint state of the discrete parents, the last one's changing fastest."""
     continuous = [parent.name for parent in parents if parent.is_continuous]
     if len(continuous) == len(parents):
         return LinearGaussianCPD(variable, float(intercept[0]), coefficients[0].tolist(), float(variance[0]), parents)

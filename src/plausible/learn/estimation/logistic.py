@@ -12,7 +12,7 @@ from plausible.base.arrays import Floats, Positions
 from plausible.cpds import LogisticCPD
 from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument
-from plausible.learn.estimation.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
 __all__ = ["LogisticLearner"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import NoisyOr
-from plausible.learn.estimation.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.families import FamilyFit, FamilyTask
 
 __all__ = ["NoisyOrLearner"]
 

@@ -188,18 +188,7 @@ def is_no_prior(prior: PriorLike) -> bool:
 
 
 def read_prior(prior: Prior | str) -> Prior | None:
-    """A prior, or the one of this name: "k2", "bdeu", "bdeu:10", "dirichlet", "dirichlet:0.5"; `None` for "none".
-
-    Parameters
-    ----------
-    prior
-        A `Prior`, or its name; a number after a colon is its option.
-
-    Examples
-    --------
-    >>> read_prior("bdeu:4"), read_prior("K2")
-    (BDeu(equivalent_sample_size=4.0), K2())
-    """
+    """A prior, or the one of this name: "k2", "bdeu", "bdeu:10", "dirichlet", "dirichlet:0.5"; `None` for "none"."""
     if is_no_prior(prior):
         return None
     if isinstance(prior, str):

@@ -9,8 +9,8 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import Split, TreeCPD
+from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.learn.estimation.family_posterior import FamilyPosterior
-from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 

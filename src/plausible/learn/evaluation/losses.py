@@ -15,7 +15,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.consistent_extension import consistent_extension
-from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
+from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
 from plausible.learn.estimation.fit import ParameterFit, learn_parameters

@@ -19,11 +19,11 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.inference.engines import Engine
 from plausible.kernels.jit import repeated
+from plausible.learn.estimation.families import CPDLearner
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.fit import UnidentifiedParameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.estimation.task import CPDLearner
 from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations

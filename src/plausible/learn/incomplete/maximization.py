@@ -12,11 +12,10 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD, TableCPD, TreeCPD
 from plausible.errors import InvalidArgument, counted
-from plausible.learn.estimation.families import Families
+from plausible.learn.estimation.families import CPDLearner, Families, FamilyFit, FamilyTask
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts
-from plausible.learn.estimation.task import CPDLearner, FamilyFit, FamilyTask
 from plausible.learn.estimation.tree import TreeLearner
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.learn.incomplete.gaussian_maximization import MomentRegression

@@ -15,11 +15,10 @@ from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, counted, suggestion
 from plausible.graphs.graph_input import read_dag
-from plausible.learn.estimation.families import Families
+from plausible.learn.estimation.families import CPDLearner, Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
-from plausible.learn.estimation.task import CPDLearner
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep, FamilyCounts
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations

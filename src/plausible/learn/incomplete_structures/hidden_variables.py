@@ -21,7 +21,7 @@ from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
 from plausible.learn.incomplete_structures.starts import read_cases
 from plausible.learn.incomplete_structures.structural_em import SEMRules, learn_structural_em
-from plausible.learn.scores.information import mutual_information
+from plausible.learn.scores.penalized import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.task import check_progress

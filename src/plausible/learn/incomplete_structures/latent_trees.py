@@ -20,7 +20,7 @@ from plausible.graphs import DAG
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
 from plausible.learn.incomplete_structures.starts import read_cases
-from plausible.learn.scores.information import mutual_information
+from plausible.learn.scores.penalized import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork

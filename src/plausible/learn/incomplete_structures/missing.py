@@ -43,9 +43,8 @@ from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.gaussian import GaussianScore
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.methods import StructureSearch
-from plausible.learn.structures.overall import OVERALL_METHODS
-from plausible.learn.structures.task import Found, StructureTask
+from plausible.learn.structures.methods import OVERALL_METHODS, StructureSearch
+from plausible.learn.structures.task import FoundGraph, StructureTask
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.clock import Clock
 from plausible.search.local_search import SearchState
@@ -62,7 +61,7 @@ Missing: TypeAlias = "Treatment | SEMRules"
 class Treated(NamedTuple):
     """A graph found, the scores that it was found by, its own score, the data, and what was done about holes."""
 
-    found: Found
+    found: FoundGraph
     scores: FamilyScores
     score: float
     data: Table | Statistics
@@ -95,7 +94,7 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
     return Treated(found, separate, separate.graph(found.graph), table, missing)
 
 
-def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: StructureSearch) -> Found:
+def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: StructureSearch) -> FoundGraph:
     """Without the counts where they would be taken for those of one table, to rule out families by bounds."""
     return search.by(scores, None if search.name in OVERALL_METHODS else statistics)
 
@@ -107,7 +106,7 @@ def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) ->
     graph = _first_graph(table, cases, search)
     first = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
     told = replace(rules, progress=_told(search, rules))
-    step = partial(sem_step, judge, replace(search, deadline=clock.deadline), rules=told)
+    step = partial(sem_step, judge, replace(search, clock=clock), rules=told)
     run, _ = best_graphs(judge, step, [first], told)
     scores = search.score.on(completed_statistics(run.state.best.network, cases, rules.max_completions))
     return Treated(_found(table, run), scores, run.state.best.score, table, "sem")
@@ -120,11 +119,11 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
             "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
         )
     clock = _clock(search, rules)
-    timed, judge = replace(search, deadline=clock.deadline), MixedJudge.of(table, search.score, rules.em_stops, clock)
+    timed, judge = replace(search, clock=clock), MixedJudge.of(table, search.score, rules.em_stops, clock)
     found = first_graph(judge, timed)
     start = sem_init(judge, judge.start(found.graph, np.random.default_rng(search.seed)))
-    if found.stopped == "interrupted":
-        start = start._replace(stopped_by=found.stopped)
+    if found.stopped_by == "interrupted":
+        start = start._replace(stopped_by=found.stopped_by)
     told = replace(rules, progress=_told(search, rules))
     run, _ = best_graphs(judge, partial(mixed_step, judge, timed, rules=told), [start], told)
     state, generator = run.state, np.random.default_rng([search.seed, run.num_steps])
@@ -136,14 +135,14 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
 def _clock(search: StructureSearch, rules: SEMRules) -> Clock:
     """That of the search, or of structural EM where this ends first."""
     own = Clock.of(rules.time_limit)
-    return own if search.deadline is None else Clock(own.start, min(own.deadline, search.deadline))
+    return Clock(own.start, min(own.deadline, search.clock.deadline))
 
 
-def _found(table: Table, run: Run[SEMState]) -> Found:
+def _found(table: Table, run: Run[SEMState]) -> FoundGraph:
     """What structural EM hands back, the variables in the order of the table."""
     graph = DAG(run.state.best.graph.edges, nodes=table.variables)
     words = "local maximum" if run.converged else run.stopped_by
-    return Found(graph, tuple(enumerate(run.trace)), words, run.num_steps)
+    return FoundGraph(graph, run.state.best.score, words, run.num_steps, tuple(enumerate(run.trace)))
 
 
 def _first_graph(table: Table, cases: Cases, search: StructureSearch) -> DAG:
@@ -156,7 +155,7 @@ def _first_graph(table: Table, cases: Cases, search: StructureSearch) -> DAG:
     if known.required or known.max_parents == 0 or not search.score.is_score_equivalent:
         return start_graph("empty", cases, known)
     scores = SeparateScores(search.score, AvailableStatistics(table))
-    forest = learn_tree(StructureTask(scores, known, deadline=search.deadline), is_forest=True).graph
+    forest = learn_tree(StructureTask(scores, known, clock=search.clock), is_forest=True).graph
     return DAG(forest.edges, nodes=cases.variables)
 
 

@@ -30,7 +30,7 @@ from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.score import Score
 from plausible.learn.scores.structure_prior import WithPrior
 from plausible.learn.structures.methods import StructureSearch
-from plausible.learn.structures.task import Found
+from plausible.learn.structures.task import FoundGraph
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Stops
@@ -147,7 +147,7 @@ class MixedJudge(Judge):
         return ConditionalGaussian(0.0).on(self.filled).graph(graph) - scored if math.isfinite(scored) else math.inf
 
 
-def first_graph(judge: MixedJudge, search: StructureSearch) -> Found:
+def first_graph(judge: MixedJudge, search: StructureSearch) -> FoundGraph:
     """The graph given; or what the search finds in the complete rows, the required edges alone if these are few.
 
     Edges from numbers to states are refused.
@@ -156,11 +156,11 @@ def first_graph(judge: MixedJudge, search: StructureSearch) -> Found:
     if isinstance(search.start, DAG) or (search.start is not None and not search.start.strip().isalpha()):
         graph = start_graph(search.start, judge.cases, search.knowledge)
         _refuse_to_states(judge.table.variables, graph.edges)
-        return Found(graph, (), "", 0)
+        return FoundGraph(graph, -np.inf)
     whole = judge.table.take(~incomplete_rows(judge.table))
     if whole.num_rows >= _ENOUGH_ROWS:
         return search.on(TableStatistics(whole))[0]
-    return Found(start_graph("empty", judge.cases, search.knowledge), (), "", 0)
+    return FoundGraph(start_graph("empty", judge.cases, search.knowledge), -np.inf)
 
 
 def mixed_step(judge: MixedJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> SEMState:

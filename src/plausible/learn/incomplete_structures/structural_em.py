@@ -136,7 +136,7 @@ def search_from(search: StructureSearch, graph: DAG, statistics: Statistics) -> 
     """The graph that a search finds from another one, where it has a start; and what cut it short, or ""."""
     here = replace(search, start=graph) if search.has_start else search
     found, _ = here.on(statistics)
-    return found.graph, found.stopped if found.stopped in ("interrupted", "time limit") else ""
+    return found.graph, found.stopped_by if found.stopped_by in ("interrupted", "time limit") else ""
 
 
 def _gain(scores: FamilyScores, before: DAG, after: DAG) -> float:
@@ -260,8 +260,7 @@ def learn_structural_em(
     check_count("restarts", restarts)
     cases = read_cases(data, hidden, start)
     judge = GraphJudge.by(cases, read, given, prior)
-    word, ends = int(generator.integers(2**62)), judge.clock.deadline
-    search = StructureSearch(method, options, read, known, None, word, None, ends)
+    search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)), None, judge.clock)
     wanted: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
     starts = (sem_init(judge, first_network(judge, each, known, generator)) for each in wanted)
     return StructuralEMFit(*best_graphs(judge, partial(sem_step, judge, search, rules=given), starts, given), cases)

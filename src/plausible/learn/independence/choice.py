@@ -8,11 +8,9 @@ from typing import Literal, TypeAlias
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, suggestion
-from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
-from plausible.learn.independence.count_tests import ChiSquareTest, GTest
-from plausible.learn.independence.fisher_z import FisherZ
+from plausible.learn.independence.count_tests import ChiSquareTest, GTest, PermutationTest
+from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ
 from plausible.learn.independence.independence_test import IndependenceTest
-from plausible.learn.independence.permutation_test import PermutationTest
 
 __all__ = ["TestName", "read_test"]
 
@@ -28,21 +26,7 @@ _TESTS: dict[str, Callable[[Statistics], IndependenceTest]] = {
 
 
 def read_test(source: DataLike | IndependenceTest, name: TestName = "auto") -> IndependenceTest:
-    """A test of data.
-
-    Parameters
-    ----------
-    source
-        A test, which is returned, statistics, or what `Table.read` takes.
-    name
-        Which test; "auto" is G for discrete variables, Fisher's z for continuous ones, and the conditional Gaussian
-        test for both.
-
-    Examples
-    --------
-    >>> type(read_test({"A": ["no", "yes"], "B": ["no", "yes"]})).__name__
-    'GTest'
-    """
+    """A test of data."""
     if isinstance(source, IndependenceTest):
         return source
     statistics = read_statistics(source)

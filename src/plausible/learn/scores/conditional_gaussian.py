@@ -14,9 +14,8 @@ from plausible.base.tolerances import DETERMINED
 from plausible.data.moments import FamilyMoments
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument
-from plausible.learn.scores.gaussian import GaussianLikelihood, GaussianScores
+from plausible.learn.scores.gaussian import GaussianLikelihood, GaussianScores, unexplained_shares
 from plausible.learn.scores.penalized import PenalizedLikelihood, half_log
-from plausible.learn.scores.regression import unexplained_shares
 from plausible.learn.scores.score import CountedScores, FamilyScores, Score, check_family
 
 __all__ = ["ConditionalGaussian"]

@@ -28,23 +28,11 @@ def log_regret(total: Any, num_states: int) -> Floats:
     which stay small. With many states for one N, it is the sum over k of N! / (N - k)! / N^k times (r - 1) ... (r + k -
     2) / k!. Between whole numbers, as with weighted rows, it is interpolated.
 
-    Parameters
-    ----------
-    total
-        N: a number or an array of numbers.
-    num_states
-        r; the time is linear in it or, for a single number N, in the lesser of r and N.
-
     References
     ----------
     Kontkanen & Myllymäki (2007), A linear-time algorithm for computing the multinomial stochastic complexity,
     Information Processing Letters 103; Mononen & Myllymäki (2008), Computing the multinomial stochastic complexity in
     sub-linear time, PGM.
-
-    Examples
-    --------
-    >>> np.exp(log_regret([0, 1, 2], 3)).round(6)
-    array([1. , 3. , 4.5])
     """
     sizes = np.asarray(total, dtype=np.float64)[()]
     below = np.floor(sizes)

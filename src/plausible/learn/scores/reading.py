@@ -12,14 +12,11 @@ from plausible.graphs import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet, Prior
 from plausible.learn.named_options import read_named_option
-from plausible.learn.scores.bge import BGe
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
-from plausible.learn.scores.description_length import DescriptionLength
-from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
-from plausible.learn.scores.gaussian import GaussianLikelihood
+from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
+from plausible.learn.scores.gaussian import BGe, GaussianLikelihood
 from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML
-from plausible.learn.scores.penalized import AIC, BIC, LogLikelihood
-from plausible.learn.scores.prior_network import BDeScore
+from plausible.learn.scores.penalized import AIC, BIC, DescriptionLength, LogLikelihood
 from plausible.learn.scores.score import Score
 
 __all__ = ["SCORES", "fitting_score", "read_score", "score_graph"]
@@ -56,19 +53,7 @@ _NUMBERED: Mapping[str, Callable[[float], Score]] = MappingProxyType(
 
 
 def read_score(score: str | Score) -> Score:
-    """A score, or the one of this name with its usual options; case and underscores don't matter.
-
-    Parameters
-    ----------
-    score
-        A `Score`, or one of the names in `SCORES`. After a colon, "bdeu", "bds", "standard-bayesian" and "bge" have
-        the number that is their first option: "bdeu:10".
-
-    Examples
-    --------
-    >>> read_score("BIC"), read_score("bdeu:10")
-    (BIC(), BDeuScore(equivalent_sample_size=10.0))
-    """
+    """A score, or the one of this name with its usual options; case and underscores don't matter."""
     if isinstance(score, Score):
         return score
     if isinstance(score, (BDe, BDeu, Dirichlet, K2)):

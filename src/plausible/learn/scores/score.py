@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,17 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
-__all__ = ["Around", "CountScore", "CountedScores", "FamilyScores", "Score", "check_family", "refuse_continuous"]
+__all__ = [
+    "Around",
+    "CountFunction",
+    "CountScore",
+    "CountedScores",
+    "FamilyFunction",
+    "FamilyScores",
+    "Score",
+    "check_family",
+    "refuse_continuous",
+]
 
 
 class FamilyScores(ABC):
@@ -212,3 +223,69 @@ class CountedScores(FamilyScores):
     def _of(self, counts: NDArray[Any]) -> Floats:
         """The scores of several families of one child, so that all of them have counted the same rows."""
         return self._of_counts(counts.reshape(len(counts), -1, counts.shape[-1]), float(counts[0].sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyFunction(Score):
+    """Any number for each family; asked once for each.
+
+    Parameters
+    ----------
+    function
+        (child, sorted parents) -> score, higher is better; -inf for a family that must not be.
+
+    Examples
+    --------
+    >>> score = FamilyFunction(lambda child, parents: -len(parents))
+    >>> score.on_data({"rain": ["no", "yes"], "grass": ["dry", "wet"]}).family("grass", ["rain"])
+    -1.0
+    """
+
+    function: Callable[[str, tuple[str, ...]], float]
+    is_score_equivalent: ClassVar[bool] = False
+
+    def on(self, statistics: Statistics) -> FamilyScores:
+        """The scores of families of all variables of the data, whatever their kind."""
+        return _FunctionScores(self.function, list(statistics.variables))
+
+
+class _FunctionScores(FamilyScores):
+    __slots__ = ("_cache", "_function", "_names")
+
+    def __init__(self, function: Callable[[str, tuple[str, ...]], float], names: Sequence[str]) -> None:
+        self._function, self._names = function, names
+        self._cache: dict[tuple[str, tuple[str, ...]], float] = {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def family(self, child: str, parents: Iterable[str]) -> float:
+        key = (child, tuple(sorted(parents)))
+        if key not in self._cache:
+            self._cache[key] = float(self._function(*key))
+        return self._cache[key]
+
+
+@dataclass(frozen=True, slots=True)
+class CountFunction(CountScore):
+    """Any number for the counts of each family.
+
+    Parameters
+    ----------
+    function
+        Counts (axes: joint state of the parents, state of the child) -> score, higher is better.
+
+    Examples
+    --------
+    >>> score = CountFunction(lambda counts: counts.max(axis=1).sum())  # how often the best guess is right
+    >>> score.on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]}).family("grass", ["rain"])
+    2.0
+    """
+
+    function: Callable[[NDArray[Any]], float]
+    is_score_equivalent: ClassVar[bool] = False
+
+    def of_counts(self, counts: NDArray[Any], total: float) -> Floats:
+        """The function of each family's counts."""
+        return np.array([float(self.function(one)) for one in counts], dtype=np.float64)

@@ -19,18 +19,10 @@ __all__ = ["EdgeLogOdds", "EdgePenalty", "EdgeWeights", "ExpectedParents", "Stru
 
 
 class EdgeWeights(NamedTuple):
-    """The logarithm of a prior, up to what all graphs share: a number for each family and each edge.
+    """The logarithm of a prior, up to what all graphs share: a number for each family and each edge."""
 
-    Attributes
-    ----------
-    family
-        For a family without parents.
-    edges
-        By parent and child, what an edge adds.
-    """
-
-    family: float
-    edges: Floats
+    family: float  # for a family without parents
+    edges: Floats  # by parent and child, what an edge adds
 
 
 class StructurePrior(ABC):

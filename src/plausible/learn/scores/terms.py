@@ -41,17 +41,7 @@ class TermScore(CountScore):
 
     @abstractmethod
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        """The terms of families of one shape.
-
-        Parameters
-        ----------
-        num_rows
-            How many joint states the parents have.
-        num_states
-            How many states the child has.
-        total
-            How much the rows of data weigh that were counted.
-        """
+        """The terms of families of one shape."""
 
     def num_rows(self, counts: NDArray[Any]) -> Ints | int:
         """How many joint states of the parents the terms are for: a number for each family, or one for all."""

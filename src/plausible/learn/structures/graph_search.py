@@ -7,18 +7,17 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.kernels.graph_moves import best_additions, edge_gains
+from plausible.kernels.graph_moves import best_additions, edge_gains, find_descendants
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.search_graph import Families, SearchGraph
 from plausible.search.local_search import SearchProblem
 
-__all__ = ["Families", "GraphSearch", "Move"]
+__all__ = ["Families", "GraphSearch", "Move", "SearchGraph"]
 
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
 
@@ -26,6 +25,43 @@ Kind: TypeAlias = Literal["add", "delete", "reverse"]
 _MAX_KEPT = 2**24
 #: Up to so many moves are scored one by one, without looking at all others of their families.
 _FEW = 2
+
+
+#: The parents of each variable, by their places, sorted.
+Families: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+class SearchGraph:
+    """Parents, edges and paths of the state that was looked at last."""
+
+    __slots__ = ("_families", "adjacency", "num_parents", "parents", "reaches")
+
+    def __init__(self, num: int) -> None:
+        self._families: Families = ((),) * num
+        self.parents: Ints = np.zeros((num, 1), dtype=np.int64)
+        self.num_parents: Ints = np.zeros(num, dtype=np.int64)
+        self.adjacency: Flags = np.zeros((num, num), dtype=np.bool_)
+        self.reaches: Flags = np.zeros((num, num), dtype=np.bool_)
+
+    def look_at(self, state: Families) -> set[int]:
+        """Follow the search to a state; the children whose parents differ from before."""
+        if state is self._families:
+            return set()
+
+        changed = {child for child, (old, new) in enumerate(zip(self._families, state, strict=True)) if old != new}
+        width = max((len(state[child]) for child in changed), default=0)
+        if width > self.parents.shape[1]:
+            self.parents = np.pad(self.parents, ((0, 0), (0, width - self.parents.shape[1])))
+        for child in changed:
+            places = list(state[child])
+            self.parents[child, : len(places)] = places
+            self.num_parents[child] = len(places)
+            self.adjacency[child] = False
+            self.adjacency[child, places] = True
+        if changed:
+            find_descendants(self.parents, self.num_parents, self.reaches)
+        self._families = state
+        return changed
 
 
 class Move(NamedTuple):
@@ -43,15 +79,6 @@ class GraphSearch(SearchProblem[Families, Move]):
     anew, each with one call for all candidates, and remembered. A step costs these lines and one pass over n² numbers.
     Places go by sorted names, and of moves with equal gains the first is taken: additions before deletions before
     reversals, then by child, then by parent. The order of the columns of the data has no say.
-
-    Parameters
-    ----------
-    scores
-        Scores of families.
-    knowledge
-        Required and forbidden edges, tiers, and how many parents there may be.
-    only_additions
-        Edges are neither deleted nor reversed.
     """
 
     __slots__ = (

@@ -1,76 +1,52 @@
-"""Greedy learners that only add edges: K2, which is given an order, and Buntine's B, which is not."""
+"""Greedy learners that only add edges: K2, which is given an order, Buntine's B, and one graph a number of edges."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+
+import numpy as np
 
 from plausible.base.tolerances import SCORE_NOISE
-from plausible.errors import InvalidArgument
+from plausible.errors import NotSupported
 from plausible.graphs import DAG
+from plausible.learn.scores.reading import fitting_score, read_score
+from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.graph_search import GraphSearch
-from plausible.learn.structures.task import Found, StructureTask
+from plausible.learn.structures.task import FoundGraph, StructureTask, search_ended
 from plausible.search.local_search import GreedyAscent
 from plausible.search.search_state import improves
 
-__all__ = ["learn_buntine", "learn_k2"]
+__all__ = ["learn_buntine", "learn_by_edge_counts", "learn_k2"]
 
 
-def learn_k2(task: StructureTask, *, order: Sequence[str]) -> Found:
+def learn_k2(task: StructureTask, *, order: Sequence[str]) -> FoundGraph:
     """Greedy parents along an order: the best predecessor is added as long as it improves the family.
 
     K2 with the K2 score (Cooper & Herskovits 1992), K3 with a description length or BIC (Bouckaert 1993). A gain must
     be positive: a parent that changes nothing is not added. Not optimal, but acyclic without any check, and a start for
     other searches. O(n²) families for each parent found.
-
-    Parameters
-    ----------
-    task
-        Scores and knowledge.
-    order
-        All names, causes before effects.
-
-    Examples
-    --------
-    >>> from plausible.learn.scores.score import FamilyScores
-    >>> class Pairs(FamilyScores):
-    ...     names = ("A", "B", "C")
-    ...     def family(self, child, parents): return -abs(len(list(parents)) - 1.0)
-    >>> learn_k2(StructureTask(Pairs()), order=["C", "B", "A"]).graph.edges
-    (('B', 'A'), ('C', 'B'))
     """
     names = sorted(task.scores.names)
-    constraints = task.knowledge.on(names)
+    constraints = task.knowledge.on(names).along(order, names)
     place = {name: number for number, name in enumerate(names)}
-    required = constraints.required_families
-    _check_order(order, names)
-    parents = {name: [names[parent] for parent in required[place[name]]] for name in names}
-    _check_required(parents, order)
+    parents = {
+        name: [names[parent] for parent in required]
+        for name, required in zip(names, constraints.required_families, strict=True)
+    }
     trace = [(0, sum(task.scores.family(name, parents[name]) for name in names))]
     stopped = ""
-    for number, name in enumerate(order):
-        if stopped := task.stopped(*trace[-1]):
+    for name in order:
+        if stopped := task.stopped_by(*trace[-1]):
             break
         before, num_before = task.scores.family(name, parents[name]), len(parents[name])
-        free = [other for other in sorted(order[:number]) if constraints.allowed[place[other], place[name]]]
+        free = [names[other] for other in np.flatnonzero(constraints.allowed[:, place[name]]).tolist()]
         parents[name] = _greedy_parents(task, name, parents[name], free, constraints.max_parents)
         if len(parents[name]) > num_before:
             score = trace[-1][1] + task.scores.family(name, parents[name]) - before
             trace.append((trace[-1][0] + len(parents[name]) - num_before, score))
     edges = sorted((parent, name) for name in names for parent in parents[name])
-    return Found(DAG(edges, nodes=task.scores.names), tuple(trace), stopped or "local maximum", trace[-1][0])
-
-
-def _check_order(order: Sequence[str], names: Sequence[str]) -> None:
-    if sorted(order) != names:
-        odd = sorted(set(order) ^ set(names)) or sorted({name for name in order if list(order).count(name) > 1})
-        raise InvalidArgument(f"order= must list each variable once; look at {', '.join(map(repr, odd[:5]))}.")
-
-
-def _check_required(parents: Mapping[str, Sequence[str]], order: Sequence[str]) -> None:
-    for number, name in enumerate(order):
-        late = [parent for parent in parents[name] if parent not in order[:number]]
-        if late:
-            raise InvalidArgument(f"The required edge {late[0]} -> {name} is against order=.")
+    steps, score = trace[-1]
+    return FoundGraph(DAG(edges, nodes=task.scores.names), score, stopped or "local maximum", steps, tuple(trace))
 
 
 def _greedy_parents(
@@ -92,29 +68,46 @@ def _greedy_parents(
     return parents
 
 
-def learn_buntine(task: StructureTask, *, max_steps: int | None = None) -> Found:
+def learn_buntine(task: StructureTask, *, max_steps: int | None = None) -> FoundGraph:
     """Buntine's B: from no edges, the best edge anywhere that closes no cycle is added as long as it improves.
 
     Of Buntine (1991). It needs no order, and differs from hill climbing in that it takes nothing back.
-
-    Parameters
-    ----------
-    task
-        Scores and knowledge.
-    max_steps
-        At most so many edges are added; `None` for no limit.
-
-    Examples
-    --------
-    >>> from plausible.learn.scores.score import FamilyScores
-    >>> class Pairs(FamilyScores):
-    ...     names = ("A", "B", "C")
-    ...     def family(self, child, parents): return -abs(len(list(parents)) - 1.0)
-    >>> learn_buntine(StructureTask(Pairs())).graph.edges
-    (('B', 'A'), ('C', 'B'))
     """
     problem = GraphSearch(task.scores, task.knowledge, only_additions=True)
     state = GreedyAscent(max_steps=max_steps).run(problem, problem.start, progress=task.is_over)
-    is_late = state.stopped_by == "interrupted" and task.is_late()
-    stopped = "time limit" if is_late else "local maximum" if state.stopped_by == "no operator" else state.stopped_by
-    return Found(problem.graph(state.best), state.trace, stopped, state.num_steps)
+    trace, ended = state.trace, search_ended(task, state.stopped_by)
+    return FoundGraph(problem.graph(state.best), state.best_score, ended, state.num_steps, trace)
+
+
+def learn_by_edge_counts(task: StructureTask, *, patience: int = 20) -> FoundGraph:
+    """For each number of edges a graph near to the data, and of all these the one with the best score.
+
+    Lam and Bacchus' stratified search: which graph with k edges has the least divergence from the data does not depend
+    on what edges cost, so that the cost, such as a description length, has to choose k alone. From k to k + 1 the edge
+    is added that the likelihood gains most by. Cost: that of Buntine's B, and a score for each k.
+
+    References
+    ----------
+    Lam & Bacchus (1994), Learning Bayesian belief networks: an approach based on the MDL principle.
+    """
+    problem = GraphSearch(_likelihood(task), task.knowledge, only_additions=True)
+    state, steps, stopped = problem.start, 0, ""
+    best, trace = state, [(0, task.scores.graph(problem.graph(state)))]
+    while not stopped and steps - trace[-1][0] < patience:
+        move = problem.best_operator(state)
+        if move is None:
+            break
+        state, steps = problem.apply(state, move[0]), steps + 1
+        score = task.scores.graph(problem.graph(state))
+        if score > trace[-1][1]:
+            best = state
+            trace.append((steps, score))
+        stopped = task.stopped_by(steps, trace[-1][1])
+    return FoundGraph(problem.graph(best), trace[-1][1], stopped or "no progress", steps, tuple(trace))
+
+
+def _likelihood(task: StructureTask) -> FamilyScores:
+    """Of the data that the task scores."""
+    if task.statistics is None:
+        raise NotSupported("A search by numbers of edges needs data, for the likelihood.")
+    return read_score(fitting_score(task.statistics, "log-likelihood")).on(task.statistics)

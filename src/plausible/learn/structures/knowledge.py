@@ -104,19 +104,22 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraints:
-    """Knowledge about variables that go by their places; made by `Knowledge.on`.
+    """Knowledge about variables that go by their places; made by `Knowledge.on`."""
 
-    Attributes
-    ----------
-    allowed, required
-        By parent and child, whether an edge may, or must, be there.
-    max_parents
-        No variable has more.
-    """
-
-    allowed: Mask
+    allowed: Mask  # by parent and child, whether an edge may, or must, be there
     required: Mask
-    max_parents: int
+    max_parents: int  # no variable has more
+
+    def along(self, order: Sequence[str], names: Sequence[str]) -> Constraints:
+        """Only edges that lead forward in an order, which lists each of the names once, are allowed."""
+        if sorted(order) != list(names):
+            odd = sorted(set(order) ^ set(names)) or sorted({name for name in order if list(order).count(name) > 1})
+            raise InvalidArgument(f"order= must list each variable once; look at {', '.join(map(repr, odd[:5]))}.")
+        ranks = np.array([list(order).index(name) for name in names], dtype=np.int64)
+        is_forward = ranks[:, None] < ranks[None, :]
+        for parent, child in np.argwhere(self.required & ~is_forward).tolist():
+            raise InvalidArgument(f"The required edge {names[parent]} -> {names[child]} is against order=.")
+        return Constraints(self.allowed & is_forward, self.required, self.max_parents)
 
     @property
     def required_families(self) -> tuple[tuple[int, ...], ...]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from plausible.base.options import check_count
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.learn.structures.class_walks import ClassWalks
-from plausible.learn.structures.graph_search import GraphSearch
-from plausible.learn.structures.search_graph import Families
-from plausible.learn.structures.task import Found, StructureTask
+from plausible.learn.structures.graph_search import Families, GraphSearch, Move
+from plausible.learn.structures.task import FoundGraph, StructureTask, search_ended
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import (
@@ -26,9 +25,10 @@ from plausible.search.local_search import (
     SearchState,
     TabuSearch,
 )
-from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.restarts import PerturbationRestarts, RandomRestarts, Restarts
+from plausible.search.search_problem import OperatorT, SearchProblem, StateT
 
-__all__ = ["LOCAL_METHODS", "Stage", "search_in_stages"]
+__all__ = ["LOCAL_METHODS", "ClassWalks", "Stage", "covered_reversals", "search_in_stages"]
 
 #: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
 _WALK = 20
@@ -43,7 +43,7 @@ class Stage(NamedTuple):
     start: Callable[[], DAG] | None = None
 
 
-def search_in_stages(task: StructureTask, stages: Sequence[Stage]) -> Found:
+def search_in_stages(task: StructureTask, stages: Sequence[Stage]) -> FoundGraph:
     """Search by one method after another; the best graph of all."""
     problem = GraphSearch(task.scores, task.knowledge)
     best, steps = _start(task, problem), 0
@@ -55,13 +55,10 @@ def search_in_stages(task: StructureTask, stages: Sequence[Stage]) -> Found:
         if not trace or state.best_score > trace[-1][1]:
             best = state.best
         trace += [(steps + step, score) for step, score in state.trace if not trace or score > trace[-1][1]]
-        steps, stopped = steps + state.num_steps, state.stopped_by
-        if stopped == "interrupted":
-            stopped = "time limit" if task.is_late() else stopped
+        steps, stopped = steps + state.num_steps, search_ended(task, state.stopped_by)
+        if state.stopped_by == "interrupted":
             break
-        if stopped == "no operator":  # every move is ruled out by what is known, or taken back just now
-            stopped = "local maximum"
-    return Found(problem.graph(best), tuple(trace), stopped, steps)
+    return FoundGraph(problem.graph(best), trace[-1][1], stopped, steps, tuple(trace))
 
 
 def _start(task: StructureTask, problem: GraphSearch) -> Families:
@@ -81,7 +78,7 @@ def _start(task: StructureTask, problem: GraphSearch) -> Families:
 # --- methods by name ---
 
 
-def _hill_climbing(task: StructureTask, *, escapes: int = 3, max_steps: int | None = None) -> Found:
+def _hill_climbing(task: StructureTask, *, escapes: int = 3, max_steps: int | None = None) -> FoundGraph:
     """Steepest ascent from no edges and from the best forest; walks within the class, each with a tabu search; the top.
 
     `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each stage.
@@ -105,21 +102,23 @@ def _has_tree(task: StructureTask) -> bool:
     return is_free and task.score is not None and task.score.is_score_equivalent
 
 
-def _first_ascent(task: StructureTask, *, max_steps: int | None = None) -> Found:
+def _first_ascent(task: StructureTask, *, max_steps: int | None = None) -> FoundGraph:
     return search_in_stages(task, [Stage(FirstAscent(max_steps=max_steps))])
 
 
-def _tabu(task: StructureTask, *, length: int = 30, patience: int = 100, max_steps: int | None = None) -> Found:
+def _tabu(task: StructureTask, *, length: int = 30, patience: int = 100, max_steps: int | None = None) -> FoundGraph:
     return search_in_stages(task, [Stage(TabuSearch(length=length, patience=patience, max_steps=max_steps))])
 
 
 def _beam(
     task: StructureTask, *, width: float = 5, min_gain: float | None = None, max_steps: int | None = None
-) -> Found:
+) -> FoundGraph:
     return search_in_stages(task, [Stage(BeamSearch(width=width, min_gain=min_gain, max_steps=max_steps))])
 
 
-def _annealing(task: StructureTask, *, schedule: CoolingSchedule | None = None, max_steps: int | None = None) -> Found:
+def _annealing(
+    task: StructureTask, *, schedule: CoolingSchedule | None = None, max_steps: int | None = None
+) -> FoundGraph:
     """Temperatures from 10 to 0.1 (in nats), with ten attempts at each for each variable; then steepest ascent."""
     usual = ExponentialCooling(start=10.0, stop=0.1, factor=0.9, every=10 * max(1, len(task.scores.names)))
     annealing = SimulatedAnnealing(schedule or usual, max_steps=max_steps)
@@ -128,7 +127,7 @@ def _annealing(task: StructureTask, *, schedule: CoolingSchedule | None = None, 
 
 def _random_restarts(
     task: StructureTask, *, restarts: int = 10, inner: SearchMethod | None = None, max_steps: int | None = None
-) -> Found:
+) -> FoundGraph:
     check_count("restarts", restarts)
     return search_in_stages(
         task, [Stage(RandomRestarts(inner=inner or GreedyAscent(), num=restarts, max_steps=max_steps))]
@@ -143,7 +142,7 @@ def _perturbation_restarts(
     growth: float = 1.0,
     inner: SearchMethod | None = None,
     max_steps: int | None = None,
-) -> Found:
+) -> FoundGraph:
     check_count("restarts", restarts)
     walks = PerturbationRestarts(
         inner=inner or GreedyAscent(), num=restarts, length=length, growth=growth, max_steps=max_steps
@@ -151,12 +150,12 @@ def _perturbation_restarts(
     return search_in_stages(task, [Stage(walks)])
 
 
-def _basin_flooding(task: StructureTask, *, patience: int = 100, max_steps: int | None = None) -> Found:
+def _basin_flooding(task: StructureTask, *, patience: int = 100, max_steps: int | None = None) -> FoundGraph:
     return search_in_stages(task, [Stage(BasinFlooding(patience=patience, max_steps=max_steps))])
 
 
 #: Name -> local search; options follow the task, by name.
-LOCAL_METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
+LOCAL_METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
     {
         "hill-climbing": _hill_climbing,
         "first-ascent": _first_ascent,
@@ -168,3 +167,66 @@ LOCAL_METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
         "basin-flooding": _basin_flooding,
     }
 )
+
+
+def covered_reversals(problem: GraphSearch, state: Families) -> list[Move]:
+    """The legal reversals that stay in the equivalence class: those of edges whose ends have the same other parents."""
+    turns = [
+        Move("reverse", parent, child)
+        for child, parents in enumerate(state)
+        for parent in parents
+        if len(state[parent]) + 1 == len(parents) and set(state[parent]) < set(parents)
+    ]
+    return [turn for turn in turns if problem.is_legal(state, turn)]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassWalks(Restarts):
+    """Walk from the best graph to another one that means the same, and search from there (Castelo & Kočka 2003).
+
+    Each step of a walk turns a random covered edge round. Graphs of a class have the same score under a
+    score-equivalent score, but not the same neighbours: so a maximum among the neighbours of one graph need not be one
+    among those of another, and little is lost by moving. After walks that led to nothing better the next ones also make
+    random moves that leave the class, one more each time.
+
+    Parameters
+    ----------
+    inner
+        The search to run; a step is one of its steps.
+    num
+        How many walks there are.
+    length
+        The steps of a walk; `None` for as many as there are edges.
+
+    Examples
+    --------
+    >>> ClassWalks(num=3)
+    ClassWalks(max_steps=None, inner=GreedyAscent(max_steps=None), num=3, length=None)
+    """
+
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        Restarts.__post_init__(self)
+        if self.length is not None:
+            check_count("length", self.length, 1)
+
+    def next_start(
+        self, problem: SearchProblem[StateT, OperatorT], best: StateT, failures: int, rng: np.random.Generator
+    ) -> StateT:
+        """The end of a random walk."""
+        if not isinstance(problem, GraphSearch):
+            raise NotSupported("Only searches over graphs walk within equivalence classes.")
+        state: Families = best  # type: ignore[assignment]  # the states of a search over graphs
+        num_steps = sum(map(len, state)) if self.length is None else self.length
+        for _ in range(num_steps):
+            turns = covered_reversals(problem, state)
+            if not turns:
+                break
+            state = problem.apply(state, turns[int(rng.integers(len(turns)))])
+        for _ in range(failures):
+            move = problem.propose(state, rng)
+            if move is None:
+                break
+            state = problem.apply(state, move)
+        return state  # type: ignore[return-value]

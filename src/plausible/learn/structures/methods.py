@@ -1,35 +1,150 @@
-"""Searches for graphs by name, and a search that is ready to be run on any statistics."""
+"""Searches for graphs by name, local and global, and a search that is ready to be run on any statistics."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from plausible.data.statistics import Statistics
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
-from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
-from plausible.learn.constraint_based.hybrid import learn_max_min
-from plausible.learn.scores.penalized import BIC
+from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
+from plausible.learn.constraint_based.parents_and_children import learn_max_min
+from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
+from plausible.learn.scores.gaussian import GaussianLikelihood
+from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structures.edge_counts import learn_by_edge_counts
-from plausible.learn.structures.greedy import learn_buntine, learn_k2
+from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
+from plausible.learn.structures.exact.equivalence import search_classes
+from plausible.learn.structures.exact.order_graph import optimal_by_orders
+from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
+from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
+from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound, SupersetBound
+from plausible.learn.structures.greedy import learn_buntine, learn_by_edge_counts, learn_k2
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_stages
-from plausible.learn.structures.overall import OVERALL_METHODS
-from plausible.learn.structures.task import Found, Progress, StructureTask
+from plausible.learn.structures.task import FoundGraph, Progress, StructureTask
 from plausible.learn.structures.trees import learn_tan, learn_tree
-from plausible.search.local_search import SearchMethod
+from plausible.search.clock import Clock
+from plausible.search.local_search import GreedyAscent, SearchMethod
 
-__all__ = ["METHODS", "StructureSearch"]
+__all__ = ["METHODS", "OVERALL_METHODS", "StructureSearch", "bound_for"]
+
+
+def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBound | None:
+    """What rules out parent sets that can't be best under a score; `None` where nothing is known of it."""
+    if statistics is None:
+        return None
+    if isinstance(score, BIC):
+        return PenaltyBound(statistics)
+    if isinstance(score, AIC):
+        return PenaltyBound(statistics, 1.0)
+    if isinstance(score, PenalizedLikelihood):
+        return PenaltyBound(statistics, score.penalty)
+    if isinstance(score, GaussianLikelihood):
+        return GaussianBound(statistics, score.penalty)
+    return DirichletBound(statistics) if isinstance(score, (BDeuScore, BDsScore, K2Score)) else None
+
+
+def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> FoundGraph:
+    bound, num_sets = bound_for(task.score, task.statistics), 2.0 ** len(task.scores.names)
+    climbed = _climbed(task)
+    found = optimal_by_subsets(
+        task.scores,
+        task.knowledge,
+        bound=bound,
+        max_bytes=max_bytes,
+        max_families=max_families,
+        time_limit=_seconds_left(task),
+        progress=lambda fraction: task.is_told(round(fraction * num_sets)),
+    )
+    return _better(found, climbed)
+
+
+def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000, max_families: int = MAX_FAMILIES) -> FoundGraph:
+    bound, climbed = bound_for(task.score, task.statistics), _climbed(task)
+    found = optimal_by_orders(
+        task.scores,
+        task.knowledge,
+        bound=bound,
+        max_nodes=max_nodes,
+        max_families=max_families,
+        time_limit=_seconds_left(task),
+        progress=lambda score, _: task.is_told(0, score),
+    )
+    return _better(found, climbed)
+
+
+def _orders(task: StructureTask, *, max_families: int = FEW_FAMILIES) -> FoundGraph:
+    bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
+    return search_orders(
+        task.scores,
+        task.knowledge,
+        bound=bound,
+        max_families=max_families,
+        seed=task.seed,
+        time_limit=seconds,
+        progress=task.progress,
+    )
+
+
+def _classes(task: StructureTask) -> FoundGraph:
+    if isinstance(task.start, str):
+        raise InvalidArgument(
+            f"start={task.start!r}: a search over equivalence classes starts from a DAG, or from none."
+        )
+    if task.score is not None and not task.score.is_score_equivalent:
+        raise NotSupported(
+            f"{type(task.score).__name__} scores graphs of one equivalence class differently, so that 'ges' can't tell "
+            "how good a class is. Take a score such as 'bic' or 'bdeu' (states), 'gaussian-bic' or 'bge' (numbers); "
+            "or, as for mixed data, whose directions are restricted, the method 'hill-climbing', 'orders' or 'a-star'."
+        )
+    if task.statistics is not None and task.statistics.interventions:
+        name = next(iter(task.statistics.interventions))
+        raise NotSupported(
+            f"Rows in which {name!r} was set from outside tell graphs of one equivalence class apart, so that 'ges' "
+            "can't tell how good a class is. causal.gies searches the classes that they leave; the methods "
+            "'hill-climbing', 'orders' and 'a-star' search single graphs."
+        )
+    return search_classes(
+        task.scores, task.knowledge, start=task.start, time_limit=_seconds_left(task), progress=task.is_told
+    )
+
+
+def _climbed(task: StructureTask) -> FoundGraph | None:
+    """A graph by hill climbing, for when a method that is to be exact has to stop: none if time sets no limit.
+
+    A quarter of the time goes to it at most.
+    """
+    if task.clock.deadline == math.inf:
+        return None
+    return search_in_stages(replace(task, clock=task.clock.share(0.25)), [Stage(GreedyAscent())])
+
+
+def _better(found: FoundGraph, other: FoundGraph | None) -> FoundGraph:
+    """What was found, with the graph of the other if that is better."""
+    if other is None or other.score <= found.score:
+        return found
+    return replace(found, graph=other.graph, score=other.score, trace=other.trace)
+
+
+def _seconds_left(task: StructureTask) -> float | None:
+    return None if task.clock.deadline == math.inf else task.clock.seconds_left
+
+
+#: Name -> what finds a graph for a task.
+OVERALL_METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
+    {"exact": _exact, "a-star": _a_star, "orders": _orders, "ges": _classes}
+)
 
 #: Name -> what finds a graph for a task; options follow the task, by name.
-METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
+METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
     {
         **LOCAL_METHODS,
         "chow-liu": learn_tree,
@@ -52,32 +167,17 @@ _SHORT = {"hc": "hill-climbing", "dp": "exact", "sa": "annealing", "obs": "order
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructureSearch:
-    """How a graph is searched; `on` runs the search.
+    """How a graph is searched; `on` runs the search."""
 
-    Attributes
-    ----------
-    method, options
-        One of `METHODS` and what it is told, or a search such as `TabuSearch(length=5)`.
-    score
-        By which graphs are judged.
-    knowledge
-        What is known of the graph.
-    start
-        Where a local search starts; `None` for the required edges alone.
-    seed
-        Of random choices.
-    progress, deadline
-        See `StructureTask`.
-    """
-
+    #: one of `METHODS` and what it is told, or a search such as `TabuSearch(length=5)`
     method: str | SearchMethod = "hill-climbing"
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    score: Score = field(default_factory=BIC)
-    knowledge: Knowledge = field(default_factory=Knowledge)
-    start: DAG | str | None = None
-    seed: int = 0
-    progress: Progress | None = None
-    deadline: float | None = None
+    score: Score = field(default_factory=BIC)  # by which graphs are judged
+    knowledge: Knowledge = field(default_factory=Knowledge)  # what is known of the graph
+    start: DAG | str | None = None  # where a local search starts; `None` for the required edges alone
+    seed: int = 0  # of random choices
+    progress: Progress | None = None  # see `StructureTask`
+    clock: Clock = field(default_factory=partial(Clock.of, None))
 
     def __post_init__(self) -> None:
         """Refuse methods and options that there are not."""
@@ -95,20 +195,20 @@ class StructureSearch:
         """Whether the method sets out from a graph."""
         return not isinstance(self.method, str) or self.method in (*LOCAL_METHODS, "ges")
 
-    def on(self, statistics: Statistics) -> tuple[Found, FamilyScores]:
+    def on(self, statistics: Statistics) -> tuple[FoundGraph, FamilyScores]:
         """The graph found, and the scores of families on these statistics."""
         scores = self.score.on(statistics)
         return self.by(scores, statistics), scores
 
-    def by(self, scores: FamilyScores, statistics: Statistics | None = None) -> Found:
+    def by(self, scores: FamilyScores, statistics: Statistics | None = None) -> FoundGraph:
         """The graph found by scores of families, wherever they come from."""
         task = StructureTask(
-            scores, self.knowledge, self.start, self.seed, self.progress, self.deadline, self.score, statistics
+            scores, self.knowledge, self.start, self.seed, self.progress, self.clock, self.score, statistics
         )
         return _learner(self.method)(task, **self.options)
 
 
-def _learner(method: str | SearchMethod) -> Callable[..., Found]:
+def _learner(method: str | SearchMethod) -> Callable[..., FoundGraph]:
     if isinstance(method, SearchMethod):
         return lambda task: search_in_stages(task, [Stage(method)])
     if method.lower() in CLASS_LEARNERS:
@@ -140,7 +240,7 @@ def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
     return f"{_close(option, (*known, 'score', 'method', 'knowledge', 'start', 'seed'))} {has}"
 
 
-def _check_options(learner: Callable[..., Found], name: str, options: Mapping[str, Any]) -> None:
+def _check_options(learner: Callable[..., FoundGraph], name: str, options: Mapping[str, Any]) -> None:
     """Refuse options that a method does not have, and ask for those that it needs."""
     known = dict(list(inspect.signature(learner).parameters.items())[1:])
     for option in options:

@@ -12,10 +12,9 @@ from plausible.base.hints import RESULT_HINTS, Hinted
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import counted
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.equivalence import essential_graph
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.scores.score import FamilyScores
+from plausible.learn.structures.task import FoundGraph
 from plausible.models import BayesianNetwork
 
 __all__ = ["StructureResult"]
@@ -30,26 +29,15 @@ _ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructureResult(Hinted):
+class StructureResult(FoundGraph, Hinted):
     """A graph learned from data; made by `learn.structure`.
 
     Attributes
     ----------
-    graph
-        The best graph found.
-    score
-        Its score.
-    trace
-        (steps, best score) of the start and of each improvement.
+    graph, score, stopped_by, num_steps, trace, bound, seconds
+        What was found, and how: see `FoundGraph`.
     method
         By which it was found.
-    stopped
-        Why the search ended: "local maximum", "optimal", "time limit", "interrupted", "step limit", "no progress",
-        "restarts over", "schedule over", "node limit", "family limit".
-    steps, seconds
-        What it took.
-    bound
-        No graph that agrees with what is known scores more; inf where the method does not tell.
     scores
         The scores of families on the data, for further questions such as `scores.graph(other)`.
     table
@@ -63,33 +51,16 @@ class StructureResult(Hinted):
 
     _hints = RESULT_HINTS
 
-    graph: DAG
-    score: float
-    trace: tuple[tuple[int, float], ...]
-    method: str
-    stopped: str
-    steps: int
-    seconds: float
-    bound: float
-    scores: FamilyScores = field(repr=False)
-    table: Table | Statistics = field(repr=False)
-    missing: str = ""
-    score_name: str = "score"
-
-    @property
-    def gap(self) -> float:
-        """By how much some graph may be better; zero proves that none is."""
-        return self.bound - self.score
+    method: str = field(kw_only=True)
+    scores: FamilyScores = field(repr=False, kw_only=True)
+    table: Table | Statistics = field(repr=False, kw_only=True)
+    missing: str = field(default="", kw_only=True)
+    score_name: str = field(default="score", kw_only=True)
 
     @property
     def assumption(self) -> str:
         """What was assumed about how cells came to be missing, in a sentence; empty where none is missing."""
         return _ASSUMPTIONS.get(self.missing, "")
-
-    @property
-    def equivalence_class(self) -> PDAG:
-        """All graphs with the same independencies: what data alone can tell; directed are the edges that all share."""
-        return essential_graph(self.graph)
 
     def network(self, prior: Any = None, **options: Any) -> BayesianNetwork:
         """The graph with parameters learned from the same data; see `learn.parameters` for the options."""
@@ -97,11 +68,11 @@ class StructureResult(Hinted):
 
     def __str__(self) -> str:
         treated = f", missing cells: {self.missing}" if self.missing else ""
-        steps = f" after {counted(self.steps, 'step')}" if self.steps else ""
+        steps = f" after {counted(self.num_steps, 'step')}" if self.num_steps else ""
         size = f"{counted(len(self.graph), 'variable')}, {counted(self.graph.num_edges, 'edge')}"
         return (
             f"{self.method}: {size}, {self.score_name} {self.score:.6g} "
-            f"({self.stopped}{steps}, {self.seconds:.2g} s{treated})"
+            f"({self.stopped_by}{steps}, {self.seconds:.2g} s{treated})"
         )
 
     __repr__ = repr_of_print

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
-from plausible.base.options import check_seconds
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
@@ -22,6 +20,7 @@ from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import METHODS, StructureSearch
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.task import Progress, check_progress
+from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod
 
 __all__ = ["METHODS", "learn_structure", "usual_score"]
@@ -122,13 +121,12 @@ def learn_structure(
     >>> import plausible as pb
     >>> frame = pb.examples.load("asia").sample(2000, seed=1)
     >>> found = pb.learn.structure(frame, knowledge=pb.Knowledge(tiers=[["smoke"], ["lung", "bronc"]]))
-    >>> found.stopped, ("smoke", "lung") in found.graph.edges
+    >>> found.stopped_by, ("smoke", "lung") in found.graph.edges
     ('local maximum', True)
     >>> pb.learn.structure(frame, "chow-liu", root="either").graph.parents("tub")
     ('either',)
     """
-    began = time.monotonic()
-    check_seconds("time_limit", time_limit)
+    clock = Clock.of(time_limit)
     check_progress(progress)
     source: Table | Statistics = data if isinstance(data, Statistics) else Table.read(data)
     if not source.variables:
@@ -144,30 +142,30 @@ def learn_structure(
         start,
         int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62)),
         progress,
-        None if time_limit is None else began + time_limit,
+        clock,
     )
     if isinstance(source, Table) and source.missing:
-        return _result(search, treat_missing(source, search, missing or "sem"), began, called)
+        return _result(search, treat_missing(source, search, missing or "sem"), called)
     statistics = TableStatistics(source) if isinstance(source, Table) else source
     found, scores = search.on(statistics)
-    return _result(search, Treated(found, scores, scores.graph(found.graph), source, ""), began, called)
+    return _result(search, Treated(found, scores, scores.graph(found.graph), source, ""), called)
 
 
-def _result(search: StructureSearch, treated: Treated, began: float, called: str) -> StructureResult:
+def _result(search: StructureSearch, treated: Treated, called: str) -> StructureResult:
     found = treated.found
     return StructureResult(
         found.graph,
         treated.score,
+        found.stopped_by,
+        found.num_steps,
         found.trace,
-        search.name,
-        found.stopped,
-        found.steps,
-        time.monotonic() - began,
         max(found.bound, treated.score),
-        treated.scores,
-        treated.data,
-        treated.missing,
-        called,
+        search.clock.seconds,
+        method=search.name,
+        scores=treated.scores,
+        table=treated.data,
+        missing=treated.missing,
+        score_name=called,
     )
 
 

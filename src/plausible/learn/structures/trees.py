@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,38 +14,20 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Constraints
-from plausible.learn.structures.task import Found, StructureTask
+from plausible.learn.structures.task import FoundGraph, StructureTask
 
 __all__ = ["edge_weights", "learn_tan", "learn_tree"]
 
 Edge = tuple[int, int]
 
 
-def learn_tree(task: StructureTask, *, root: str | None = None, is_forest: bool = False) -> Found:
+def learn_tree(task: StructureTask, *, root: str | None = None, is_forest: bool = False) -> FoundGraph:
     """The graph of best score in which no variable has two parents (Chow & Liu 1968; Heckerman et al. 1995).
 
     The weight of an edge, score(X | U) - score(X), is N times their mutual information if the score is the
     log-likelihood. Where weights are the same both ways and nothing is known of edges, any root of the maximum spanning
     tree gives the same score; else it is the best branching (Edmonds 1967). O(n²) families, and a spanning tree in
     O(n²) or a branching in O(n³). A search that is stopped gives the best forest of the edges scored by then.
-
-    Parameters
-    ----------
-    task
-        Scores and knowledge.
-    root
-        Where the edges lead away from; `None` for the first name, or the best place where that makes a difference.
-    is_forest
-        Leave out edges that do not improve the score; else all variables are joined.
-
-    Examples
-    --------
-    >>> from plausible.learn.scores.score import FamilyScores
-    >>> class Pairs(FamilyScores):
-    ...     names = ("A", "B", "C")
-    ...     def family(self, child, parents): return sum(3.0 - ("B" in (child, other)) for other in parents)
-    >>> learn_tree(StructureTask(Pairs())).graph.edges
-    (('A', 'B'), ('A', 'C'))
     """
     names = sorted(task.scores.names)
     constraints = task.knowledge.on(names)
@@ -52,29 +35,10 @@ def learn_tree(task: StructureTask, *, root: str | None = None, is_forest: bool 
     return _found(task.scores, [(names[parent], names[child]) for parent, child in edges], stopped)
 
 
-def learn_tan(task: StructureTask, *, class_variable: str, root: str | None = None, is_forest: bool = False) -> Found:
-    """Tree-augmented naive Bayes: the class is a parent of all, which form a best tree given it (Friedman et al. 1997).
-
-    Parameters
-    ----------
-    task
-        Scores and knowledge.
-    class_variable
-        What is to be predicted.
-    root
-        The feature that the edges between features lead away from; `None` for the first name.
-    is_forest
-        Leave out edges between features that do not improve the score.
-
-    Examples
-    --------
-    >>> from plausible.learn.scores.score import FamilyScores
-    >>> class Pairs(FamilyScores):
-    ...     names = ("A", "B", "C")
-    ...     def family(self, child, parents): return float(len(list(parents)))
-    >>> learn_tan(StructureTask(Pairs()), class_variable="B").graph.edges
-    (('A', 'C'), ('B', 'A'), ('B', 'C'))
-    """
+def learn_tan(
+    task: StructureTask, *, class_variable: str, root: str | None = None, is_forest: bool = False
+) -> FoundGraph:
+    """Tree-augmented naive Bayes: a parent of all is the class, given which they form a best tree (Friedman 1997)."""
     names = sorted(task.scores.names)
     if class_variable not in names:
         raise UnknownVariable.named(class_variable, names, "the data, which should have it as the class")
@@ -115,9 +79,10 @@ def _weights_into(scores: FamilyScores, names: Sequence[str], given: Sequence[st
     return np.insert(gains, child, -np.inf)
 
 
-def _found(scores: FamilyScores, edges: Sequence[tuple[str, str]], stopped: str) -> Found:
+def _found(scores: FamilyScores, edges: Sequence[tuple[str, str]], stopped: str) -> FoundGraph:
     graph = DAG(sorted(edges), nodes=scores.names)
-    return Found(graph, ((0, scores.graph(graph)),), stopped or "optimal")
+    score = scores.graph(graph)
+    return FoundGraph(graph, score, stopped or "optimal", 0, ((0, score),))
 
 
 def _best_edges(
@@ -135,11 +100,11 @@ def _best_edges(
     if len(names) < 2 or (constraints.max_parents < 1 and is_forest):
         return [], ""
     scores, weights = task.scores, np.full((len(names), len(names)), -np.inf)
-    if task.progress is None and task.deadline is None:
+    if task.progress is None and task.clock.deadline == math.inf:
         weights = edge_weights(scores, names, given)
     else:
         for child in range(len(names)):
-            if stopped := task.stopped(child):
+            if stopped := task.stopped_by(child):
                 weights[:, child:][constraints.required[:, child:]] = 0.0
                 return _branching(weights, constraints, place, True), stopped
             weights[:, child] = _weights_into(scores, names, given, child)

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Self, final
 
-from plausible.data.writing import write_whole
+from plausible.data.sources import write_whole
 from plausible.errors import FormatError, InvalidArgument, MissingFile, counted, shortened
 from plausible.utilities.elicitation.elicited import ElicitationResult, ElicitedUtility
 from plausible.utilities.elicitation.method_kinds import METHODS, Method, StandardGamble, TimeTradeOff, VisualAnalog

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.options import check_seconds
 from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.kernels.parent_sets import best_of_subsets
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.search.clock import Clock
+from plausible.search.run import Run
 
 __all__ = ["optimal_by_subsets"]
 
@@ -35,7 +34,7 @@ def optimal_by_subsets(
     max_families: int = MAX_FAMILIES,
     time_limit: float | None = None,
     progress: Callable[[float], object] | None = None,
-) -> BoundedResult:
+) -> FoundGraph:
     """The graph with the largest score, by dynamic programming over sets of variables.
 
     Some variable of a best graph on S is a sink, and the rest is a best graph on what remains:
@@ -79,9 +78,7 @@ def optimal_by_subsets(
     >>> found.graph.edges, found.score, found.is_optimal
     ((('A', 'B'), ('A', 'C')), -1.0, True)
     """
-    began = time.monotonic()
-    check_seconds("time_limit", time_limit)
-    deadline = math.inf if time_limit is None else began + time_limit
+    clock = Clock.of(time_limit)
     num = len(scores.names)
     if 8.0 * 2.0**num > max_bytes:
         raise TooLarge(
@@ -92,28 +89,23 @@ def optimal_by_subsets(
     sets = parent_sets or find_parent_sets(
         scores, knowledge, bound=bound, max_families=max_families, time_limit=time_limit
     )
-    values, stopped = _values(sets, deadline, progress)
+    values, stopped = _values(sets, clock, progress)
     if values[-1] == -np.inf:
         raise InvalidArgument("No acyclic graph that agrees with what is known has a finite score.")
     is_best = sets.is_complete and not stopped
-    outcome = Outcome(
-        sets.families(_greedy_order(sets) if stopped else _order(sets, values)),
-        float(values[-1]) if is_best else sets.bound,
-        "optimal" if is_best else stopped or sets.stopped,
-        1 << num,
-        time.monotonic() - began,
-    )
-    return bounded_result(scores, sets.names, sets.constraints, outcome)
+    families = sets.families(_greedy_order(sets) if stopped else _order(sets, values))
+    run = Run(families, 1 << num, "optimal" if is_best else stopped or sets.stopped_by, seconds=clock.seconds)
+    return found_graph(scores, sets.constraints, families, run, float(values[-1]) if is_best else sets.bound)
 
 
-def _values(sets: ParentSets, deadline: float, progress: Callable[[float], object] | None) -> tuple[Floats, str]:
+def _values(sets: ParentSets, clock: Clock, progress: Callable[[float], object] | None) -> tuple[Floats, str]:
     """The score of the best graph on each set of variables, and what stopped the work; NaN where it did not come."""
 
     values = np.full(1 << len(sets.names), np.nan)
     values[0] = 0.0
     masks = np.ascontiguousarray(sets.masks[:, 0]).view(np.int64)
     for start in range(1, len(values), _AT_A_TIME):
-        if time.monotonic() >= deadline:
+        if clock.is_over:
             return values, "time limit"
         if progress is not None and progress(start / len(values)):
             return values, "interrupted"

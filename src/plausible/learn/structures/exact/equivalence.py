@@ -1,28 +1,30 @@
-"""Greedy equivalence search: steepest ascent over classes of graphs that data can't tell apart."""
+"""Greedy equivalence search: steepest ascent over classes of graphs that data can't tell apart, and their moves."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from plausible.base.options import check_seconds
 from plausible.data.statistics import Request
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
+from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.mark_masks import bits
+from plausible.graphs.marks import Edge
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.search.clock import Clock
+from plausible.search.run import Run
 from plausible.search.search_state import improves
 
-__all__ = ["ClassSearch", "TimeIsUp", "class_constraints", "search_classes"]
+__all__ = ["ClassGraph", "ClassMove", "ClassSearch", "TimeIsUp", "class_constraints", "direct", "search_classes"]
 
 #: Families with so many sets of parents are scored between two looks at the clock.
 _BASES_AT_ONCE = 64
@@ -37,7 +39,7 @@ def search_classes(
     start: DAG | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
-) -> BoundedResult:
+) -> FoundGraph:
     """Greedy equivalence search (GES): insert edges as long as the score improves, then delete them.
 
     Each step takes the best operator over all graphs of the class. With enough data from a distribution that is
@@ -74,19 +76,16 @@ def search_classes(
     >>> search_classes(Chain()).equivalence_class
     PDAG('A - B; B - C')
     """
-    began = time.monotonic()
-    check_seconds("time_limit", time_limit)
-    names = sorted(scores.names)
-    deadline = math.inf if time_limit is None else began + time_limit
-    search = ClassSearch(scores, names, class_constraints(Knowledge.read(knowledge), names), deadline)
+    clock, names = Clock.of(time_limit), sorted(scores.names)
+    search = ClassSearch(scores, names, class_constraints(Knowledge.read(knowledge), names), clock)
     search.start(start or DAG(nodes=names))
     try:
         stopped = _climb(search, progress)
     except TimeIsUp:
         stopped = "time limit"
     families = [[names.index(str(p)) for p in search.graph.parents(name)] for name in names]
-    outcome = Outcome(families, math.inf, stopped, search.steps, time.monotonic() - began)
-    return bounded_result(scores, names, search.constraints, outcome)
+    run = Run(families, search.num_steps, stopped, seconds=clock.seconds)
+    return found_graph(scores, search.constraints, families, run, math.inf)
 
 
 class TimeIsUp(Exception):
@@ -98,46 +97,32 @@ def _climb(search: ClassSearch, progress: Progress | None) -> str:
     kind: Literal["insert", "delete"] = "insert"
     phases_without_gain = 0
     while phases_without_gain < 2:
-        before = search.steps
+        before = search.num_steps
         while search.improve(kind):
-            if progress is not None and progress(search.steps, search.score):
+            if progress is not None and progress(search.num_steps, search.score):
                 return "interrupted"
-        phases_without_gain = 0 if search.steps > before else phases_without_gain + 1
+        phases_without_gain = 0 if search.num_steps > before else phases_without_gain + 1
         kind = "delete" if kind == "insert" else "insert"
     return "local maximum"
 
 
 class ClassSearch:
-    """Where a search is, with the gains of the moves at each variable, kept as long as nothing around it changes.
-
-    Parameters
-    ----------
-    scores
-        Of families; the same for all graphs of a class.
-    names
-        The variables.
-    constraints
-        Pairs that are not joined, and how many parents there may be.
-    deadline
-        By `time.monotonic`; then `TimeIsUp` is raised.
-    class_of
-        From a graph to that of its class.
-    """
+    """Where a search is, with the gains of the moves at each variable, kept as long as nothing around it changes."""
 
     def __init__(
         self,
         scores: FamilyScores,
         names: list[str],
         constraints: Constraints,
-        deadline: float = math.inf,
+        clock: Clock,
         class_of: Callable[[DAG], PDAG] = essential_graph,
     ) -> None:
         self._class_of = class_of
-        self._scores, self._names, self.constraints, self._deadline = scores, names, constraints, deadline
+        self._scores, self._names, self.constraints, self._clock = scores, names, constraints, clock
         self._allowed = [sum(1 << int(v) for v in np.flatnonzero(column)) for column in constraints.allowed.T]
         self._changes: dict[tuple[int, int, int], float] = {}
         self._moves: dict[tuple[str, int], tuple[tuple[int, ...], list[tuple[float, ClassMove]]]] = {}
-        self.steps, self.score = 0, -math.inf
+        self.num_steps, self.score = 0, -math.inf
         self.graph: DAG
         self.essential: ClassGraph
 
@@ -162,13 +147,13 @@ class ClassSearch:
         score = self._scores.graph(after)
         if not (score > self.score == -math.inf or improves(score - self.score, self.score)):
             return False
-        self.graph, self.score, self.steps = after, score, self.steps + 1
+        self.graph, self.score, self.num_steps = after, score, self.num_steps + 1
         self.essential = ClassGraph.of(self._class_of(after), self._names)
         return True
 
     def look_at_clock(self) -> None:
         """Raise `TimeIsUp` after the deadline."""
-        if time.monotonic() >= self._deadline:
+        if self._clock.is_over:
             raise TimeIsUp
 
     def _gains(self, kind: Literal["insert", "delete"], y: int) -> list[tuple[float, ClassMove]]:
@@ -223,3 +208,132 @@ def class_constraints(knowledge: Knowledge, names: list[str]) -> Constraints:
             "forbids pairs both ways or limits parents, or search graphs or orders instead."
         )
     return constraints
+
+
+class ClassMove(NamedTuple):
+    """An edge between x and y comes or goes, and with it the edges of y with `turned` get directions.
+
+    The score changes by score(y, base + x) - score(y, base), or back.
+    """
+
+    kind: Literal["insert", "delete"]
+    x: int
+    y: int
+    turned: int
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassGraph:
+    """An essential graph: for each variable its parents, its undirected neighbours, and all it is joined with, as bits.
+
+    References
+    ----------
+    Chickering (2002), Optimal structure identification with greedy search, JMLR 3.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+    neighbors: tuple[int, ...]
+    adjacent: tuple[int, ...]
+
+    @classmethod
+    def of(cls, graph: PDAG, names: Sequence[str]) -> ClassGraph:
+        """From an essential graph on these names."""
+        place = {name: number for number, name in enumerate(names)}
+        parents, neighbors, adjacent = ([0] * len(names) for _ in range(3))
+        for edge in graph.edges:
+            a, b = place[str(edge.left)], place[str(edge.right)]
+            adjacent[a] |= 1 << b
+            adjacent[b] |= 1 << a
+            if edge.is_directed:
+                parents[b] |= 1 << a
+            else:
+                neighbors[a] |= 1 << b
+                neighbors[b] |= 1 << a
+        return cls(tuple(names), tuple(parents), tuple(neighbors), tuple(adjacent))
+
+    def surroundings(self, y: int) -> tuple[int, ...]:
+        """What the moves of edges at y depend on, but for paths."""
+        joined = [self.adjacent[v] for v in bits(self.neighbors[y])]
+        return self.parents[y], self.neighbors[y], self.adjacent[y], *joined
+
+    def insertions(self, y: int, allowed: int) -> Iterator[ClassMove]:
+        """Insert(x, y, T): T are neighbours of y not joined with x; with those joined with x they form a clique."""
+        for x in bits(allowed & ~self.adjacent[y] & ~(1 << y)):
+            shared = self.neighbors[y] & self.adjacent[x]
+            if self.is_clique(shared):
+                for turned in self.cliques(shared, self.neighbors[y] & ~self.adjacent[x]):
+                    yield ClassMove("insert", x, y, turned, shared | turned | self.parents[y])
+
+    def deletions(self, y: int) -> Iterator[ClassMove]:
+        """Delete(x, y, H): x - y or x -> y; the shared neighbours without H form a clique."""
+        for x in bits(self.parents[y] | self.neighbors[y]):
+            shared = self.neighbors[y] & self.adjacent[x]
+            for kept in self.cliques(0, shared):
+                base = (kept | self.parents[y]) & ~(1 << x)
+                yield ClassMove("delete", x, y, shared & ~kept, base)
+
+    def is_clique(self, members: int) -> bool:
+        """Whether all are joined with each other."""
+        return all(members & ~(1 << v) & ~self.adjacent[v] == 0 for v in bits(members))
+
+    def is_valid(self, move: ClassMove) -> bool:
+        """Whether no cycle comes about: the clique of an insertion blocks all semi-directed paths from y to x."""
+        if move.kind == "delete":
+            return True
+        blocked = (self.neighbors[move.y] & self.adjacent[move.x]) | move.turned
+        reached = frontier = 1 << move.y
+        while frontier:
+            after = 0
+            for v in bits(frontier):
+                after |= self.adjacent[v] & ~self.parents[v]
+            frontier = after & ~reached & ~blocked
+            reached |= frontier
+        return not reached >> move.x & 1
+
+    def after(self, move: ClassMove) -> DAG:
+        """A graph of the class that a valid move leads to."""
+        parents, neighbors = list(self.parents), list(self.neighbors)
+        x, y = move.x, move.y
+        if move.kind == "insert":
+            parents[y] |= 1 << x
+            direct(parents, neighbors, move.turned, y)
+        else:
+            parents[y] &= ~(1 << x)
+            neighbors[y] &= ~(1 << x)
+            neighbors[x] &= ~(1 << y)
+            for h in bits(move.turned):
+                direct(parents, neighbors, 1 << y, h)
+                direct(parents, neighbors, 1 << x & neighbors[h], h)
+        return consistent_extension(self.pdag(parents, neighbors))
+
+    def member(self) -> DAG:
+        """A graph of the class."""
+        return consistent_extension(self.pdag(self.parents, self.neighbors))
+
+    def pdag(self, parents: Sequence[int], neighbors: Sequence[int]) -> PDAG:
+        """The graph with these parents and neighbours."""
+        name = self.names
+        directed = [Edge.of(name[p], "->", name[v]) for v, mask in enumerate(parents) for p in bits(mask)]
+        plain = [Edge.of(name[u], "-", name[v]) for v, mask in enumerate(neighbors) for u in bits(mask) if u < v]
+        return PDAG([*directed, *plain], nodes=name)
+
+    def cliques(self, core: int, candidates: int) -> Iterator[int]:
+        """The sets of candidates, each once, that form a clique with a clique."""
+        waiting = [(0, candidates)]
+        while waiting:
+            chosen, free = waiting.pop()
+            yield chosen
+            for v in bits(free):
+                if (core | chosen) & ~self.adjacent[v] == 0:
+                    later = free & ~((2 << v) - 1) & self.adjacent[v]
+                    waiting.append((chosen | 1 << v, later))
+
+
+def direct(parents: list[int], neighbors: list[int], sources: int, target: int) -> None:
+    """Direct undirected edges into a variable."""
+    for v in bits(sources):
+        neighbors[v] &= ~(1 << target)
+    neighbors[target] &= ~sources
+    parents[target] |= sources

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.tolerances import score_noise
-from plausible.errors import InvalidArgument
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
-from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.search.clock import Clock
+from plausible.search.run import Run
 
 __all__ = ["ParentChoice", "optimal_along_order", "optimal_parents"]
 
@@ -128,7 +128,7 @@ def optimal_along_order(
     knowledge: Knowledge | None = None,
     *,
     bound: SupersetBound | None = None,
-) -> BoundedResult:
+) -> FoundGraph:
     """The best graph whose edges all lead forward in an order: n searches for parents that don't affect each other.
 
     The bound of the result is that of graphs along this order.
@@ -152,12 +152,9 @@ def optimal_along_order(
     >>> optimal_along_order(Pairs(), ["C", "B", "A"]).graph.edges
     (('B', 'A'), ('C', 'B'))
     """
-    began = time.monotonic()
+    clock = Clock.of(None)
     names = sorted(scores.names)
-    if sorted(order) != names:
-        odd = sorted(set(order) ^ set(names)) or sorted({name for name in order if list(order).count(name) > 1})
-        raise InvalidArgument(f"order= must list each variable once; look at {', '.join(map(repr, odd[:5]))}.")
-    constraints = _along(order, names, Knowledge.read(knowledge).on(names))
+    constraints = Knowledge.read(knowledge).on(names).along(order, names)
     choices = []
     for v, name in enumerate(names):
         choices.append(
@@ -172,15 +169,6 @@ def optimal_along_order(
         )
     families = [[names.index(parent) for parent in choice.parents] for choice in choices]
     score = sum(choice.score for choice in choices)
-    steps = sum(choice.num_families for choice in choices)
-    outcome = Outcome(families, score, "optimal", steps, time.monotonic() - began)
-    return bounded_result(scores, names, constraints, outcome)
-
-
-def _along(order: Sequence[str], names: Sequence[str], constraints: Constraints) -> Constraints:
-    """Only edges that lead forward are allowed."""
-    ranks = np.array([order.index(name) for name in names], dtype=np.int64)
-    is_forward = ranks[:, None] < ranks[None, :]
-    for parent, child in np.argwhere(constraints.required & ~is_forward).tolist():
-        raise InvalidArgument(f"The required edge {names[parent]} -> {names[child]} is against order=.")
-    return Constraints(constraints.allowed & is_forward, constraints.required, constraints.max_parents)
+    num_families = sum(choice.num_families for choice in choices)
+    run = Run(families, num_families, "optimal", seconds=clock.seconds)
+    return found_graph(scores, constraints, families, run, score)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.base.tolerances import score_noise
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.orders import OrderSearch, usual_method
+from plausible.learn.structures.exact.orders import OrderSearch, half_of, usual_method
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
-from plausible.learn.structures.exact.pattern_bounds import PatternBounds
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.search.clock import Clock
+from plausible.search.run import Run
 
-__all__ = ["optimal_by_orders"]
+__all__ = ["PatternBounds", "optimal_by_orders"]
 
 #: Told the best score so far and the bound; an answer that is true stops the search.
 Progress: TypeAlias = Callable[[float, float], object]
@@ -38,7 +38,7 @@ def optimal_by_orders(
     max_families: int = MAX_FAMILIES,
     time_limit: float | None = None,
     progress: Progress | None = None,
-) -> BoundedResult:
+) -> FoundGraph:
     """The graph with the largest score, or a good one and how far from the best it is.
 
     The order graph has a node for each set S of variables; a path from nothing to all variables is an order, and its
@@ -75,28 +75,24 @@ def optimal_by_orders(
     ...     names = ("A", "B", "C")
     ...     def family(self, child, parents): return -abs(len(list(parents)) - 1.0)
     >>> found = optimal_by_orders(Pairs())
-    >>> found.graph.edges, found.score, found.gap, found.stopped
+    >>> found.graph.edges, found.score, found.gap, found.stopped_by
     ((('A', 'B'), ('A', 'C')), -1.0, 0.0, 'optimal')
     """
-    began = time.monotonic()
     check_count("max_nodes", max_nodes)
-    check_seconds("time_limit", time_limit)
-    seconds = math.inf if time_limit is None else float(time_limit)
-    half = None if seconds == math.inf else seconds / 2
+    clock = Clock.of(time_limit)
     sets = parent_sets or find_parent_sets(
-        scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half
+        scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half_of(clock)
     )
     problem = OrderSearch(sets)
-    left = None if seconds == math.inf else max(0.0, began + seconds - time.monotonic()) / 2
-    first = usual_method(len(sets.names)).run(problem, problem.start, time_limit=left)
+    first = usual_method(len(sets.names)).run(problem, problem.start, time_limit=half_of(clock))
     search = _OrderGraph(sets, first.best, first.best_score)
-    stopped = search.run(began + seconds, max_nodes, progress)
+    stopped = search.run(clock, max_nodes, progress)
     if not sets.is_complete and stopped == "optimal":
-        stopped = sets.stopped
+        stopped = sets.stopped_by
     upper = search.upper if sets.is_complete else sets.bound
     families = sets.families(search.best) if search.score > -math.inf else sets.constraints.required_families
-    outcome = Outcome(families, upper, stopped, search.num_opened, time.monotonic() - began)
-    return bounded_result(scores, sets.names, sets.constraints, outcome)
+    run = Run(families, search.num_opened, stopped, seconds=clock.seconds)
+    return found_graph(scores, sets.constraints, families, run, upper)
 
 
 @dataclass(slots=True)
@@ -121,11 +117,11 @@ class _OrderGraph:
         """No graph scores more."""
         return max(self.score, -self._waiting[0][0]) if self._waiting else self.score
 
-    def run(self, deadline: float, max_nodes: int, progress: Progress | None) -> str:
+    def run(self, clock: Clock, max_nodes: int, progress: Progress | None) -> str:
         """Open nodes until none can be better than the best order; why it stopped."""
         while self._waiting and self.upper > self.score + score_noise(self.score):
             if self.num_opened % _NODES_PER_LOOK == 0:
-                if time.monotonic() >= deadline:
+                if clock.is_over:
                     return "time limit"
                 if progress is not None and progress(self.score, self.upper):
                     return "interrupted"
@@ -159,3 +155,67 @@ class _OrderGraph:
             order.append(self._last[chosen])
             chosen ^= 1 << order[-1]
         return order[::-1]
+
+
+#: Variables in a group: its table has 2^8 entries.
+_GROUP_SIZE = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternBounds:
+    """Upper bounds of what is left to earn, added up over groups of variables.
+
+    Of a group, those left in a set U are put in the best order, where all variables outside of the group may be
+    parents: entry(U) = max over v in U of best(v, all but U) + entry(U - v). With groups of one variable that is the
+    best family of each, acyclic or not.
+
+    References
+    ----------
+    Yuan & Malone (2012), An improved admissible heuristic for learning optimal Bayesian networks, UAI.
+    """
+
+    groups: tuple[tuple[int, ...], ...]  # the variables of each group
+    #: for each group a number for each subset of it: bit i stands for its variable i
+    entries: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(cls, sets: ParentSets) -> PatternBounds:
+        """Groups of variables that want each other as parents, and their tables."""
+        groups = _groups(sets)
+        return cls(groups, tuple(_entries(sets, group) for group in groups))
+
+    def upper(self, chosen: int) -> float:
+        """What the variables outside a set can earn at most, once those inside are there."""
+        total = 0.0
+        for group, entries in zip(self.groups, self.entries, strict=True):
+            left = 0
+            for bit, v in enumerate(group):
+                left |= (~chosen >> v & 1) << bit
+            total += entries[left]
+        return total
+
+
+def _entries(sets: ParentSets, group: Sequence[int]) -> tuple[float, ...]:
+    everything = (1 << len(sets.names)) - 1
+    lefts = [(left, bit) for left in range(1, 1 << len(group)) for bit in range(len(group)) if left >> bit & 1]
+    allowed = [everything & ~sum(1 << v for b, v in enumerate(group) if left >> b & 1) for left, _ in lefts]
+    scores = sets.best([group[bit] for _, bit in lefts], sets.words(allowed))[1].tolist()
+    entries = [0.0] + [-float("inf")] * ((1 << len(group)) - 1)
+    for (left, bit), score in zip(lefts, scores, strict=True):
+        entries[left] = max(entries[left], score + entries[left ^ (1 << bit)])
+    return tuple(entries)
+
+
+def _groups(sets: ParentSets) -> tuple[tuple[int, ...], ...]:
+    """Grow each group by the variable with the most edges to it among the best families of all."""
+    num = len(sets.names)
+    wanted = [set(sets.parents(v, (1 << num) - 1)) for v in range(num)]
+    left = list(range(num))
+    groups = []
+    while left:
+        group = [left.pop(0)]
+        while left and len(group) < _GROUP_SIZE:
+            ties = [sum((u in wanted[v]) + (v in wanted[u]) for u in group) for v in left]
+            group.append(left.pop(ties.index(max(ties))))
+        groups.append(tuple(group))
+    return tuple(groups)

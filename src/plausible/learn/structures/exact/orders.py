@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.options import check_seconds
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
-from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod, SearchProblem, TabuSearch
 from plausible.search.restarts import RandomRestarts
+from plausible.search.run import Run
 
 __all__ = ["FEW_FAMILIES", "OrderSearch", "Shift", "search_orders", "usual_method"]
 
@@ -43,11 +44,6 @@ class OrderSearch(SearchProblem[Order, Shift]):
     A variable may go to any position, of which swaps of neighbours are the smallest case. It has other predecessors
     then, and each variable that it passes gains or loses it as a predecessor: so the gains of all n² shifts are sums of
     2n² best families, worked out in one call, and remembered: a tabu search comes back to the same orders.
-
-    Parameters
-    ----------
-    sets
-        The parent sets of all variables.
     """
 
     __slots__ = ("_remembered", "_sets")
@@ -180,7 +176,7 @@ def search_orders(
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[Any], object] | None = None,
-) -> BoundedResult:
+) -> FoundGraph:
     """A good graph, by local search over orders (Teyssier & Koller 2005, with longer moves than theirs).
 
     There are far fewer orders than graphs, each step changes more of a graph, and no cycle can come about. The bound is
@@ -217,20 +213,22 @@ def search_orders(
     >>> found.score, found.bound, found.is_optimal
     (-1.0, 0.0, False)
     """
-    began = time.monotonic()
-    check_seconds("time_limit", time_limit)
-    half = None if time_limit is None else time_limit / 2
+    clock = Clock.of(time_limit)
     sets = parent_sets or find_parent_sets(
-        scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half
+        scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half_of(clock)
     )
     problem = OrderSearch(sets)
     search = method or usual_method(len(sets.names))
-    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
+    left = None if time_limit is None else clock.seconds_left
     found = search.run(problem, problem.start, seed=seed, time_limit=left, progress=progress)
-    seconds = time.monotonic() - began
     families = sets.families(found.best) if found.best_score > -np.inf else sets.constraints.required_families
-    outcome = Outcome(families, sets.bound, found.stopped_by, found.num_steps, seconds)
-    return bounded_result(scores, sets.names, sets.constraints, outcome)
+    run = Run(found.best, found.num_steps, found.stopped_by, seconds=clock.seconds)
+    return found_graph(scores, sets.constraints, families, run, sets.bound)
+
+
+def half_of(clock: Clock) -> float | None:
+    """Half of the seconds that are left; `None` where there is no limit."""
+    return None if clock.deadline == math.inf else clock.seconds_left / 2
 
 
 def usual_method(num_variables: int) -> SearchMethod:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_seconds
+from plausible.base.options import check_count
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, TooLarge
@@ -21,6 +20,7 @@ from plausible.kernels.parent_sets import find_fitting
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.search.clock import Clock
 
 __all__ = ["MAX_FAMILIES", "ParentSets", "find_parent_sets"]
 
@@ -38,36 +38,17 @@ _Added = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParentSets:
-    """Parent sets worth having: each beats all of its subsets; made by `find_parent_sets`.
+    """Parent sets worth having: each beats all of its subsets; made by `find_parent_sets`."""
 
-    Attributes
-    ----------
-    names
-        The variables, sorted; they go by their places here.
-    masks
-        Axes: set, word. A bit for each parent.
-    scores
-        Of each set with its child; the best set of a child comes first.
-    firsts
-        The sets of v are those from `firsts[v]` to before `firsts[v + 1]`.
-    missing
-        For each variable: no set that was not looked at scores more; -inf where none is missing.
-    constraints
-        What the sets agree with.
-    num_families
-        How many were scored.
-    stopped
-        Why some sets are missing: "time limit" or "family limit"; "" where none is.
-    """
-
-    names: tuple[str, ...]
-    masks: Words
-    scores: Floats
-    firsts: Ints
-    missing: Floats
-    constraints: Constraints
-    num_families: int
-    stopped: Literal["", "time limit", "family limit"] = ""
+    names: tuple[str, ...]  # the variables, sorted; they go by their places here
+    masks: Words  # axes: set, word. A bit for each parent
+    scores: Floats  # of each set with its child; the best set of a child comes first
+    firsts: Ints  # the sets of v are those from `firsts[v]` to before `firsts[v + 1]`
+    missing: Floats  # for each variable: no set that was not looked at scores more; -inf where none is missing
+    constraints: Constraints  # what the sets agree with
+    num_families: int  # how many were scored
+    #: why some sets are missing: "time limit" or "family limit"; "" where none is
+    stopped_by: Literal["", "time limit", "family limit"] = ""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -162,25 +143,24 @@ def find_parent_sets(
     (9, 12, 0.0)
     """
     check_count("max_families", max_families)
-    check_seconds("time_limit", time_limit)
-    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+    clock = Clock.of(time_limit)
     names = tuple(sorted(scores.names))
     constraints = Knowledge.read(knowledge).on(names)
     if bound is None and not may_miss and time_limit is None:
         _check_size(constraints, max_families)
     lattices = [_Lattice(scores, names, v, constraints, bound or NoBound()) for v in range(len(names))]
 
-    def stopped() -> Literal["", "time limit", "family limit"]:
+    def stopped_by() -> Literal["", "time limit", "family limit"]:
         if sum(lattice.num_families for lattice in lattices) >= max_families:
             return "family limit"
-        return "time limit" if time.monotonic() >= deadline else ""
+        return "time limit" if clock.is_over else ""
 
     growing = [lattice for lattice in lattices if lattice.is_growing]
-    while growing and not stopped():
+    while growing and not stopped_by():
         for lattice in growing:
-            lattice.grow(stopped)
+            lattice.grow(stopped_by)
         growing = [lattice for lattice in growing if lattice.is_growing]
-    reason = stopped() if growing else ""
+    reason = stopped_by() if growing else ""
     if reason == "family limit" and not may_miss:
         raise _too_large(f"more than {max_families:,}")
     return _gathered(names, constraints, lattices, reason)
