@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import FrozenMapping
 
 
 def test_a_frozen_mapping_is_a_value():

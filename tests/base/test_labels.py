@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.base.labels import by_label
+from plausible.base.options import by_label
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownState
 
 A, B = pb.Variable("A", ["no", "yes"]), pb.Variable("B", ["x", "y"])
@@ -105,6 +105,6 @@ def test_a_part_of_a_longer_series_keeps_its_labels():
 
 
 def test_pandas_is_not_loaded_for_that():
-    code = "import sys; from plausible.base.labels import by_label; by_label([1.0]); print('pandas' in sys.modules)"
+    code = "import sys; from plausible.base.options import by_label; by_label([1.0]); print('pandas' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

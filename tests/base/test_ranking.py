@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plausible.base.ranking import ranked
+from plausible.base.arrays import ranked
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -33,4 +33,4 @@ def _input(data: bytes) -> io.TextIOWrapper:
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Tables go through the commands three rows at a time."""
-    monkeypatch.setattr("plausible.cli.chunks._MAX_ROWS", 3)
+    monkeypatch.setattr("plausible.cli.tables._MAX_ROWS", 3)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from plausible.cli.prediction import Prediction
+from plausible.cli.predict import Prediction
 
 
 @pytest.fixture

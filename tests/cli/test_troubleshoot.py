@@ -50,7 +50,7 @@ def test_advice_is_that_of_the_library(plausible, printer):
 
 def test_exact_figures_stand_beside_the_estimates(plausible, printer, monkeypatch):
     """Of following the advice, and of the best plan, which may begin with another step; both as text and as JSON."""
-    monkeypatch.setattr("plausible.cli.troubleshoot_text._MOMENT", 60)
+    monkeypatch.setattr("plausible.cli.troubleshoot._MOMENT", 60)
     known = {"panel": "clear", "driver": "ok"}
     session = printer_troubleshooter().start(known)
     advised, best = exact_plan(session), optimal_plan(session)
@@ -67,7 +67,7 @@ def test_exact_figures_stand_beside_the_estimates(plausible, printer, monkeypatc
 
 
 def test_where_exact_figures_take_too_long_the_estimates_say_that_they_are(plausible, printer, monkeypatch):
-    monkeypatch.setattr("plausible.cli.troubleshoot_text._MOMENT", 0)
+    monkeypatch.setattr("plausible.cli.troubleshoot._MOMENT", 0)
     _, text, _ = plausible(*printer, *GOAL)
     assert text.endswith("too large for an exact figure in a moment.\n")
     assert "expected cost" not in text
@@ -101,7 +101,7 @@ def test_without_a_service_row_the_chance_to_stay_broken_is_told(plausible, tmp_
 
 def test_the_plan_is_printed_as_far_as_asked_for(plausible, printer, monkeypatch):
     """Each outcome with its probability and what to do then."""
-    monkeypatch.setattr("plausible.cli.troubleshoot_text._MOMENT", 0.0)  # no exact figures, which take longer
+    monkeypatch.setattr("plausible.cli.troubleshoot._MOMENT", 0.0)  # no exact figures, which take longer
     _, text, _ = plausible(*printer, *GOAL, "--depth", "2")
     plan = text.split("\n\n")[1].splitlines()
     assert plan[0] == "test queue (1)"

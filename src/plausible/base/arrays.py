@@ -1,14 +1,15 @@
-"""The kinds of arrays that functions take and give, by what their numbers mean."""
+"""Kinds of arrays, and orders by numbers in which ties keep their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Flags", "Floats", "Ints", "Positions", "starts_of"]
+__all__ = ["Codes", "Flags", "Floats", "Ints", "Positions", "ranked", "starts_of"]
+
 
 #: Probabilities, scores, numbers of any kind.
 Floats: TypeAlias = NDArray[np.float64]
@@ -32,3 +33,27 @@ def starts_of(lengths: Iterable[int]) -> Ints:
     starts = np.zeros(len(listed) + 1, dtype=np.int64)
     np.cumsum(listed, out=starts[1:])
     return starts
+
+
+Item = TypeVar("Item")
+
+
+def ranked(items: Iterable[Item], value: Callable[[Item], float], room: float) -> list[Item]:
+    """The items by value, the greatest first; those whose values differ by no more than rounding keep their order.
+
+    A tie is all that lies within `room` below the greatest that is left. So the order is the same on every machine,
+    whatever the last digits are, unless two values differ by just about the room.
+
+    >>> ranked(["a", "b", "c"], {"a": 0.3, "b": 0.1 + 0.2, "c": 0.9}.__getitem__, 1e-12)
+    ['c', 'a', 'b']
+    """
+    listed = list(items)
+    values = [value(item) for item in listed]
+    order: list[int] = []
+    tied: list[int] = []
+    for place in sorted(range(len(listed)), key=lambda place: -values[place]):
+        if tied and values[place] < values[tied[0]] - room:
+            order += sorted(tied)
+            tied = []
+        tied.append(place)
+    return [listed[place] for place in order + sorted(tied)]

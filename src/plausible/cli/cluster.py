@@ -17,9 +17,9 @@ from plausible.cli.data import (
 )
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.piped_models import check_target, save_model
-from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.streams import input_name, is_standard
 from plausible.cli.tables import TableFormat, check_ending, new_table
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering

@@ -73,7 +73,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "impute": Command("Fill the empty cells of a table.", ("file",)),
         "cluster": Command("Find clusters of rows, and tell what sets them apart.", ("file",)),
         "identify": Command("Write an effect in probabilities of what is observed.", ("model",)),
-        "adjust": Command("List what to adjust for to estimate an effect.", ("model",)),
+        "adjust": Command("List what to adjust for to estimate an effect.", ("model",), "identify"),
         "effect": Command("Estimate the effect of a treatment, with an interval.", ("file",)),
         "bounds": Command("Print the least and the greatest value an effect can have.", ("file",)),
         "discover": Command("Find the causal graphs that data do not contradict.", ("file",)),

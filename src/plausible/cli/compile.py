@@ -14,7 +14,7 @@ import typer
 from plausible.cli.commands import command
 from plausible.cli.kernel_uses import use_all_kernels
 from plausible.cli.output import AsJson, print_answer
-from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.errors import InvalidArgument, counted
 from plausible.kernels.background import Job, recorded
 from plausible.kernels.jit import use_tier

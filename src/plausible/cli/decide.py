@@ -22,7 +22,7 @@ from plausible.cli.diagrams import (
 )
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
 from plausible.decisions.sensitivity.numbers import VariationState

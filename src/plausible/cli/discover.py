@@ -17,8 +17,8 @@ from plausible.cli.commands import command
 from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns, whole_rows
 from plausible.cli.graph_learning import Deadline, search_note
 from plausible.cli.output import AsJson, json_text, print_answer
-from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.streams import input_name, is_standard
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion

@@ -1,11 +1,17 @@
-"""`plausible identify`: an effect in terms of what is observed, or the proof that there is no way."""
+"""Effects by the graph alone: `plausible identify` (a formula) and `adjust` (what to adjust for)."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
+from plausible.causal.adjustment.front_door import front_door_sets
+from plausible.causal.adjustment.instruments import instruments
+from plausible.causal.adjustment.problem import Criterion, may_cause, read_problem
+from plausible.causal.adjustment.sets import adjustment_sets, check_adjustment, optimal_adjustment_set, unclear_reason
 from plausible.causal.discovery.pag_effects import effect_in_pag
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.identification.estimand import Estimand
@@ -24,10 +30,11 @@ from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
 from plausible.cli.streams import check_one_reader
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
-from plausible.graphs import MAG, PAG, PDAG
+from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
+from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_identify"]
+__all__ = ["run_adjust", "run_identify"]
 
 
 @command(
@@ -137,3 +144,179 @@ def _document(found: Estimand) -> dict[str, Any]:
         "adjustment": None if found.adjustment is None else list(found.adjustment),
         "derivation": [str(step) for step in found.derivation],
     }
+
+
+_CRITERIA = ("adjustment", "back-door")
+
+
+@command(
+    examples=(
+        "plausible adjust 'X <- A -> B -> Y; X <- C -> Y; X -> Y' --effect 'X => Y'",
+        "plausible adjust 'X <- A -> M <- B -> Y; X -> Y' --effect 'X => Y' --check A,M",
+        "plausible adjust asia --effect 'smoke => dysp' --observed tub,lung,bronc --all",
+    ),
+    notes=(EFFECTS, GRAPHS),
+)
+def run_adjust(
+    graph: GraphArgument,
+    effect: EffectOption,
+    check: Annotated[
+        str | None,
+        typer.Option(help="Is this set right? Names, separated by commas; '' for none.", show_default=False),
+    ] = None,
+    observed: Annotated[
+        str | None,
+        typer.Option(help="What can be adjusted for, separated by commas; all by default.", show_default=False),
+    ] = None,
+    criterion: Annotated[str, typer.Option(help="adjustment, which misses no set, or back-door.")] = "adjustment",
+    limit: Annotated[int, typer.Option(min=1, help="List at most so many sets.")] = 10,
+    list_all: Annotated[bool, typer.Option("--all", help="List all sets, however many.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what to adjust for to estimate an effect.
+
+    All minimal sets are listed; of a set to --check it is said whether it is right, and which trail it leaves open. The
+    graph may stand for a class, as CPDAGs and PAGs do: sets are right in all of it. Where there is no set, mediators
+    for the front door and instruments are listed, and the exit code is 1; so it is if a set to --check is not right.
+    What causes the outcome in no graph of the class has no effect, which is said with exit code 0.
+    """
+    sides, found = read_effect(effect).names(has_given=False), read_causal_source(graph, ANY_CLASS).graph
+    rule = _criterion(criterion)
+    if check is not None:
+        if observed is not None or list_all:
+            raise InvalidArgument("--check asks about one set, so that --observed and --all have no effect.")
+        _tell_check(found, sides, names_in(check), rule, as_json=as_json)
+        return
+    allowed = None if observed is None else names_in(observed)
+    most = None if list_all else limit
+    sets = adjustment_sets(found, **sides, allowed=allowed, criterion=rule, limit=None)
+    listed = list(sets if most is None else islice(sets, most + 1))
+    document: dict[str, Any] = {
+        **sides,
+        "criterion": rule,
+        "sets": [_sorted(members) for members in listed[:most]],
+        "has_more": most is not None and len(listed) > most,
+        "least_variance": _best(found, sides, allowed) if listed else None,
+        "may_cause": any(may_cause(found, y, x) for y in sides["outcome"] for x in sides["treatment"]),
+    }
+    if not document["may_cause"]:
+        document["reason"] = "no causal path leads to the outcome: the effect is 0"
+    elif not listed:
+        document["reason"] = _reason(found, sides, allowed, rule)
+        document |= _other_ways(found, sides, allowed, most)
+    if as_json:
+        print_json(document)
+    else:
+        _tell(document)
+    if not listed and document["may_cause"]:
+        raise typer.Exit(1)
+
+
+def _criterion(name: str) -> Criterion:
+    if name == "adjustment":
+        return "adjustment"
+    if name == "back-door":
+        return "back-door"
+    raise InvalidArgument(f"--criterion is one of {', '.join(_CRITERIA)}, not {name!r}.")
+
+
+def _tell_check(
+    graph: Any,
+    sides: dict[str, list[str]],
+    members: list[str],
+    criterion: Criterion,
+    *,
+    as_json: bool,
+) -> None:
+    checked = check_adjustment(graph, **sides, given=members, criterion=criterion)
+    if as_json:
+        found: dict[str, Any] = {
+            **sides,
+            "given": members,
+            "criterion": criterion,
+            "valid": checked.is_valid,
+            "forbidden": list(checked.forbidden),
+            "trail": None if checked.trail is None else str(checked.trail),
+            "unclear": None if checked.unclear is None else str(checked.unclear),
+            "expression": str(checked.expression) if checked.is_valid else None,
+        }
+        print_json(found)
+    else:
+        print_line(str(checked))
+        if checked.is_valid:
+            print_line(f"  {checked.expression}")
+    if not checked.is_valid:
+        raise typer.Exit(1)
+
+
+def _best(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None) -> list[str] | None:
+    """The set with the least variance, of graphs that have one."""
+    if not isinstance(graph, DAG | PDAG):
+        return None
+    best = optimal_adjustment_set(graph, **sides, allowed=allowed)
+    return None if best is None else _sorted(best)
+
+
+def _reason(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, criterion: Criterion) -> str:
+    """Why no set is right: what the set of all ancestors leaves open, which closes all that any set can close."""
+    problem = read_problem(graph, **sides, criterion=criterion)
+    ends = {*problem.outcome, *problem.treatment}
+    free = problem.causes.ancestors(ends) - problem.forbidden - ends
+    given = [node for node in free if allowed is None or node in allowed]
+    checked = check_adjustment(graph, **sides, given=given, criterion=criterion)
+    if checked.unclear is not None:
+        return unclear_reason(checked.unclear)
+    what = "whatever" if allowed is None else "whatever of --observed"
+    return f"{checked.trail} is open and not causal, {what} is adjusted for"
+
+
+def _other_ways(
+    graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, most: int | None
+) -> dict[str, list[Any]]:
+    """Mediators for the front door, and instruments; a class of graphs has none that it is sure of."""
+    if not isinstance(graph, DAG | CausalGraph):
+        return {}
+    doors = islice(front_door_sets(graph, **sides, allowed=allowed, limit=None), most)
+    found: list[Any] = []
+    if len(sides["outcome"]) == len(sides["treatment"]) == 1:
+        outcome, treatment = sides["outcome"][0], sides["treatment"][0]
+        found = [
+            {"instrument": str(one.node), "given": _sorted(one.given)}
+            for one in instruments(graph, outcome, treatment, allowed=allowed)
+        ]
+    return {"front_door": [_sorted(members) for members in doors], "instruments": found}
+
+
+def _tell(document: dict[str, Any]) -> None:
+    effect = f"the effect of {', '.join(document['treatment'])} on {', '.join(document['outcome'])}"
+    if document["sets"]:
+        print_line(f"minimal sets to adjust for, for {effect} ({document['criterion']} criterion):")
+        for members in document["sets"]:
+            print_line(f"  {_braced(members)}")
+        if document["has_more"]:
+            print_line("  ... and more: raise --limit, or list them with --all")
+        if document["least_variance"] is not None:
+            print_line(f"least variance of an estimate: {_braced(document['least_variance'])}")
+        return
+    if not document["may_cause"]:
+        print_line(f"nothing to adjust for, for {effect}:")
+        print_line(f"  {document['reason']}")
+        return
+    print_line(f"no set is right to adjust for, for {effect} ({document['criterion']} criterion):")
+    print_line(f"  {document['reason']}")
+    if "front_door" not in document:
+        return
+    for members in document["front_door"]:
+        print_line(f"  front door: {_braced(members)}")
+    for one in document["instruments"]:
+        given = f" given {', '.join(map(quote, one['given']))}" if one["given"] else ""
+        print_line(f"  instrument: {quote(one['instrument'])}{given}")
+    print_line("Whether there is any other way: plausible identify.")
+
+
+def _braced(members: Collection[str]) -> str:
+    return f"{{{', '.join(map(quote, members))}}}"
+
+
+def _sorted(members: Iterable[Any]) -> list[str]:
+    return sorted(map(str, members))

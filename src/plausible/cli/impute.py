@@ -9,13 +9,12 @@ from typing import Annotated, Any, cast, get_args
 import numpy as np
 import typer
 
-from plausible.cli.chunks import ColumnKind
 from plausible.cli.commands import command
 from plausible.cli.data import DataFile, MissingMarkers, read_columns
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import read_network
 from plausible.cli.streams import check_one_reader, is_standard, output_name
-from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
+from plausible.cli.tables import ColumnKind, TableFormat, check_ending, new_table, open_table
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from plausible.cli.commands import command
-from plausible.cli.facts import facts
 from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import ModelSource, read_model
+from plausible.cli.terminal import facts
 from plausible.decisions import InfluenceDiagram
 from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model

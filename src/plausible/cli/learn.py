@@ -25,9 +25,9 @@ from plausible.cli.data import (
 from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.piped_models import check_target, save_model
-from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
 from plausible.cli.streams import check_one_reader, input_name, is_standard, output_name
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.data.table import Table
 from plausible.errors import (
     InvalidArgument,

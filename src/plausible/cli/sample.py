@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
 from plausible.cli.commands import command
 from plausible.cli.engines import ENGINES, EngineOption, engine_argument, print_quality
 from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_answer, print_json
-from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
 from plausible.cli.streams import is_standard
-from plausible.cli.tables import TableFormat, check_ending, new_table
+from plausible.cli.tables import ColumnKind, TableFormat, check_ending, kind_of, new_table, rows_in_chunk
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.errors import counted
 from plausible.io import Network
 

@@ -9,10 +9,10 @@ import typer
 
 from plausible.cli.commands import command
 from plausible.cli.data import DataFile, MissingMarkers, WeightsColumn, read_data, weighted_by
-from plausible.cli.facts import facts
 from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import GraphSource, read_graph_or_network
 from plausible.cli.streams import check_one_reader, input_name
+from plausible.cli.terminal import facts
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG

@@ -2,24 +2,312 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, BinaryIO, Protocol, TextIO, TypeAlias
 
 import typer
 
-from plausible.cli.chunks import ColumnKind, TableReader, TableWriter
-from plausible.cli.csv_tables import CSVReader, CSVWriter, read_csv, write_csv
-from plausible.cli.parquet_tables import parquet_reader, parquet_rows, read_parquet, write_parquet
 from plausible.cli.streams import STANDARD_INPUT, binary_output, is_standard, open_input
-from plausible.errors import InvalidArgument, MissingFile
+from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile, PlausibleError
+from plausible.variables import Variable
 
-__all__ = ["TableFormat", "check_ending", "new_table", "open_table"]
+__all__ = [
+    "CSVReader",
+    "CSVWriter",
+    "Chunk",
+    "ColumnKind",
+    "ParquetReader",
+    "ParquetWriter",
+    "TableFormat",
+    "TableReader",
+    "TableWriter",
+    "check_ending",
+    "kind_of",
+    "new_table",
+    "open_table",
+    "parquet_reader",
+    "parquet_rows",
+    "read_csv",
+    "read_parquet",
+    "rows_in_chunk",
+    "write_csv",
+    "write_parquet",
+]
+
+
+#: What a column holds: `str`, `int`, `float`, `bool`, or a type of Arrow's where it comes from a Parquet file.
+ColumnKind: TypeAlias = Any
+
+_MAX_CELLS = 1_000_000
+_MAX_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a table."""
+
+    columns: Mapping[str, Sequence[Any]]  # name -> its cells; `None` where one is empty
+    num_rows: int  # how many
+    #: Row of this chunk and problem -> the error that names the place in the file.
+    error: Callable[[int, str], PlausibleError]
+
+
+class TableReader(Protocol):
+    """A table to read from start to end."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Name -> what the column holds, in order."""
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the table was read, from zero to one; `None` if nobody knows."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, in order."""
+
+
+class TableWriter(Protocol):
+    """A table to write from start to end."""
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Append rows: for each column, in order, as many cells."""
+
+
+def rows_in_chunk(num_columns: int) -> int:
+    """How many rows to hold at once: fewer of a wide table.
+
+    >>> rows_in_chunk(10), rows_in_chunk(1000)
+    (65536, 1000)
+    """
+    return max(1, min(_MAX_ROWS, _MAX_CELLS // max(num_columns, 1)))
+
+
+def kind_of(variable: Variable) -> ColumnKind:
+    """What a column of this variable's states, or numbers, holds; text where they are of several types.
+
+    >>> kind_of(Variable("X", 2)), kind_of(Variable("Y", ["a", 1])), kind_of(Variable("Z"))
+    (<class 'int'>, <class 'str'>, <class 'float'>)
+    """
+    if variable.is_continuous:
+        return float
+    kinds = {type(state) for state in variable.states}
+    return kinds.pop() if len(kinds) == 1 and kinds <= {bool, int, float} else str
+
+
+class CSVReader:
+    """The rows of an open CSV file, whose first line names the columns."""
+
+    def __init__(self, path: Path, stream: TextIO, num_bytes: int | None) -> None:
+        self._path, self._stream, self._num_bytes = path, stream, num_bytes
+        self._rows = csv.reader(stream, strict=True)
+        header = self._next_rows(1)
+        if not header or not header[0][1]:
+            raise FormatError("The file has no columns; its first line must name them.", file=str(path), line=1)
+        self._names = header[0][1]
+        repeated = next((name for name in self._names if self._names.count(name) > 1), None)
+        if repeated is not None:
+            raise FormatError(f"The first line names two columns {repeated!r}.", file=str(path), line=1)
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Name -> text."""
+        return dict.fromkeys(self._names, str)
+
+    @property
+    def fraction(self) -> float | None:
+        """By the bytes that were read; `None` of a pipe, whose length nobody knows."""
+        return None if self._num_bytes is None else self._stream.buffer.tell() / max(self._num_bytes, 1)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, in order; a blank line is a row of empty cells."""
+        size = rows_in_chunk(len(self._names))
+        while found := self._next_rows(size):
+            lines = [line for line, _ in found]
+            rows = [self._whole(line, row) for line, row in found]
+            columns = [[cell or None for cell in column] for column in zip(*rows, strict=True)]
+            yield Chunk(dict(zip(self._names, columns, strict=True)), len(rows), self._error_in(lines))
+
+    def _next_rows(self, count: int) -> list[tuple[int, list[str]]]:
+        """Up to so many rows, each with the number of its line (its last one, where cells have several)."""
+        try:
+            return [(self._rows.line_num, row) for row in islice(self._rows, count)]
+        except UnicodeDecodeError as error:  # text is decoded in blocks: the line is not known
+            raise FormatError(f"The file is not written in UTF-8: {error}.", file=str(self._path)) from error
+        except csv.Error as error:
+            problem = f"This can't be read as CSV: {error}."
+            raise FormatError(problem, file=str(self._path), line=self._rows.line_num) from error
+
+    def _whole(self, line: int, row: list[str]) -> list[str]:
+        if len(row) == len(self._names):
+            return row
+        if not row:
+            return [""] * len(self._names)
+        wanted = len(self._names)
+        raise FormatError(
+            f"The row has {len(row)} cells, the first line names {wanted} columns.", file=str(self._path), line=line
+        )
+
+    def _error_in(self, lines: Sequence[int]) -> Callable[[int, str], FormatError]:
+        return lambda row, problem: FormatError(problem, file=str(self._path), line=lines[row])
+
+
+class CSVWriter:
+    """Rows as lines of an open stream, after a line of names."""
+
+    def __init__(self, stream: TextIO, names: Sequence[str]) -> None:
+        self._rows = csv.writer(stream, lineterminator="\n")
+        self._write([names])
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Append rows; what is not text is written as Python prints it, and `None` as nothing."""
+        self._write(zip(*(_cells(column) for column in columns.values()), strict=True))
+
+    def _write(self, rows: Iterator[Sequence[Any]] | list[Sequence[str]]) -> None:
+        try:
+            self._rows.writerows(rows)
+        except UnicodeEncodeError as error:
+            sign = error.object[error.start : error.end]
+            raise InvalidArgument(
+                f"Standard output can't hold {sign!r} in its encoding {error.encoding}: write to a file with --output, "
+                "or set PYTHONIOENCODING=utf-8."
+            ) from None
+
+
+@contextmanager
+def read_csv(path: Path) -> Iterator[CSVReader]:
+    """An open CSV file in UTF-8, with or without a byte-order mark."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        yield CSVReader(path, stream, os.fstat(stream.fileno()).st_size)
+
+
+@contextmanager
+def write_csv(path: Path, kinds: Mapping[str, ColumnKind]) -> Iterator[CSVWriter]:
+    """A new CSV file in UTF-8."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        yield CSVWriter(stream, list(kinds))
+
+
+def _cells(column: Any) -> Any:
+    """The cells as Python objects: an array of Arrow's holds its own scalars."""
+    return column.to_pylist() if hasattr(column, "to_pylist") else column
+
+
+class ParquetReader:
+    """The rows of an open Parquet file, a batch at a time."""
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self._path, self._file = path, file
+        self._num_read = 0
+        names = file.schema_arrow.names
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise InvalidArgument(f"{path} has two columns {repeated!r}.")
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Name -> the type that Arrow gives it."""
+        return {field.name: field.type for field in self._file.schema_arrow}
+
+    @property
+    def fraction(self) -> float:
+        """By the rows that were read."""
+        return float(self._num_read / max(self._file.metadata.num_rows, 1))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, in order; columns are arrays of Arrow's."""
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        batches = self._file.iter_batches(batch_size=rows_in_chunk(len(self._file.schema_arrow)))
+        while True:
+            try:
+                batch = next(batches, None)
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(self._path, error) from error
+            if batch is None:
+                return
+            first, self._num_read = self._num_read, self._num_read + batch.num_rows
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield Chunk(columns, batch.num_rows, self._error_after(first))
+
+    def _error_after(self, first: int) -> Callable[[int, str], InvalidArgument]:
+        return lambda row, problem: InvalidArgument(f"{self._path}, row {first + row + 1}: {problem}")
+
+
+class ParquetWriter:
+    """Rows appended to an open Parquet file, a group at a time."""
+
+    def __init__(self, file: Any, schema: Any) -> None:
+        self._file, self._schema = file, schema
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Append rows; arrays of Arrow's go through as they are."""
+        import pyarrow as pa
+
+        arrays = [
+            cells if isinstance(cells, pa.Array) else pa.array(cells, type=field.type)
+            for cells, field in zip(columns.values(), self._schema, strict=True)
+        ]
+        self._file.write_batch(pa.record_batch(arrays, schema=self._schema))
+
+
+@contextmanager
+def read_parquet(path: Path) -> Iterator[ParquetReader]:
+    """An open Parquet file."""
+    with path.open("rb") as stream:
+        yield parquet_reader(path, stream)
+
+
+def parquet_reader(path: Path, stream: BinaryIO) -> ParquetReader:
+    """The rows of a Parquet file that is open, and has this name in messages."""
+    _require_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    try:
+        return ParquetReader(path, pq.ParquetFile(stream))
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+@contextmanager
+def write_parquet(path: Path, kinds: Mapping[str, ColumnKind]) -> Iterator[ParquetWriter]:
+    """A new Parquet file with columns of these kinds."""
+    with path.open("wb") as stream, parquet_rows(stream, kinds) as writer:
+        yield writer
+
+
+@contextmanager
+def parquet_rows(stream: BinaryIO, kinds: Mapping[str, ColumnKind]) -> Iterator[ParquetWriter]:
+    """A Parquet file that is written to an open stream."""
+    _require_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([(name, types.get(kind, kind)) for name, kind in kinds.items()])
+    with pq.ParquetWriter(stream, schema) as file:
+        yield ParquetWriter(file, schema)
+
+
+def _require_pyarrow() -> None:
+    if find_spec("pyarrow") is None:
+        raise MissingDependency.extra("pyarrow", "scale")
+
+
+def _unreadable(path: Path, error: Exception) -> InvalidArgument:
+    return InvalidArgument(f"{path} can't be read as Parquet: {error}")
+
 
 TableFormat = Annotated[
     str | None,

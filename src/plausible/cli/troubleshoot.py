@@ -2,28 +2,260 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, read_interventions, state_of
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.output import AsJson, json_text, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
 from plausible.cli.streams import is_standard
-from plausible.cli.troubleshoot_session import Conversation, resumed
-from plausible.cli.troubleshoot_text import advice_document, advice_text, plan_document, step_document
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
-from plausible.decisions.troubleshooting.steps import PlanNode, plan_text
+from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step, plan_text, whether_it_works
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession
-from plausible.errors import InvalidArgument, UnknownState
+from plausible.errors import FormatError, InvalidArgument, PlausibleError, TooLarge, UnknownState
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["run_troubleshoot"]
+__all__ = [
+    "Conversation",
+    "advice_document",
+    "advice_text",
+    "plan_document",
+    "resumed",
+    "run_troubleshoot",
+    "step_document",
+]
+
+
+#: Seconds that each exact figure may take.
+_MOMENT = 2.0
+
+
+class _Figures(NamedTuple):
+    """The plan of following the advice and the best of all, each as far as it was found in a moment."""
+
+    advised: PlanNode | None
+    best: PlanNode | None
+
+
+def _figures(session: TroubleshootingSession) -> _Figures:
+    advised = best = None
+    try:
+        advised = exact_plan(session, time_limit=_MOMENT)
+        best = optimal_plan(session, time_limit=_MOMENT)
+    except TooLarge:
+        pass
+    return _Figures(advised, best)
+
+
+def advice_text(session: TroubleshootingSession) -> str:
+    """All steps with their estimated costs, why the first is best, and what following the advice costs exactly."""
+    advice = session.advice
+    if advice.best is None:
+        return str(advice)
+    order = ", ".join(advice.sequence) or "nothing"
+    return "\n".join(
+        [str(advice), f"without tests: {order}; estimated cost {advice.repair_cost:.6g}", _exactly(_figures(session))]
+    )
+
+
+def _exactly(figures: _Figures) -> str:
+    if figures.advised is None:
+        return "The costs are estimates, one test ahead: the device is too large for an exact figure in a moment."
+    told = [f"following this advice: expected cost {figures.advised.expected_cost:.6g}, exactly"]
+    if figures.advised.chance_unfixed > 0:
+        told.append(f"still broken in the end with probability {figures.advised.chance_unfixed:.3g}")
+    if figures.best is not None:
+        cost = f"{figures.best.expected_cost:.6g}"
+        told.append(f"the best plan: expected cost {cost}, beginning with {figures.best.step}")
+    return "\n".join(told)
+
+
+def advice_document(session: TroubleshootingSession) -> dict[str, Any]:
+    """The same for JSON; `null` for the exact figures that were not found in a moment."""
+    advice, figures = session.advice, _figures(session)
+    return {
+        "alternatives": [
+            {**step_document(one.step), "chance": one.chance, "estimated_cost": one.estimated_cost}
+            for one in advice.alternatives
+        ],
+        "sequence": list(advice.sequence),
+        "estimated_repair_cost": advice.repair_cost,
+        "reason": advice.reason,
+        "advised_plan": _plan_summary(figures.advised),
+        "best_plan": _plan_summary(figures.best),
+    }
+
+
+def plan_document(plan: PlanNode) -> dict[str, Any]:
+    """A plan as a tree for JSON: each outcome of a step with its chance and the plan after it.
+
+    `is_exact` is false where the plan is cut off, which is where there is a step to ask about and no outcome of it.
+    """
+    return {
+        "step": None if plan.step is None else step_document(plan.step),
+        "expected_cost": plan.expected_cost,
+        "is_exact": plan.is_exact,
+        "is_fixed": plan.is_fixed,
+        "chance_unfixed": plan.chance_unfixed,
+        "outcomes": [
+            {"outcome": outcome, "chance": chance, "then": plan_document(after)}
+            for outcome, chance, after in plan.outcomes
+        ],
+    }
+
+
+def _plan_summary(plan: PlanNode | None) -> dict[str, Any] | None:
+    if plan is None:
+        return None
+    first = None if plan.step is None else step_document(plan.step)
+    return {"first": first, "expected_cost": plan.expected_cost, "chance_unfixed": plan.chance_unfixed}
+
+
+def step_document(step: Step) -> dict[str, Any]:
+    """A step for JSON."""
+    return {"step": step.kind, "name": step.name, "cost": step.cost}
+
+
+_WORDS = ("why", "undo", "stop", "help")
+#: Before a word of a session, where a state has the same name.
+_ESCAPE = "?"
+_HELP = """\
+Answer with what you see; after a repair, yes or no. Or say:
+  why       all steps that could be next, and why this one is best
+  do STEP   take another step, as in: do observe NAME
+  undo      take the last step back
+  stop      end the session here; so does the end of the input
+  help      this text; so does ?
+Where one of these words is also what can be seen, put ? before it: ?undo."""
+
+
+def resumed(helper: Troubleshooter, path: Path) -> TroubleshootingSession:
+    """The session in a file."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(f"This is no saved session: {error}.", file=str(path)) from None
+    if not isinstance(record, dict):
+        raise FormatError(f"This is no saved session, but a JSON {type(record).__name__}.", file=str(path))
+    try:
+        return helper.resume(record)
+    except FormatError as error:
+        raise error.in_file(str(path)) from None
+
+
+class Conversation(NamedTuple):
+    """How a session is led."""
+
+    path: Path | None  # the file that keeps it after each step; `None` for none
+    again: str  # the command that goes on with it
+    aside: bool  # whether questions go to standard error, so that the output stays clean
+    by_best_plan: bool  # whether steps are those of the best plan, rather than of the advice
+
+    def lead(self, session: TroubleshootingSession) -> TroubleshootingSession:
+        """Ask what came of each step until the device works, nothing is left to do, or the answers end."""
+        self._keep(session)
+        try:
+            session, step = self._questioned(session)
+        except KeyboardInterrupt:
+            print_line(f"\n{self._early}", error=True)
+            raise
+        if step is None and not session.is_fixed:
+            self._say(session.advice.reason)
+        self._say(str(session))
+        if step is not None:
+            self._say(self._early)
+        return session
+
+    def _questioned(self, session: TroubleshootingSession) -> tuple[TroubleshootingSession, Step | None]:
+        """The session at its end, and the step that was next if that came early."""
+        step = self._next(session)
+        while step is not None:
+            if step.kind == "call":
+                self._say(f"call service ({step.cost:g})")
+                session, step = session.after(step), None
+                self._keep(session)
+                break
+            self._say(_question(session, step))
+            sys.stdout.flush()
+            line = sys.stdin.readline()
+            if not line or _word(session, step, line) == "stop":
+                break
+            session, step = self._heard(session, step, line.strip())
+        return session, step
+
+    def _heard(
+        self, session: TroubleshootingSession, step: Step, said: str
+    ) -> tuple[TroubleshootingSession, Step | None]:
+        """The session after what was said, and the step that is next."""
+        word = _word(session, step, said)
+        try:
+            if word in ("why", "help"):
+                self._say(advice_text(session) if word == "why" else _HELP)
+                return session, step
+            if word == "do":
+                return session, session.step(said.removeprefix(_ESCAPE).strip()[3:].strip())
+            session = session.undo() if word == "undo" else session.after(step, _read(session, step, said))
+        except PlausibleError as problem:
+            self._say(str(problem))
+            return session, step
+        self._keep(session)
+        return session, self._next(session)
+
+    def _next(self, session: TroubleshootingSession) -> Step | None:
+        return optimal_plan(session).step if self.by_best_plan else session.next_step()
+
+    @property
+    def _early(self) -> str:
+        if self.path is None:
+            return "Ended early, and not saved: a session begun with --save FILE can be gone on with."
+        return f"Ended early. Go on with: {self.again}"
+
+    def _keep(self, session: TroubleshootingSession) -> None:
+        if self.path is not None:
+            self.path.write_text(json_text(session.to_dict()) + "\n", encoding="utf-8")
+
+    def _say(self, text: str) -> None:
+        print_line(text, error=self.aside)
+
+
+def _answers(session: TroubleshootingSession, step: Step) -> tuple[str, ...]:
+    """What can be seen, as it is written."""
+    return () if step.kind == "repair" else tuple(map(str, session.outcomes(step)))
+
+
+def _word(session: TroubleshootingSession, step: Step, said: str) -> str | None:
+    """Which of the words of a session was said, if any; a state of that name is an answer unless ? is before it."""
+    said = said.strip()
+    if said in _answers(session, step):
+        return None
+    if said.startswith(_ESCAPE):
+        said = said.removeprefix(_ESCAPE).strip() or "help"
+    return "do" if said.startswith("do ") else next((word for word in _WORDS if word == said), None)
+
+
+def _question(session: TroubleshootingSession, step: Step) -> str:
+    if step.kind == "repair":
+        return f"{step} ({step.cost:g}). Does it work? [yes/no, or help]"
+    answers = _answers(session, step)
+    others = f"{_ESCAPE}help" if "help" in answers else "help"
+    return f"{step} ({step.cost:g}). What do you see? [{'/'.join(answers)}, or {others}]"
+
+
+def _read(session: TroubleshootingSession, step: Step, text: str) -> Outcome:
+    if step.kind != "repair":
+        return state_of(session.troubleshooter.device.model.variables[step.name], text)
+    works = whether_it_works(text)
+    if isinstance(works, bool):
+        return works
+    raise InvalidArgument(f"Please answer yes or no, not {text!r}; help tells what else can be said.")
 
 
 @command(

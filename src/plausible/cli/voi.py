@@ -22,8 +22,8 @@ from plausible.cli.diagrams import (
 )
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, print_answer
-from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.quoting import names_in
+from plausible.cli.terminal import ShowProgress, progress_bar
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.information.control import ValueOfControl, value_of_control
 from plausible.decisions.information.plan import Act, ObservationPlan, PlanNode

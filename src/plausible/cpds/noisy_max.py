@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
-from plausible.base.labels import by_label
+from plausible.base.options import by_label
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header, state_label

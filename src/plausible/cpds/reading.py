@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.labels import by_label
+from plausible.base.options import by_label
 from plausible.base.plain_values import shown
 from plausible.errors import InvalidCPD, UnknownState, UnknownVariable
 from plausible.variables import State, Variable

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.labels import by_label
+from plausible.base.options import by_label
 from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidCPD, RoundedProbabilities, counted

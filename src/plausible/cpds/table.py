@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable
-from plausible.base.labels import by_label
+from plausible.base.options import by_label
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import VariableLike, check_discrete, name_of, read_child, read_parents, record_field

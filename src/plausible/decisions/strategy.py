@@ -8,8 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, html_page
-from plausible.base.frozen import Frozen
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at

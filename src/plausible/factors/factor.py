@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.labels import by_label
 from plausible.base.method_names import own_methods
+from plausible.base.options import by_label
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import ranked
 from plausible.base.display import html_of_print
 from plausible.base.plain_values import shown
-from plausible.base.ranking import ranked
 from plausible.base.records import record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted

@@ -19,10 +19,10 @@ import numpy as np
 
 from plausible.errors import NotRepresentable, suggestion
 from plausible.factors import Factor
-from plausible.io.agrum import is_agrum_uai, last_parent_fastest
 from plausible.io.assembly import Assembly
 from plausible.io.formats import Format, Model, discrete_network, table_of
 from plausible.io.words import Words
+from plausible.io.xml_source import is_agrum_uai, last_parent_fastest
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Variable
 

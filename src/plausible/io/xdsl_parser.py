@@ -17,7 +17,6 @@ from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import suggestion
-from plausible.io.agrum import is_agrum_xdsl, last_parent_fastest
 from plausible.io.assembly import MAX_AXES, Assembly
 from plausible.io.identifiers import restore_name, restore_states
 from plausible.io.xdsl_notes import (
@@ -31,7 +30,7 @@ from plausible.io.xdsl_notes import (
     variable_notes,
 )
 from plausible.io.xdsl_weights import utility_weights, warn_of_sums
-from plausible.io.xml_source import Element, parse_xml
+from plausible.io.xml_source import Element, is_agrum_xdsl, last_parent_fastest, parse_xml
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 

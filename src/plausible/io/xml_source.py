@@ -7,8 +7,10 @@ elements are bounded. An internal DTD of ELEMENT and ATTLIST declarations, which
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
+from typing import Final
 from xml.parsers import expat
 
 from plausible.base.arrays import Floats
@@ -22,10 +24,14 @@ __all__ = [
     "MAX_ELEMENTS",
     "WHITESPACE",
     "Element",
+    "is_agrum_uai",
+    "is_agrum_xdsl",
     "is_legal",
+    "last_parent_fastest",
     "parse_xml",
     "replace_illegal",
 ]
+
 
 #: Elements may be nested this deeply.
 MAX_DEPTH = 100
@@ -201,3 +207,38 @@ class _Builder:
 
     def _skipped(self, name: str, is_parameter: bool) -> None:
         raise self._place().error(f"The entity {name!r} is not declared.")
+
+
+# A blank after the sizes, and the name of the child as a comment after every scope.
+_UAI: Final = re.compile(r"BAYES\n\d+\n(?:\d+ )+\n\d+\n(?:\d+(?: \d+)+   # [^\n]*\n)+\n")
+
+
+def is_agrum_uai(text: str) -> bool:
+    """Whether a UAI text is laid out as aGrUM does it for Bayesian networks; it does not say its name there.
+
+    >>> is_agrum_uai("BAYES\\n1\\n2 \\n1\\n1 0   # coin\\n\\n\\n2\\n  0.5 0.5 \\n")
+    True
+    """
+    return _UAI.match(text) is not None
+
+
+def is_agrum_xdsl(root: Element) -> bool:
+    """Whether aGrUM says that it has written an XDSL file."""
+    blocks = (genie for extensions in root.named("extensions") for genie in extensions.named("genie"))
+    return any(genie.attributes.get("app", "").startswith("aGrUM") for genie in blocks)
+
+
+def last_parent_fastest(values: Floats, sizes: Sequence[int]) -> Floats:
+    """The numbers of a table that lists the first parent's state fastest, in the usual order.
+
+    Numbers that are no such table are left to the check that all tables go through.
+
+    >>> import numpy as np
+    >>> last_parent_fastest(np.arange(4.0), [2, 2, 1]).tolist()
+    [0.0, 2.0, 1.0, 3.0]
+    """
+    *parents, child = sizes
+    if len(parents) < 2 or values.size != prod(sizes):
+        return values
+    axes = (*reversed(range(len(parents))), len(parents))
+    return values.reshape(*reversed(parents), child).transpose(axes).ravel()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from plausible.base.arrays import ranked
 from plausible.base.options import check_count, check_number, check_seconds
-from plausible.base.ranking import ranked
 from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock

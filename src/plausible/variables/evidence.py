@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.labels import by_label
+from plausible.base.options import by_label
 from plausible.base.plain_values import plain, shown
 from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing

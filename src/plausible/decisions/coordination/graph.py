@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 
 from plausible.base.display import format_number
-from plausible.base.frozen import Frozen
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.tolerances import PROOF, UTILITY_NOISE

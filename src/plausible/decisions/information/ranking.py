@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from plausible.base.arrays import ranked
 from plausible.base.display import TextTable, format_number
-from plausible.base.ranking import ranked
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (

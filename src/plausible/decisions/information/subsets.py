@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import ranked
 from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_count, check_number
-from plausible.base.ranking import ranked
 from plausible.base.records import record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram

@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import FrozenMapping
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.errors import FormatError, InvalidArgument, MissingFile, suggestion
 

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.labels import by_label
-from plausible.base.options import check_number
+from plausible.base.options import by_label, check_number
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.named_options import read_named_option

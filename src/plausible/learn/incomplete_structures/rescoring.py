@@ -9,9 +9,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, ranked
 from plausible.base.options import check_count
-from plausible.base.ranking import ranked
 from plausible.base.seeds import Seed, generator_of
 from plausible.base.tolerances import score_noise
 from plausible.cpds import TableCPD

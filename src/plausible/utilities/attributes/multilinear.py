@@ -8,7 +8,7 @@ from itertools import product as cartesian
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import FrozenMapping
 from plausible.base.records import record
 from plausible.errors import counted
 from plausible.factors import Factor

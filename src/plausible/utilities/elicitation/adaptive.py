@@ -8,7 +8,7 @@ from typing import Literal, Self, TypeAlias, final
 
 import numpy as np
 
-from plausible.base.ranking import ranked
+from plausible.base.arrays import ranked
 from plausible.base.records import record
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidArgument, counted

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, permutations, product
 from typing import Literal, TypeAlias
 
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import FrozenMapping
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, counted
 from plausible.utilities.lotteries.indifference import Indifference, indifference_probability

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from plausible.base.display import TextTable
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import FrozenMapping
 from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.exact_program import ExactChances, exact_chances, maximize_last

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 
 from plausible.base.display import TextTable, html_of_print
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import FrozenMapping
 from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery

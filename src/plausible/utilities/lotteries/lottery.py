@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from plausible.base.display import format_number, html_of_print
-from plausible.base.frozen import Frozen
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.options import check_number
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened

@@ -8,8 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
-from plausible.base.frozen import Frozen
-from plausible.base.frozen_mapping import FrozenMapping
+from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.records import record
 from plausible.base.tolerances import PROOF
 from plausible.errors import InvalidArgument, suggestion

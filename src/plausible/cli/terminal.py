@@ -1,16 +1,20 @@
-"""The bar that long commands draw on standard error."""
+"""What is drawn by rich: the bar of long commands, and lists of facts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
-__all__ = ["ShowProgress", "progress_bar"]
+from plausible.cli.output import print_line
+
+__all__ = ["ShowProgress", "facts", "progress_bar"]
+
 
 #: The option of commands that may take long.
 ShowProgress = Annotated[
@@ -41,3 +45,21 @@ def progress_bar(title: str, shown: bool | None) -> Iterator[Callable[..., None]
             bar.update(task, description=f"{named}{note}", **known)
 
         yield advance
+
+
+def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:
+    """A title and a list of facts in two columns, long ones wrapped."""
+    console = Console(highlight=False)
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for label, value in rows:
+        table.add_row(label, _escaped(value))
+    with console.capture() as captured:
+        console.print(table)
+    print_line("\n".join([title, *(line.rstrip() for line in captured.get().splitlines())]))
+
+
+def _escaped(value: object) -> str:
+    """Text in which rich sees no markup."""
+    return str(value).replace("[", r"\[")
