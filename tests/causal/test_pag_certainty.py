@@ -14,11 +14,11 @@ from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import pag_members, pag_of
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.class_members import class_members
+from plausible.graphs.class_size import class_members
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.pag_questions import is_visible
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.independence.oracle import MSeparationOracle

@@ -11,7 +11,7 @@ from plausible.graphs.comparison import Agreement, compare_structure
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.marks import Edge
-from plausible.graphs.pdag import PDAG
+from plausible.graphs.mixed import PDAG
 from seeds import few_of
 
 

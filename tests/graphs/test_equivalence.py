@@ -9,8 +9,7 @@ import pytest
 
 from marked_graph_oracles import all_dags, consistent_orientations, independence_model, unshielded_colliders
 from plausible.errors import InvalidGraph
-from plausible.graphs.class_members import class_members
-from plausible.graphs.class_size import class_size
+from plausible.graphs.class_size import class_members, class_size
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import (
@@ -23,7 +22,7 @@ from plausible.graphs.equivalence import (
 )
 from plausible.graphs.immoralities import Immorality, immoralities
 from plausible.graphs.meek import apply_meek_rules
-from plausible.graphs.pdag import PDAG
+from plausible.graphs.mixed import PDAG
 from seeds import few_of
 
 NODES = list("ABCD")

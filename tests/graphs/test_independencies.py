@@ -16,7 +16,7 @@ from plausible.graphs.independencies import (
     pairwise_independencies,
     separation_oracle,
 )
-from plausible.graphs.pdag import PDAG
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.undirected import UndirectedGraph
 
 ALARM = DAG("B -> A <- E -> R")

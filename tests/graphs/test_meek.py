@@ -10,7 +10,7 @@ from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.meek import Orientation, apply_meek_rules
-from plausible.graphs.pdag import PDAG
+from plausible.graphs.mixed import PDAG
 from seeds import few_of
 
 

@@ -15,8 +15,7 @@ from plausible.graphs.ancestral import MAG, PAG, mag_of
 from plausible.graphs.causal_graph import CausalGraph, latent_projection
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import SYMBOLS, Edge, Mark
-from plausible.graphs.mixed import MixedGraph
-from plausible.graphs.pdag import PDAG
+from plausible.graphs.mixed import PDAG, MixedGraph
 from plausible.graphs.undirected import UndirectedGraph
 from seeds import few_of
 

@@ -31,7 +31,7 @@ from plausible.cpds.rows import (
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, num_entries, table_shape
-from plausible.factors.display import factor_table
+from plausible.factors.labelled import factor_table
 from plausible.variables import State, Variable
 
 __all__ = ["TableCPD"]

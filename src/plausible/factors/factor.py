@@ -23,16 +23,18 @@ from plausible.factors.alignment import (
     axes_of,
     check_size,
     combine,
+    divide,
+    dot,
     num_entries,
     read_scope,
     reduce_axes,
     refusing_nan,
+    scaled_to_sum,
     scope_text,
     table_shape,
     union_scope,
     wide,
 )
-from plausible.factors.arithmetic import divide, dot, scaled_to_sum
 from plausible.factors.labelled import MAX_AXES, LabelledTable
 from plausible.variables import Assignment, State, Variable
 

@@ -16,7 +16,6 @@ import numpy as np
 from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.alignment import Table, scope_text
 from plausible.factors.factor import Factor
-from plausible.factors.logarithms import log_unit
 
 __all__ = [
     "DistanceAxioms",
@@ -33,6 +32,7 @@ __all__ = [
     "l1_distance",
     "l2_distance",
     "linf_distance",
+    "log_unit",
     "mutual_information",
     "pinsker_bound",
     "total_variation",
@@ -298,3 +298,16 @@ def _pair(p: Factor, q: Factor) -> tuple[Table, Table]:
             f"{scope_text(q.scope)}. Take marginals over the same ones."
         )
     return _distribution(p).flat, _distribution(q).reorder(p.names).flat
+
+
+def log_unit(base: float) -> float:
+    """ln(base): the nats in one unit of information, such as a bit for base 2.
+
+    A base below one would turn the sign of every answer.
+
+    >>> log_unit(math.e)
+    1.0
+    """
+    if not 1 < base < math.inf:
+        raise InvalidArgument(f"The base of a logarithm of probabilities is above one and finite, not {base}.")
+    return math.log(base)

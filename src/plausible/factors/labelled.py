@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plausible.base.display import TextTable
+from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.hints import FACTOR_HINTS, HintedNames
 from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import Scope, Table, assignment_at, scope_text
-from plausible.factors.display import factor_table
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["MAX_AXES", "LabelledTable"]
+__all__ = ["MAX_AXES", "LabelledTable", "factor_table"]
 
 #: The axes that a NumPy array can have.
 MAX_AXES = 64
@@ -182,3 +181,29 @@ class LabelledTable(HintedNames):
     def to_xarray(self) -> xr.DataArray:
         """Convert to an xarray array with the variables as dimensions and the states as coordinates."""
         return conversions.to_xarray(self._scope, self.values)
+
+
+def factor_table(scope: Scope, flat: Table, max_rows: int | None) -> TextTable:
+    """One column where there is one variable; else the last variable's states side by side."""
+    if not scope:
+        return TextTable(("value",), ((format_number(float(flat[0])),),), 0)
+    *labels, last = scope
+    if not labels:
+        shown = last.states[: num_shown(last.num_states, max_rows)]
+        pairs = tuple((str(state), format_number(float(flat[i]))) for i, state in enumerate(shown))
+        return TextTable((last.name, "value"), pairs, 1, last.num_states - len(shown))
+    table = flat.reshape(-1, last.num_states)
+    header = (*(variable.name for variable in labels), *(f"{last.name}={state}" for state in last.states))
+    rows = tuple(
+        (*_row_labels(labels, row), *(format_number(float(number)) for number in table[row]))
+        for row in range(num_shown(len(table), max_rows))
+    )
+    return TextTable(header, rows, len(labels), len(table) - len(rows))
+
+
+def _row_labels(labels: Sequence[Variable], row: int) -> list[str]:
+    texts: list[str] = []
+    for variable in reversed(labels):
+        row, index = divmod(row, variable.num_states)
+        texts.append(str(variable.states[index]))
+    return texts[::-1]

@@ -27,7 +27,7 @@ from plausible.factors.definite import (
     semi_definite,
     symmetric,
 )
-from plausible.factors.logarithms import log_unit
+from plausible.factors.information import log_unit
 from plausible.factors.normal import rectangle_probability
 from plausible.variables import Variable
 

@@ -11,8 +11,7 @@ from plausible.graphs.chordal import (
     perfect_elimination_order,
     triangulate,
 )
-from plausible.graphs.class_members import class_members
-from plausible.graphs.class_size import class_size
+from plausible.graphs.class_size import class_members, class_size
 from plausible.graphs.cliques import all_cliques, elimination_cliques, is_clique, is_maximal_clique, maximal_cliques
 from plausible.graphs.cluster_graph import (
     CliqueTree,
@@ -72,7 +71,7 @@ from plausible.graphs.junction import clique_tree, junction_tree, tree_from_elim
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.matrices import adjacency_matrix, clique_matrix, count_walks, incidence_matrix
 from plausible.graphs.meek import Orientation, apply_meek_rules
-from plausible.graphs.mixed import MixedGraph
+from plausible.graphs.mixed import PDAG, MixedGraph
 from plausible.graphs.pag_questions import (
     ancestry,
     definite_ancestors,
@@ -82,7 +81,6 @@ from plausible.graphs.pag_questions import (
     possibly_directed_paths,
     visible_edges,
 )
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.random import bounded_dag, erdos_renyi_dag, random_polytree, random_tree, uniform_dag
 from plausible.graphs.spanning import (
     SpanningForest,

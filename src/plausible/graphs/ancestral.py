@@ -11,13 +11,12 @@ from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
-from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marked import MarkedGraph
-from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.marks import Edge, Incidence, Mark, closure, walk_reach
+from plausible.graphs.mixed import SeparationGraph
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.text import quote
-from plausible.graphs.walks import Incidence, closure, walk_reach
 
 __all__ = ["MAG", "PAG", "mag_of"]
 

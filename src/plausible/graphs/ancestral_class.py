@@ -14,9 +14,9 @@ from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.listing import Listing
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
-from plausible.graphs.pdag import PDAG
 
 __all__ = ["directed_ends", "is_member", "pag_member", "pag_members", "pag_of", "stands_for_class"]
 

@@ -9,11 +9,10 @@ from typing import final
 from plausible.base.method_names import own_methods
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
-from plausible.graphs.latent_trails import without_latent
-from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Edge
+from plausible.graphs.mixed import SeparationGraph
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.trails import SeparationExplanation
+from plausible.graphs.trails import SeparationExplanation, without_latent
 
 __all__ = ["CausalGraph", "latent_projection", "read_causes"]
 

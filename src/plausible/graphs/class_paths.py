@@ -12,8 +12,8 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import MarkMasks
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Mark
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.pdag import PDAG
 
 __all__ = ["ancestral_member", "possible_causes", "possible_effects"]
 

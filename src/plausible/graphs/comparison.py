@@ -9,8 +9,8 @@ from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.marks import Edge
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["Agreement", "StructureComparison", "compare_structure"]

@@ -12,8 +12,8 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.immoralities import Immorality
 from plausible.graphs.meek import Orientation
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.pdag import PDAG
 
 __all__ = ["NearExtension", "consistent_extension", "near_extension"]
 

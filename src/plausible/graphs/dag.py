@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 from plausible.base.hints import DAG_HINTS
 from plausible.base.method_names import own_methods
 from plausible.errors import InvalidGraph
-from plausible.graphs.acyclic import topological_order
-from plausible.graphs.adjacency import read_adjacency
-from plausible.graphs.connectivity import is_forest
+from plausible.graphs.connectivity import is_forest, topological_order
 from plausible.graphs.listing import Listing
-from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_adjacency
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import BayesBall, Rows

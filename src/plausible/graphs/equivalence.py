@@ -8,8 +8,8 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag, read_pdag
 from plausible.graphs.immoralities import immoralities
 from plausible.graphs.marks import Edge
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.pdag import PDAG
 
 __all__ = [
     "compelled_edges",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from plausible.errors import InvalidGraph, NotSupported
 from plausible.graphs.dag import DAG
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import is_networkx
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.text import stated_kind
 from plausible.graphs.undirected import UndirectedGraph
 

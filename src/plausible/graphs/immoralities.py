@@ -8,8 +8,8 @@ from itertools import combinations
 from plausible.base.display import html_of_print
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.text import quote
 
 __all__ = ["Immorality", "immoralities"]

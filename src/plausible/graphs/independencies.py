@@ -14,10 +14,8 @@ from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as, read_plain, read_undirected
-from plausible.graphs.m_separation import SeparationGraph
-from plausible.graphs.mixed import MixedGraph
+from plausible.graphs.mixed import PDAG, MixedGraph, SeparationGraph
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [

@@ -7,15 +7,14 @@ from typing import TypeAlias
 
 from plausible.errors import InvalidArgument
 from plausible.graphs.chordal import is_chordal
-from plausible.graphs.class_members import class_members
-from plausible.graphs.class_size import class_size, count_orientations
+from plausible.graphs.class_size import class_members, class_size, count_orientations
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph, is_i_equivalent
 from plausible.graphs.graph_input import GraphLike, read_class, read_dag
 from plausible.graphs.listing import Listing
 from plausible.graphs.meek import Orientation
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.pdag import PDAG
 
 __all__ = [
     "Targets",

@@ -11,11 +11,10 @@ from plausible.errors import InvalidGraph, counted
 from plausible.graphs.dag import DAG
 from plausible.graphs.drawing import graph_dot, graph_html
 from plausible.graphs.edge_input import read_edges
-from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.marks import Edge, Incidence, Mark, closure
 from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, NodeSet
 from plausible.graphs.text import constructor_arguments, format_statements
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.graphs.walks import Incidence, closure
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,8 +8,8 @@ from plausible.errors import CyclicGraph, InvalidGraph
 from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.immoralities import immoralities
 from plausible.graphs.marks import Edge
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.text import quote
 
 __all__ = ["Orientation", "apply_meek_rules"]

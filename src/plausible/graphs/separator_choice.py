@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
+from plausible.graphs.separation import minimal_cut, minimal_cuts, reach_outside
 
 __all__ = ["SeparatorChoice"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Literal, Protocol
 
@@ -16,7 +16,7 @@ from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.separation import Rows
 from plausible.graphs.text import quote
 
-__all__ = ["Junction", "SeparationExplanation", "Trail", "active_trails", "explain_separation"]
+__all__ = ["Junction", "SeparationExplanation", "Trail", "active_trails", "explain_separation", "without_latent"]
 
 
 class Directed(Protocol):
@@ -280,3 +280,30 @@ def _nearest_observed(graph: Directed, node: int, observed: frozenset[int]) -> N
 
 def _list(nodes: tuple[Node, ...]) -> str:
     return ", ".join(map(quote, nodes)) if nodes else "nothing"
+
+
+def without_latent(explanation: SeparationExplanation, observable: AbstractSet[Node]) -> SeparationExplanation:
+    """The explanation in terms of the causal graph whose canonical DAG it is about.
+
+    Parameters
+    ----------
+    explanation
+        Of a separation between nodes of the causal graph.
+    observable
+        The nodes of the causal graph; the others stand for its edges `<->`.
+    """
+    trails = tuple(_shortened(trail, observable) for trail in explanation.trails)
+    return replace(explanation, trails=trails, criterion="m")
+
+
+def _shortened(trail: Trail, observable: AbstractSet[Node]) -> Trail:
+    """The trail with `A <- U -> B` written `A <-> B`. Such a U is a fork that is never observed: it blocks nothing."""
+    nodes = tuple(node for node in trail.nodes if node in observable)
+    arrows: list[Literal["->", "<-", "<->"]] = []
+    for source, arrow in zip(trail.nodes, trail.arrows, strict=False):
+        if source in observable:
+            arrows.append(arrow)
+        else:
+            arrows[-1] = "<->"
+    junctions = tuple(junction for junction in trail.junctions if junction.node in observable)
+    return Trail(nodes, tuple(arrows), junctions)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, final
 
 from plausible.base.method_names import own_methods
 from plausible.errors import InvalidArgument, InvalidGraph
-from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.connectivity import is_forest, is_tree
 from plausible.graphs.listing import Listing
-from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_adjacency
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.plain import PlainGraph, read_pairs
-from plausible.graphs.separation import Rows
-from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
+from plausible.graphs.separation import Rows, minimal_cut, minimal_cuts, reach_outside
 
 if TYPE_CHECKING:
     import networkx as nx

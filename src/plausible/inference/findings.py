@@ -20,8 +20,7 @@ from plausible.base.records import record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
-from plausible.factors.information import kl_divergence
-from plausible.factors.logarithms import log_unit
+from plausible.factors.information import kl_divergence, log_unit
 from plausible.inference.contradiction import impossible_evidence
 from plausible.variables import State
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.factors.logarithms import log_unit
+from plausible.factors.information import log_unit
 from plausible.inference.gaussian import Array
 
 __all__ = ["NumberInformation", "number_information"]

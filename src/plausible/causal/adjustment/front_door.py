@@ -12,11 +12,10 @@ from plausible.causal.queries.arguments import CausalLike, read_causal, read_nod
 from plausible.causal.queries.independence import directed_path
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.listing import Listing
-from plausible.graphs.marks import Mark
+from plausible.graphs.marks import Mark, walk_reach
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
-from plausible.graphs.walks import walk_reach
 
 __all__ = ["FrontDoorCheck", "check_front_door", "front_door_set", "front_door_sets"]
 

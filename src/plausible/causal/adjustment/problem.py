@@ -19,10 +19,10 @@ from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.meek import apply_meek_rules
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.paths import checked_limit
-from plausible.graphs.pdag import PDAG
 from plausible.graphs.trails import Trail
 
 __all__ = [

@@ -18,10 +18,10 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pag_questions import definite_ancestors
 from plausible.graphs.pag_rules import uncovered_reach
-from plausible.graphs.pdag import PDAG
 
 __all__ = ["CausalCertainty", "HiddenStructure", "causal_certainty"]
 

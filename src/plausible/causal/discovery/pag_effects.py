@@ -12,10 +12,10 @@ from plausible.graphs.ancestral_class import stands_for_class
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pag_questions import active_steps, ancestry, pag_separated
 from plausible.graphs.pag_rules import collider_path_start
-from plausible.graphs.pdag import PDAG
 from plausible.learn.constraint_based.orientation import ConstraintBasedResult, Triple
 
 __all__ = ["PAGEffect", "effect_in_pag", "effect_is_conditional", "read_settled", "refuse_query"]

@@ -19,8 +19,8 @@ from plausible.graphs.class_paths import possible_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge
 from plausible.graphs.meek import apply_meek_rules
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
-from plausible.graphs.pdag import PDAG
 
 __all__ = [
     "BY_FORMULA",

@@ -12,8 +12,8 @@ from plausible.causal.queries.arguments import CausalLike, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph, latent_projection, read_causes
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.pdag import PDAG
 
 __all__ = ["Effect", "IDDerivation", "IDStep", "node_list", "read_question", "reduce_question"]
 

@@ -9,10 +9,9 @@ from typing import Literal, TypeAlias
 from plausible.base.records import record
 from plausible.causal.queries.arguments import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument
-from plausible.graphs.latent_trails import without_latent
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
-from plausible.graphs.trails import SeparationExplanation, Trail
+from plausible.graphs.trails import SeparationExplanation, Trail, without_latent
 
 __all__ = ["AssociationExplanation", "AssociationSource", "explain_association"]
 
