@@ -13,6 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from plausible.base.arrays import Floats
@@ -217,13 +219,15 @@ class Question:
             model, evidence = model._given(evidence, do)
         variables, findings = model.variables, findings_of(evidence)
         if targets is None:
-            wanted = tuple(v for v in variables.values() if kind.takes_numbers or not v.is_continuous)
+            every = variables.values()
+            wanted = tuple(every) if kind.takes_numbers else tuple([v for v in every if not v.is_continuous])
         else:
             wanted = tuple((read_any_targets if kind.takes_numbers else read_targets)(targets, variables, model._place))
         found, beliefs = read_findings(findings, variables, model._place)
         if kind.refuses_beliefs and beliefs:
             raise NotSupported(kind.refuses_beliefs)
-        parts = model._parts([*found.names, *beliefs, *(variable.name for variable in wanted)], found)
+        names = chain(found.names, beliefs, map(attrgetter("name"), wanted))  # compiled models need not look at them
+        parts = model._parts(names, found)
         question = cls(model, kind, wanted, targets is not None, findings, found, beliefs, parts, None, budget)
         return question if engine is None else question._by(engine)
 
