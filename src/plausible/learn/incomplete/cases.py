@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -158,9 +158,9 @@ class Cases:
         np.minimum.at(first, self.case_of_row[counted], counted)
         return first
 
-    def groups(self) -> Iterator[tuple[tuple[str, ...], Positions]]:
+    def groups(self) -> list[tuple[tuple[str, ...], Positions]]:
         """The variables that were set from outside, and the cases in which these were; groups without cases too."""
-        return ((names, np.flatnonzero(self.settings == place)) for place, names in enumerate(self.setting_names))
+        return [(names, np.flatnonzero(self.settings == place)) for place, names in enumerate(self.setting_names)]
 
     def is_set(self, name: str) -> Flags:
         """For each case whether a variable was set from outside."""
