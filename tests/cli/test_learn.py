@@ -12,8 +12,8 @@ import pytest
 
 import plausible as pb
 from plausible.data.discretization import Discretizer
-from plausible.learn.scores.reading import score_graph
-from plausible.learn.structures.structure import learn_structure
+from plausible.learn.graph_scoring import score_graph
+from plausible.learn.structure_learning import learn_structure
 
 
 @pytest.fixture

@@ -16,14 +16,14 @@ from plausible.learn.constraint_based.blanket_structure import structure_from_bl
 from plausible.learn.constraint_based.markov_blankets import markov_blanket
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
 from plausible.learn.constraint_based.pc import pc
-from plausible.learn.estimation.fit import fit_parameters
 from plausible.learn.estimation.fragmentation import data_fragmentation
 from plausible.learn.estimation.likelihood import graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.independence.choice import read_test
+from plausible.learn.parameter_learning import fit_parameters
 from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.scores.reading import SCORES, read_score
-from plausible.learn.structures.structure import METHODS, learn_structure
+from plausible.learn.structure_learning import METHODS, learn_structure
 from plausible.models import BayesianNetwork
 
 

@@ -28,8 +28,8 @@ from plausible.learn.confidence.bootstrap import Samples
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.scores.reading import SCORES
+from plausible.learn.structure_learning import learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import learn_structure, usual_score
 
 __all__ = ["run_discover"]
 

@@ -39,13 +39,14 @@ from plausible.errors import (
 )
 from plausible.graphs import DAG
 from plausible.io import FORMATS
-from plausible.learn.estimation.fit import ParameterFit, UnidentifiedParameters, fit_parameters
+from plausible.learn.estimation.learners import UnidentifiedParameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows
+from plausible.learn.parameter_learning import ParameterFit, fit_parameters
 from plausible.learn.scores.reading import SCORES
+from plausible.learn.structure_learning import METHODS
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import METHODS
 
 __all__ = ["run_learn"]
 

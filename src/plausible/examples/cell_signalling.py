@@ -18,7 +18,7 @@ from plausible.graphs.interventional_classes import interventional_essential_gra
 from plausible.learn.confidence.bootstrap import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.scores.dirichlet import BDeuScore
-from plausible.learn.structures.structure import learn_structure
+from plausible.learn.structure_learning import learn_structure
 
 __all__ = [
     "CONDITIONS",

@@ -58,14 +58,11 @@ from plausible.learn.constraint_based.pc import pc as pc
 from plausible.learn.estimation.families import CPDLearner as CPDLearner
 from plausible.learn.estimation.family_posterior import FamilyPosterior as FamilyPosterior
 from plausible.learn.estimation.family_posterior import Interval as Interval
-from plausible.learn.estimation.fit import ParameterFit as ParameterFit
-from plausible.learn.estimation.fit import UnidentifiedParameters as UnidentifiedParameters
-from plausible.learn.estimation.fit import fit_parameters as fit_parameters
-from plausible.learn.estimation.fit import learn_parameters as _learn_parameters
 from plausible.learn.estimation.fragmentation import Fragmentation as Fragmentation
 from plausible.learn.estimation.fragmentation import data_fragmentation as data_fragmentation
 from plausible.learn.estimation.gaussian import GaussianLearner as GaussianLearner
 from plausible.learn.estimation.knowledge import ParameterKnowledge as ParameterKnowledge
+from plausible.learn.estimation.learners import UnidentifiedParameters as UnidentifiedParameters
 from plausible.learn.estimation.likelihood import empirical_divergence as empirical_divergence
 from plausible.learn.estimation.likelihood import empirical_entropy as empirical_entropy
 from plausible.learn.estimation.likelihood import graph_log_likelihood as graph_log_likelihood
@@ -107,6 +104,7 @@ from plausible.learn.gradients.learner import GradientFit as GradientFit
 from plausible.learn.gradients.learner import GradientOptions as GradientOptions
 from plausible.learn.gradients.learner import learn_by_gradient as _learn_by_gradient
 from plausible.learn.gradients.learner import learn_conditional as learn_conditional
+from plausible.learn.graph_scoring import score_graph as _score_graph
 from plausible.learn.incomplete.accelerated_em import HybridEM as HybridEM
 from plausible.learn.incomplete.accelerated_em import OverrelaxedEM as OverrelaxedEM
 from plausible.learn.incomplete.accelerated_em import SquaredEM as SquaredEM
@@ -255,6 +253,9 @@ from plausible.learn.mixtures.reports import irrelevant_features as irrelevant_f
 from plausible.learn.mixtures.reports import item_probabilities as item_probabilities
 from plausible.learn.mixtures.reports import predict_feature as predict_feature
 from plausible.learn.mixtures.starts import equal_clusters as equal_clusters
+from plausible.learn.parameter_learning import ParameterFit as ParameterFit
+from plausible.learn.parameter_learning import fit_parameters as fit_parameters
+from plausible.learn.parameter_learning import learn_parameters as _learn_parameters
 from plausible.learn.partitions.base_measures import BaseMeasure as BaseMeasure
 from plausible.learn.partitions.base_measures import DirichletStates as DirichletStates
 from plausible.learn.partitions.base_measures import NormalInverseWishart as NormalInverseWishart
@@ -297,7 +298,6 @@ from plausible.learn.scores.penalized import PenalizedLikelihood as PenalizedLik
 from plausible.learn.scores.penalized import conditional_entropy as conditional_entropy
 from plausible.learn.scores.penalized import mutual_information as mutual_information
 from plausible.learn.scores.reading import SCORES as SCORES
-from plausible.learn.scores.reading import score_graph as _score_graph
 from plausible.learn.scores.score import CountFunction as CountFunction
 from plausible.learn.scores.score import CountScore as CountScore
 from plausible.learn.scores.score import FamilyFunction as FamilyFunction
@@ -307,6 +307,8 @@ from plausible.learn.scores.structure_prior import EdgeLogOdds as EdgeLogOdds
 from plausible.learn.scores.structure_prior import EdgePenalty as EdgePenalty
 from plausible.learn.scores.structure_prior import ExpectedParents as ExpectedParents
 from plausible.learn.scores.structure_prior import WithPrior as WithPrior
+from plausible.learn.structure_learning import METHODS as METHODS
+from plausible.learn.structure_learning import learn_structure as _learn_structure
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets as optimal_by_subsets
 from plausible.learn.structures.exact.equivalence import search_classes as search_classes
 from plausible.learn.structures.exact.optimal_parents import optimal_along_order as optimal_along_order
@@ -320,8 +322,6 @@ from plausible.learn.structures.exact.superset_bounds import PenaltyBound as Pen
 from plausible.learn.structures.knowledge import Knowledge as Knowledge
 from plausible.learn.structures.local import ClassWalks as ClassWalks
 from plausible.learn.structures.result import StructureResult as StructureResult
-from plausible.learn.structures.structure import METHODS as METHODS
-from plausible.learn.structures.structure import learn_structure as _learn_structure
 from plausible.learn.structures.task import FoundGraph as FoundGraph
 from plausible.search.ascent import LBFGS as LBFGS
 from plausible.search.ascent import ConjugateGradient as ConjugateGradient

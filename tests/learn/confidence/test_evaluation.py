@@ -9,7 +9,6 @@ from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.evaluation.cross_validation import (
     compare_generative_discriminative,
@@ -19,6 +18,7 @@ from plausible.learn.evaluation.cross_validation import (
 )
 from plausible.learn.evaluation.losses import mean_loss, row_losses
 from plausible.learn.evaluation.recovery import recovery, recovery_curve
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -18,14 +18,14 @@ from plausible.learn.constraint_based.markov_blankets import markov_blanket
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import largest_accepted
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.independence.count_tests import GTest
 from plausible.learn.independence.independence_test import FunctionTest
 from plausible.learn.independence.oracle import DSeparationOracle
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.learn.scores.score import CountScore
+from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import learn_structure
 
 VARIANTS = ["stable", "original", "majority", "conservative"]
 METHODS = ["grow-shrink", "iamb", "inter-iamb"]

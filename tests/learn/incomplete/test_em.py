@@ -11,8 +11,8 @@ from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameters, learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.learners import UnidentifiedParameters
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em
@@ -21,6 +21,7 @@ from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.incomplete.stopping import STOPPING, ParameterChange, remaining_error
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
+from plausible.learn.parameter_learning import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
 from plausible.variables import Variable

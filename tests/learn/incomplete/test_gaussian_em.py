@@ -14,7 +14,6 @@ from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, LogisticCP
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import fit_parameters, learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
 from plausible.learn.incomplete.cases import Cases
@@ -27,6 +26,7 @@ from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.mixtures.clustering import MixtureClustering
+from plausible.learn.parameter_learning import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops
 from plausible.variables import Variable

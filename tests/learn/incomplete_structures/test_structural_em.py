@@ -27,8 +27,8 @@ from plausible.learn.incomplete_structures.rescoring import RescoringRules, lear
 from plausible.learn.incomplete_structures.starts import DisconnectedHidden, start_graph
 from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores, learn_structural_em
 from plausible.learn.scores.penalized import BIC
+from plausible.learn.structure_learning import METHODS, learn_structure
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import METHODS, learn_structure
 from plausible.variables import Variable
 
 OPTIONS = {"tan": {"class_variable": "q"}, "k2": {"order": ["q", "p", "r", "s"]}, "annealing": {"max_steps": 200}}

@@ -10,11 +10,11 @@ from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import fit_parameters, learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.priors import BDeu, Dirichlet
+from plausible.learn.parameter_learning import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -14,11 +14,11 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.evaluation.losses import row_losses
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.variables import Variable
 from row_oracle import loop_counts, rows_of
 

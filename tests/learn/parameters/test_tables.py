@@ -16,9 +16,9 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameters, learn_parameters
 from plausible.learn.estimation.fragmentation import data_fragmentation
 from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.learners import UnidentifiedParameters
 from plausible.learn.estimation.likelihood import (
     empirical_divergence,
     empirical_entropy,
@@ -27,10 +27,11 @@ from plausible.learn.estimation.likelihood import (
 )
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
+from plausible.learn.parameter_learning import fit_parameters, learn_parameters
 from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore
 from plausible.learn.scores.penalized import conditional_entropy
+from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 from row_oracle import loop_counts, rows_of

@@ -15,6 +15,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, class_members
 from plausible.kernels.family_terms import sum_family_terms
 from plausible.learn.estimation.priors import BDeu
+from plausible.learn.graph_scoring import score_graph
 from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
 from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML, log_regret
 from plausible.learn.scores.penalized import (
@@ -26,7 +27,7 @@ from plausible.learn.scores.penalized import (
     conditional_entropy,
     mutual_information,
 )
-from plausible.learn.scores.reading import SCORES, read_score, score_graph
+from plausible.learn.scores.reading import SCORES, read_score
 from plausible.learn.scores.score import CountFunction, FamilyFunction
 from plausible.learn.scores.structure_prior import EdgeLogOdds, EdgePenalty, ExpectedParents, WithPrior
 from plausible.models.bayesian_network import BayesianNetwork

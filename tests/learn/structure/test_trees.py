@@ -8,8 +8,8 @@ import pytest
 
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.scores.score import FamilyScores
+from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.task import StructureTask
 from plausible.learn.structures.trees import learn_tan, learn_tree
 

@@ -24,8 +24,8 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation, TooLarge
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
-from plausible.learn.estimation.fit import fit_parameters
 from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.parameter_learning import fit_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 

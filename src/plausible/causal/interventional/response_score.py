@@ -26,8 +26,8 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import TooLarge
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores, check_family
+from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.task import FoundGraph
 
 __all__ = ["ResponseEvidence", "ResponseScores", "learn_functional_structure", "response_evidence"]

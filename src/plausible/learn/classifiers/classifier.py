@@ -28,9 +28,9 @@ from plausible.learn.classifiers.features import (
     with_unseen_missing,
 )
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.gaussian import GaussianLearner
 from plausible.learn.estimation.priors import Dirichlet, PriorLike
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -19,8 +19,8 @@ from plausible.learn.classifiers.classifier import NetworkClassifier
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.trees import edge_weights
 
 __all__ = ["BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"]

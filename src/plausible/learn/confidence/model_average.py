@@ -19,8 +19,8 @@ from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import BDeu, PriorLike
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.models import BayesianNetwork
 
 __all__ = ["ModelAverage"]

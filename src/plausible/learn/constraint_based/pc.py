@@ -14,10 +14,10 @@ from plausible.graphs.consistent_extension import NearExtension, consistent_exte
 from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
 from plausible.learn.constraint_based.orientation import Conflict, ConstraintBasedResult, orient
 from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 

@@ -16,7 +16,6 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.evaluation.losses import (
@@ -27,6 +26,7 @@ from plausible.learn.evaluation.losses import (
     row_losses,
     weighted_mean,
 )
+from plausible.learn.parameter_learning import learn_parameters
 from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:

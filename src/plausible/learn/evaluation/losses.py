@@ -18,9 +18,9 @@ from plausible.graphs.consistent_extension import consistent_extension
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
-from plausible.learn.estimation.fit import ParameterFit, learn_parameters
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.structures.structure import learn_structure
+from plausible.learn.parameter_learning import ParameterFit, learn_parameters
+from plausible.learn.structure_learning import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.models.comparison import with_states_of
 from plausible.search.local_search import SearchMethod

@@ -18,6 +18,7 @@ from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.families import CPDLearner, Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
+from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep, FamilyCounts
@@ -180,8 +181,6 @@ def read_problem(
     >>> problem.maximization
     <Maximization: 2 variables, prior None, mle>
     """
-    from plausible.learn.estimation.fit import find_learners  # which asks for EM itself, where cells are missing
-
     dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
     unseen = hidden_variables(hidden)
     _refuse_others(unseen, list(map(str, dag.nodes)))

@@ -43,7 +43,7 @@ from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.gaussian import GaussianScore
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.methods import OVERALL_METHODS, StructureSearch
+from plausible.learn.structure_methods import OVERALL_METHODS, StructureSearch
 from plausible.learn.structures.task import FoundGraph, StructureTask
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.clock import Clock

@@ -29,7 +29,7 @@ from plausible.learn.missingness.fillers import by_draw
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.score import Score
 from plausible.learn.scores.structure_prior import WithPrior
-from plausible.learn.structures.methods import StructureSearch
+from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.task import FoundGraph
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock

@@ -31,8 +31,8 @@ from plausible.learn.incomplete_structures.completion import (
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.methods import StructureSearch
 from plausible.models import BayesianNetwork
 from plausible.search.local_search import SearchMethod
 from plausible.search.run import CONVERGED

@@ -16,8 +16,8 @@ from plausible.learn.incomplete_structures.missing import Missing, Treated, trea
 from plausible.learn.named_options import read_named_option
 from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import Score
+from plausible.learn.structure_methods import METHODS, StructureSearch
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.methods import METHODS, StructureSearch
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.task import Progress, check_progress
 from plausible.search.clock import Clock

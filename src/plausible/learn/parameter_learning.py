@@ -14,41 +14,22 @@ from plausible.cpds.rows import place_text
 from plausible.errors import (
     InvalidArgument,
     NotSupported,
-    PlausibleWarning,
-    UnknownVariable,
     counted,
-    suggestion,
     warn_caller,
 )
 from plausible.learn.estimation.families import CPDLearner, DataLike, Families, FamilyTask, read_families
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
-from plausible.learn.estimation.gaussian import GaussianLearner
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.estimation.logistic import LogisticLearner
-from plausible.learn.estimation.noisy_or import NoisyOrLearner
+from plausible.learn.estimation.learners import UnidentifiedParameters, find_learners
 from plausible.learn.estimation.posterior import ParameterPosterior, posterior_of
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
-from plausible.learn.estimation.tree import TreeLearner
+from plausible.learn.incomplete.em import learn_em
+from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.variables import State
 
-__all__ = ["ParameterFit", "UnidentifiedParameters", "find_learners", "fit_parameters", "learn_parameters"]
-
-
-_LEARNERS: Mapping[str, CPDLearner] = MappingProxyType(
-    {
-        "tree": TreeLearner(),
-        "noisy-or": NoisyOrLearner(),
-        "logistic": LogisticLearner(),
-        "linear-gaussian": GaussianLearner(),
-        "conditional-gaussian": GaussianLearner(),
-    }
-)
-
-
-class UnidentifiedParameters(PlausibleWarning):
-    """Some parameters are not determined by the data and the prior; a policy chose them."""
+__all__ = ["ParameterFit", "fit_parameters", "learn_parameters"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,8 +218,6 @@ def _completed(
     """
     if not any(name in families.variables for name in families.statistics.missing):
         return families, knowledge
-    from plausible.learn.incomplete.em import learn_em  # which is built on this module's neighbours
-    from plausible.learn.incomplete.expectations import FamilyCounts
 
     fit = learn_em(
         graph, families.statistics.table, prior, estimate=estimate, kinds=kinds, knowledge=knowledge, tolerance=1e-8
@@ -248,41 +227,6 @@ def _completed(
     fixed = {**knowledge.fixed_cpds, **{cpd.variable.name: cpd for cpd in numbers}}
     completed = Families(families.variables, families.parents, counts)
     return completed, replace(knowledge, fixed=tuple(fixed.values()))
-
-
-def find_learners(
-    families: Families, kinds: Mapping[str, str | CPDLearner], knowledge: ParameterKnowledge
-) -> dict[str, CPDLearner]:
-    """Name -> what learns its distribution, for all that are neither tables nor fixed."""
-    for name in kinds:
-        if name not in families.variables:
-            raise UnknownVariable.named(name, families.variables, "this graph, though kinds= names it")
-    tied = {*knowledge.owners, *knowledge.owners.values()}
-    learners = {}
-    for name in families.variables:
-        kind = kinds.get(name) or _usual_kind(families, name)
-        if name in knowledge.fixed_cpds or kind == "table":
-            continue
-        if name in tied:
-            raise NotSupported(f"Only tables can be tied, but {name!r} has the kind {kind!r}.")
-        learners[name] = _learner(name, kind)
-    return learners
-
-
-def _usual_kind(families: Families, name: str) -> str:
-    if families.variables[name].is_continuous:
-        return "linear-gaussian"
-    return "logistic" if any(parent.is_continuous for parent in families.parents_of(name)) else "table"
-
-
-def _learner(name: str, kind: str | CPDLearner) -> CPDLearner:
-    if isinstance(kind, str):
-        if kind not in _LEARNERS:
-            raise InvalidArgument(f"{kind!r} is no kind to learn {name!r} as.{suggestion(kind, ('table', *_LEARNERS))}")
-        return _LEARNERS[kind]
-    if not isinstance(kind, CPDLearner):
-        raise InvalidArgument(f"kinds= says how to learn {name!r}: by a word, such as 'tree', or a learner.")
-    return kind
 
 
 def _fit_others(
