@@ -1,5 +1,7 @@
 """Tables keep the values of their rows, whatever they were read from."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -164,3 +166,13 @@ def test_rows_and_columns_that_are_not_there_are_named():
     for rows in ([2], [True], np.array([0.5])):
         with pytest.raises(InvalidArgument, match="There are 2 rows"):
             table.take(rows)
+
+
+def test_a_table_can_be_sent_to_another_process():
+    table = Table.read(COLUMNS, weights=[1, 2, 3, 4], interventions={"flag": [True, False, False, True]})
+    copy = pickle.loads(pickle.dumps(table))
+    assert _decoded(copy) == _decoded(table)
+    assert copy.weights.tolist() == [1, 2, 3, 4]
+    assert copy.interventions["flag"].tolist() == [True, False, False, True]
+    with pytest.raises(TypeError):
+        copy.variables["flag"] = Variable("flag", 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -97,7 +96,7 @@ def _by_variable(masks: Mapping[str, Any], known: Mapping[str, object], num_rows
             )
         if any(cells):
             read[name] = np.array(cells, dtype=np.bool_)
-    return MappingProxyType(read)
+    return read
 
 
 def _by_row(targets: Mapping[int, Any], known: Mapping[str, object], num_rows: int) -> Marks:
@@ -110,7 +109,7 @@ def _by_row(targets: Mapping[int, Any], known: Mapping[str, object], num_rows: i
     marks = {name: np.zeros(num_rows, dtype=np.bool_) for name in known if name in rows_of}
     for name, mask in marks.items():
         mask[rows_of[name]] = True
-    return MappingProxyType(marks)
+    return marks
 
 
 def _names(row: int, target: Any, known: Mapping[str, object]) -> list[str]:

@@ -50,11 +50,17 @@ class Table:
     codes: NDArray[np.signedinteger[Any]]
     numbers: Floats
     weights: Floats | None = None
-    interventions: Mapping[str, Flags] = field(default_factory=lambda: MappingProxyType({}))
+    interventions: Mapping[str, Flags] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
+        object.__setattr__(self, "interventions", MappingProxyType(dict(self.interventions)))
         self.codes.setflags(write=False)
         self.numbers.setflags(write=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Mappings that can't be changed can't be pickled either."""
+        return Table, (dict(self.variables), self.codes, self.numbers, self.weights, dict(self.interventions))
 
     @classmethod
     def read(
@@ -139,7 +145,7 @@ class Table:
         lengths = equally_long({name: column for name, (_, column) in encoded.items()})
         num_rows = len(next(iter(lengths.values()), ()))
         return cls(
-            MappingProxyType({name: variable for name, (variable, _) in encoded.items()}),
+            {name: variable for name, (variable, _) in encoded.items()},
             *_stacked(encoded.values(), num_rows),
             _read_weights(weights, num_rows),
             read_interventions({} if interventions is None else interventions, encoded, num_rows, targets_in),
@@ -212,7 +218,7 @@ class Table:
         codes, numbers = self.discrete, self.continuous
         return replace(
             self,
-            variables=MappingProxyType(variables),
+            variables=variables,
             codes=self.codes[[codes.index(name) for name, v in variables.items() if not v.is_continuous]],
             numbers=self.numbers[[numbers.index(name) for name, v in variables.items() if v.is_continuous]],
             interventions={name: mask for name, mask in self.interventions.items() if name in variables},
@@ -222,7 +228,7 @@ class Table:
         """The table with other variables in place of those of these names, each with its encoded column."""
         together = {name: columns.get(name) or (old, self.column(name)) for name, old in self.variables.items()}
         codes, numbers = _stacked(together.values(), self.num_rows)
-        variables = MappingProxyType({name: variable for name, (variable, _) in together.items()})
+        variables = {name: variable for name, (variable, _) in together.items()}
         return replace(self, variables=variables, codes=codes, numbers=numbers)
 
     def weighted(self, weights: Sequence[float] | NDArray[Any] | None) -> Table:
