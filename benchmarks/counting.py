@@ -12,7 +12,7 @@ from benchmarks.reading import nets_folder
 from benchmarks.report import best_of, table
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.learn.parameter_learning import fit_parameters
+from plausible.learn.learned_parameters import fit_parameters
 
 _ROWS = (100_000, 1_000_000)
 

@@ -12,7 +12,7 @@ from benchmarks.report import table
 from plausible.data.table import Table
 from plausible.graphs import compare_structure, essential_graph
 from plausible.learn.incomplete_structures.missing import Missing
-from plausible.learn.structure_learning import learn_structure
+from plausible.learn.learned_structure import learn_structure
 
 NETS = Path(__file__).parents[2] / "shared" / "nets"
 MISSING = 0.2

@@ -15,7 +15,7 @@ from benchmarks.report import at_least, table
 from plausible.data.table import Table
 from plausible.graphs.dag import DAG
 from plausible.graphs.random import erdos_renyi_dag
-from plausible.learn.structure_learning import learn_structure
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.structures.result import StructureResult
 
 NETS = Path(__file__).parents[2] / "shared" / "nets"

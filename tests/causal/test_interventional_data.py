@@ -17,9 +17,9 @@ from plausible.graphs import DAG, class_members
 from plausible.learn.confidence.bootstrap import bootstrap
 from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.estimation.priors import BDeu, Dirichlet
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.reading import read_score
-from plausible.learn.structure_learning import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 from score_oracles import random_columns

@@ -13,7 +13,7 @@ import pytest
 import plausible as pb
 from plausible.data.discretization import Discretizer
 from plausible.learn.graph_scoring import score_graph
-from plausible.learn.structure_learning import learn_structure
+from plausible.learn.learned_structure import learn_structure
 
 
 @pytest.fixture

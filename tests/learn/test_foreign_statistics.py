@@ -20,10 +20,10 @@ from plausible.learn.estimation.fragmentation import data_fragmentation
 from plausible.learn.estimation.likelihood import graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.independence.choice import read_test
-from plausible.learn.parameter_learning import fit_parameters
+from plausible.learn.learned_parameters import fit_parameters
+from plausible.learn.learned_structure import METHODS, learn_structure
 from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.scores.reading import SCORES, read_score
-from plausible.learn.structure_learning import METHODS, learn_structure
 from plausible.models import BayesianNetwork
 
 

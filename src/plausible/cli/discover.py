@@ -27,8 +27,8 @@ from plausible.graphs.interventional_classes import interventional_essential_gra
 from plausible.learn.confidence.bootstrap import Samples
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.incomplete_structures.missing import Missing
+from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.scores.reading import SCORES
-from plausible.learn.structure_learning import learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["run_discover"]

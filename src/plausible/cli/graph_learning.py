@@ -15,7 +15,7 @@ from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGr
 from plausible.learn.constraint_based.pc import ConstraintResult, Variant, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
-from plausible.learn.structure_learning import learn_structure, usual_score
+from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.search.search_state import SearchState

@@ -43,9 +43,9 @@ from plausible.learn.estimation.learners import UnidentifiedParameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows
-from plausible.learn.parameter_learning import ParameterFit, fit_parameters
+from plausible.learn.learned_parameters import ParameterFit, fit_parameters
+from plausible.learn.learned_structure import METHODS
 from plausible.learn.scores.reading import SCORES
-from plausible.learn.structure_learning import METHODS
 from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["run_learn"]

@@ -18,8 +18,8 @@ from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.graph_scoring import score_graph
+from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import SCORES
-from plausible.learn.structure_learning import usual_score
 from plausible.models import BayesianNetwork
 
 __all__ = ["run_score"]

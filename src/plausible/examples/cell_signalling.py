@@ -17,8 +17,8 @@ from plausible.graphs.comparison import compare_structure
 from plausible.graphs.interventional_classes import interventional_essential_graph
 from plausible.learn.confidence.bootstrap import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.dirichlet import BDeuScore
-from plausible.learn.structure_learning import learn_structure
 
 __all__ = [
     "CONDITIONS",

@@ -204,6 +204,11 @@ from plausible.learn.independence.independence_test import IndependenceResult as
 from plausible.learn.independence.independence_test import IndependenceTest as IndependenceTest
 from plausible.learn.independence.oracle import DSeparationOracle as DSeparationOracle
 from plausible.learn.independence.oracle import MSeparationOracle as MSeparationOracle
+from plausible.learn.learned_parameters import ParameterFit as ParameterFit
+from plausible.learn.learned_parameters import fit_parameters as fit_parameters
+from plausible.learn.learned_parameters import learn_parameters as _learn_parameters
+from plausible.learn.learned_structure import METHODS as METHODS
+from plausible.learn.learned_structure import learn_structure as _learn_structure
 from plausible.learn.missingness.diagnosis import MissingnessReport as MissingnessReport
 from plausible.learn.missingness.diagnosis import ProportionBounds as ProportionBounds
 from plausible.learn.missingness.diagnosis import diagnose_missing as diagnose_missing
@@ -253,9 +258,6 @@ from plausible.learn.mixtures.reports import irrelevant_features as irrelevant_f
 from plausible.learn.mixtures.reports import item_probabilities as item_probabilities
 from plausible.learn.mixtures.reports import predict_feature as predict_feature
 from plausible.learn.mixtures.starts import equal_clusters as equal_clusters
-from plausible.learn.parameter_learning import ParameterFit as ParameterFit
-from plausible.learn.parameter_learning import fit_parameters as fit_parameters
-from plausible.learn.parameter_learning import learn_parameters as _learn_parameters
 from plausible.learn.partitions.base_measures import BaseMeasure as BaseMeasure
 from plausible.learn.partitions.base_measures import DirichletStates as DirichletStates
 from plausible.learn.partitions.base_measures import NormalInverseWishart as NormalInverseWishart
@@ -307,8 +309,6 @@ from plausible.learn.scores.structure_prior import EdgeLogOdds as EdgeLogOdds
 from plausible.learn.scores.structure_prior import EdgePenalty as EdgePenalty
 from plausible.learn.scores.structure_prior import ExpectedParents as ExpectedParents
 from plausible.learn.scores.structure_prior import WithPrior as WithPrior
-from plausible.learn.structure_learning import METHODS as METHODS
-from plausible.learn.structure_learning import learn_structure as _learn_structure
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets as optimal_by_subsets
 from plausible.learn.structures.exact.equivalence import search_classes as search_classes
 from plausible.learn.structures.exact.optimal_parents import optimal_along_order as optimal_along_order

@@ -18,7 +18,7 @@ from plausible.learn.evaluation.cross_validation import (
 )
 from plausible.learn.evaluation.losses import mean_loss, row_losses
 from plausible.learn.evaluation.recovery import recovery, recovery_curve
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -22,9 +22,9 @@ from plausible.learn.estimation.priors import BDeu
 from plausible.learn.independence.count_tests import GTest
 from plausible.learn.independence.independence_test import FunctionTest
 from plausible.learn.independence.oracle import DSeparationOracle
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.score import CountScore
-from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
 
 VARIANTS = ["stable", "original", "majority", "conservative"]

@@ -21,7 +21,7 @@ from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.incomplete.stopping import STOPPING, ParameterChange, remaining_error
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
-from plausible.learn.parameter_learning import fit_parameters, learn_parameters
+from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
 from plausible.variables import Variable

@@ -24,9 +24,9 @@ from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearn
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
+from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.mixtures.clustering import MixtureClustering
-from plausible.learn.parameter_learning import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops
 from plausible.variables import Variable

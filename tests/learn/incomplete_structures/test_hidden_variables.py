@@ -10,7 +10,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.learn.incomplete_structures.hidden_variables import dependence_graph, find_hidden, semi_cliques
 from plausible.learn.incomplete_structures.structural_em import SEMRules
-from plausible.learn.structure_learning import learn_structure
+from plausible.learn.learned_structure import learn_structure
 
 
 def of_one_kind(seed, num_rows=1500, keep_kind=False):

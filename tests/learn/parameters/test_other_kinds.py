@@ -14,7 +14,7 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.priors import BDeu, Dirichlet
-from plausible.learn.parameter_learning import fit_parameters, learn_parameters
+from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -27,10 +27,10 @@ from plausible.learn.estimation.likelihood import (
 )
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
-from plausible.learn.parameter_learning import fit_parameters, learn_parameters
+from plausible.learn.learned_parameters import fit_parameters, learn_parameters
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore
 from plausible.learn.scores.penalized import conditional_entropy
-from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable

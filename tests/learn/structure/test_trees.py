@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.task import StructureTask
 from plausible.learn.structures.trees import learn_tan, learn_tree

@@ -25,7 +25,7 @@ from plausible.errors import InvalidArgument, NotSupported, PositivityViolation,
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.parameter_learning import fit_parameters
+from plausible.learn.learned_parameters import fit_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 

@@ -23,9 +23,9 @@ from plausible.graphs.interventional_classes import (
     target_masks,
 )
 from plausible.graphs.mark_masks import bits
+from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structure_learning import usual_score
 from plausible.learn.structures.exact.equivalence import ClassGraph, ClassSearch, TimeIsUp, class_constraints, direct
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.task import check_progress

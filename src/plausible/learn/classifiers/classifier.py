@@ -30,7 +30,7 @@ from plausible.learn.classifiers.features import (
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.learn.estimation.gaussian import GaussianLearner
 from plausible.learn.estimation.priors import Dirichlet, PriorLike
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

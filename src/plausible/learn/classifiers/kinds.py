@@ -17,9 +17,9 @@ from plausible.graphs import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.learn.classifiers.classifier import NetworkClassifier
 from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structure_learning import learn_structure
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.trees import edge_weights
 

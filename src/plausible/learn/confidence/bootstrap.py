@@ -18,7 +18,7 @@ from plausible.graphs import DAG, PDAG
 from plausible.kernels.jit import repeated
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
-from plausible.learn.structure_learning import learn_structure
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 

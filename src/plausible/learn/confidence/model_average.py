@@ -20,7 +20,7 @@ from plausible.graphs import DAG
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.estimation.priors import BDeu, PriorLike
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 
 __all__ = ["ModelAverage"]

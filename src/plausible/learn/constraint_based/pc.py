@@ -17,7 +17,7 @@ from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonS
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 

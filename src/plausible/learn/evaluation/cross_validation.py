@@ -26,7 +26,7 @@ from plausible.learn.evaluation.losses import (
     row_losses,
     weighted_mean,
 )
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.parameter_learning import ParameterFit, learn_parameters
-from plausible.learn.structure_learning import learn_structure
+from plausible.learn.learned_parameters import ParameterFit, learn_parameters
+from plausible.learn.learned_structure import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.models.comparison import with_states_of
 from plausible.search.local_search import SearchMethod

@@ -14,7 +14,7 @@ from plausible.graphs import compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.evaluation.losses import read_learner
-from plausible.learn.parameter_learning import ParameterFit
+from plausible.learn.learned_parameters import ParameterFit
 from plausible.learn.structures.result import StructureResult
 from plausible.models import BayesianNetwork
 from plausible.models.comparison import NetworkComparison, compare, kl_divergence_networks

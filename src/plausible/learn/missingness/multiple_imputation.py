@@ -17,10 +17,10 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.priors import K2, PriorLike
+from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.learn.missingness.cells import Mask, fill_cells
 from plausible.learn.missingness.fillers import by_draw, by_uniform, from_column, network_table
 from plausible.learn.missingness.imputation import newly_filled
-from plausible.learn.parameter_learning import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops, iterate
 

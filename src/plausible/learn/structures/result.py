@@ -12,7 +12,7 @@ from plausible.base.hints import RESULT_HINTS, Hinted
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import counted
-from plausible.learn.parameter_learning import learn_parameters
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.task import FoundGraph
 from plausible.models import BayesianNetwork
