@@ -128,9 +128,9 @@ def test_the_same_seed_gives_the_same_map_and_maps_can_be_stored():
     assert [found.num_rounds for found in rounds] == list(range(1, one.num_rounds + 1))
     assert pickle.loads(pickle.dumps(one)).score == one.score
     stopped = map_planes(scene.points, scene.noise, progress=lambda found: True)
-    assert (stopped.stopped, stopped.num_rounds) == ("interrupted", 1)
-    assert map_planes(scene.points, scene.noise, time_limit=0.0).stopped == "time limit"
-    assert map_planes(scene.points, scene.noise, max_planes=1).stopped == "enough planes"
+    assert (stopped.stopped_by, stopped.num_rounds) == ("interrupted", 1)
+    assert map_planes(scene.points, scene.noise, time_limit=0.0).stopped_by == "time limit"
+    assert map_planes(scene.points, scene.noise, max_planes=1).stopped_by == "enough planes"
 
 
 @pytest.mark.parametrize(

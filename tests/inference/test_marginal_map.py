@@ -21,6 +21,7 @@ from plausible.inference.map_plan import TimeUpError, plan_bound
 from plausible.inference.map_search import branch_and_bound
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.max_elimination import max_product
+from plausible.search.clock import Clock
 from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
 
@@ -321,16 +322,16 @@ def test_time_is_looked_at_within_a_pass_once_there_is_an_answer():
     tables = [LogTable(tuple(names.index(n) for n in f.names), f.log().values) for f in factors]
     plan = plan_bound([t.axes for t in tables], [2] * 9, range(9), 4)
     tree = bound_tree(tables, plan, [2] * 9, range(9))
-    first = branch_and_bound(tree, deadline=0.0)
+    first = branch_and_bound(tree, clock=Clock.of(0))
     assert len(first.best) == 1
-    second = branch_and_bound(tree, start=first, deadline=0.0)
+    second = branch_and_bound(tree, start=first, clock=Clock.of(0))
     assert second.best == first.best
     assert second.progress.num_nodes == 0
     assert not second.is_finished
     with pytest.raises(TimeUpError):
-        tree.bounds([-1] * 9, deadline=0.0)
+        tree.bounds([-1] * 9, Clock.of(0))
     with pytest.raises(TimeUpError):
-        bound_tree(tables, plan, [2] * 9, range(9), deadline=0.0)
+        bound_tree(tables, plan, [2] * 9, range(9), clock=Clock.of(0))
 
 
 def test_a_late_search_without_an_answer_goes_on_until_it_has_one():

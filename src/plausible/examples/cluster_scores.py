@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from plausible.examples.mixture_evidence import CandidateEvidence, candidate_evi
 from plausible.learn.mixtures.choice import CRITERIA, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.options import MixturePrior
+from plausible.search.clock import Clock
 from plausible.variables import Variable
 
 __all__ = ["ScoreComparison", "ScoreDesign", "ScoreTrial", "compare_scores", "draw_mixture_rows"]
@@ -139,7 +139,7 @@ def compare_scores(
     (2, [0])
     """
     chosen = design or ScoreDesign()
-    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    clock = Clock.of(time_limit)
     trials: list[ScoreTrial] = []
     # The same numbers for all overlaps, so that only these differ between the columns of the table.
     seeds = generator_of(seed).integers(1 << 32, size=chosen.num_trials).tolist()
@@ -148,7 +148,7 @@ def compare_scores(
             rows = draw_mixture_rows(chosen, overlap, generator)
             trials.append(ScoreTrial(overlap, _by_candidate(rows, chosen, generator), _by_criteria(rows, chosen)))
             stop = progress is not None and bool(progress(trials[-1]))
-            if stop or time.perf_counter() >= deadline:
+            if stop or clock.is_over:
                 return ScoreComparison(chosen, tuple(trials))
     return ScoreComparison(chosen, tuple(trials))
 

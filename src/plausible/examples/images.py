@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from plausible.errors import InvalidArgument
 from plausible.examples.colour_model import ColourModel
 from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, QueryInfo
 from plausible.models import MarkovNetwork, ising, metric_network
+from plausible.search.clock import Clock
 
 __all__ = [
     "Labelling",
@@ -159,15 +159,15 @@ def label(network: MarkovNetwork, shape: tuple[int, ...], engine: Labeller) -> L
     probable label of each pixel by itself, which expects the fewest wrong pixels.
     """
     states = next(iter(network.variables.values())).states
-    start = perf_counter()
+    clock = Clock.of(None)
     if isinstance(engine, Optimizer):
         best = network.mpe(engine=engine)
-        seconds, info = perf_counter() - start, best.info
+        seconds, info = clock.seconds, best.info
         labels = np.array([states.index(best[name]) for name in network.variables], dtype=np.int64)
         error = info.error
     else:
         marginals = network.marginals(engine=engine)
-        seconds, info = perf_counter() - start, next(iter(marginals.values())).info
+        seconds, info = clock.seconds, next(iter(marginals.values())).info
         labels = np.array([marginals[name].values.argmax() for name in network.variables], dtype=np.int64)
         error = None
     energy = network.energy({name: states[number] for name, number in zip(network.variables, labels, strict=True)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from plausible.base.arrays import Flags, Floats, Positions
 from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.examples.plane_scenes import Box, Planes
+from plausible.search.clock import Clock
 
 __all__ = ["PlaneMap", "PlaneProblem", "PlaneState", "log_masses", "map_planes", "plane_init", "plane_step"]
 
@@ -157,7 +157,7 @@ class PlaneMap:
     num_failures: int = 0  # how many of the last tries were in vain
     #: Why it ended: "converged" (new planes were tried in vain), "enough planes", "time limit", "interrupted"; or "",
     #: for one that goes on.
-    stopped: str = ""
+    stopped_by: str = ""
 
     @property
     def planes(self) -> Planes:
@@ -197,19 +197,19 @@ def map_planes(
     >>> from plausible.examples.plane_scenes import simulate_room
     >>> scene = simulate_room(num_points=600)
     >>> found = map_planes(scene.points, scene.noise, scene.box)
-    >>> len(found.planes), found.stopped
+    >>> len(found.planes), found.stopped_by
     (4, 'converged')
     """
     problem = _problem(points, noise, box)
     generator = generator_of(seed)
-    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    clock = Clock.of(time_limit)
     found = PlaneMap(problem, plane_init(problem, Planes.none()))
-    while not (stopped := _end(found, max_planes, patience, deadline)):
+    while not (stopped_by := _end(found, max_planes, patience, clock)):
         found = _round(found, fewest, generator)
         if progress is not None and progress(found):
-            stopped = "interrupted"
+            stopped_by = "interrupted"
             break
-    return PlaneMap(problem, found.state, found.num_rounds, found.num_failures, stopped)
+    return PlaneMap(problem, found.state, found.num_rounds, found.num_failures, stopped_by)
 
 
 def _problem(points: ArrayLike, noise: float, box: Box | None) -> PlaneProblem:
@@ -225,13 +225,13 @@ def _problem(points: ArrayLike, noise: float, box: Box | None) -> PlaneProblem:
     return PlaneProblem(measured, room, noise)
 
 
-def _end(found: PlaneMap, max_planes: int, patience: int, deadline: float) -> str:
+def _end(found: PlaneMap, max_planes: int, patience: int, clock: Clock) -> str:
     """Why no further plane is tried, or nothing."""
     if len(found.planes) >= max_planes:
         return "enough planes"
     if found.num_failures >= patience or len(found.problem.points) < 3:
         return "converged"
-    return "time limit" if time.perf_counter() >= deadline else ""
+    return "time limit" if clock.is_over else ""
 
 
 def _round(found: PlaneMap, fewest: float, generator: np.random.Generator) -> PlaneMap:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
-from time import monotonic
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Call, Remedy
@@ -21,6 +20,7 @@ from plausible.inference.map_orders import constrained_order
 from plausible.inference.map_plan import TimeUpError
 from plausible.inference.map_stages import search_in_stages
 from plausible.inference.max_elimination import MaxTables, max_tables, read_log_factors
+from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["best_assignments"]
@@ -121,10 +121,10 @@ def _searched(
     logs: Sequence[Factor], targets: Sequence[Variable], k: int, max_entries: int, time_limit: float | None
 ) -> tuple[Sequence[tuple[float, Mapping[str, int]]], QueryInfo]:
     """The same by a search, all of them proved to be the best."""
-    deadline = math.inf if time_limit is None else monotonic() + time_limit
+    clock = Clock.of(time_limit)
     limit = min(max_entries, _MAX_BOUND_TABLE)
     try:
-        found = search_in_stages(logs, targets, num_best=k, max_entries=limit, deadline=deadline, is_patient=False)
+        found = search_in_stages(logs, targets, num_best=k, max_entries=limit, clock=clock, is_patient=False)
         if not found.info.exact:
             raise TimeUpError
     except TimeUpError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import Axes, BoundPlan, Bucket, check_time
+from plausible.search.clock import UNLIMITED, Clock
 
 __all__ = ["BoundTree", "LogTable", "bound_tree"]
 
@@ -99,32 +99,32 @@ class BoundTree:
         """The entries of all tables together."""
         return sum(table.size for table in self.potentials)
 
-    def bound(self, states: Sequence[int], deadline: float = math.inf) -> float:
+    def bound(self, states: Sequence[int], clock: Clock = UNLIMITED) -> float:
         """An upper bound on log max Σ Π φ given the states, -1 for those that are free; the value if none is free."""
-        return self._total(self._collect(states, deadline)[1])
+        return self._total(self._collect(states, clock)[1])
 
-    def bounds(self, states: Sequence[int], deadline: float = math.inf) -> tuple[float, dict[int, Floats]]:
+    def bounds(self, states: Sequence[int], clock: Clock = UNLIMITED) -> tuple[float, dict[int, Floats]]:
         """The bound, and for each free maximised variable an upper bound for each of its states."""
-        tables, messages = self._collect(states, deadline)
+        tables, messages = self._collect(states, clock)
         total = self._total(messages)
         if total == -np.inf:
             return total, {}
         for c in range(len(tables) - 2, -1, -1):
-            check_time(deadline)
+            check_time(clock)
             tables[c] = tables[c] + self._told(c, tables[self.parents[c]], messages[c])
         free = {variable: home for variable, home in self.homes.items() if states[variable] < 0}
         return total, {variable: way.message(tables[c]) + self.log_scale for variable, (c, way) in free.items()}
 
-    def guess(self, states: Sequence[int], deadline: float = math.inf) -> tuple[float, list[int]]:
+    def guess(self, states: Sequence[int], clock: Clock = UNLIMITED) -> tuple[float, list[int]]:
         """The bound, and a full assignment that agrees with the states given.
 
         Each cluster, from the root on, takes its best states; these are told to the clusters below, so that zeros are
         seen. Where the bound is -inf the assignment is as good as any.
         """
-        tables, messages = self._collect(states, deadline)
+        tables, messages = self._collect(states, clock)
         chosen = list(states)
         for c in range(len(tables) - 1, -1, -1):
-            check_time(deadline)
+            check_time(clock)
             above = self.parents[c]
             table = _restricted(tables[c], self.axes[c], chosen)
             if above >= 0:
@@ -141,13 +141,13 @@ class BoundTree:
         """What the cluster above knows without what cluster c sent; where c knows of nothing possible, it stays so."""
         return self.down[c].message(above - np.where(np.isneginf(sent), 0.0, sent))
 
-    def _collect(self, states: Sequence[int], deadline: float = math.inf) -> tuple[list[Floats], list[Floats]]:
+    def _collect(self, states: Sequence[int], clock: Clock = UNLIMITED) -> tuple[list[Floats], list[Floats]]:
         """Pass messages to the root: each cluster's table with what it received, and its message."""
         tables: list[Floats] = []
         messages: list[Floats] = []
         cuts = [slice(None) if state < 0 else slice(state, state + 1) for state in states]
         for c, potential in enumerate(self.potentials):
-            check_time(deadline)
+            check_time(clock)
             table = potential[tuple([cuts[variable] for variable in self.axes[c]])]
             for child in self.children[c]:
                 table = table + messages[child]
@@ -176,7 +176,7 @@ def bound_tree(
     plan: BoundPlan,
     sizes: Sequence[int],
     maximized: Iterable[int],
-    deadline: float = math.inf,
+    clock: Clock = UNLIMITED,
 ) -> BoundTree:
     """Do the exact sums of a plan, and lay out a tree for the rest of it.
 
@@ -190,20 +190,20 @@ def bound_tree(
         The number of states of each variable.
     maximized
         The variables that are maximised.
-    deadline
-        The time, by `time.monotonic`, after which this gives up with `TimeUpError`.
+    clock
+        After whose time this gives up with `TimeUpError`.
     """
     rank = {bucket.variable: -place for place, bucket in enumerate(plan.buckets)}  # those that go last come first
     maxima = frozenset(maximized)
     items = {number: _sorted(table, rank) for number, table in enumerate(tables)}
     for place, bucket in enumerate(plan.buckets[: plan.num_exact]):
-        check_time(deadline)
+        check_time(clock)
         items[len(tables) + place] = _summed([items.pop(member) for member in bucket.members], bucket, rank)
     clusters = _merged(plan.buckets[plan.num_exact :], len(tables) + plan.num_exact)
     axes = [tuple(sorted(cluster.scope, key=rank.__getitem__)) for cluster in clusters]
     potentials = []
     for cluster, row in zip(clusters, axes, strict=True):
-        check_time(deadline)
+        check_time(clock)
         total = np.zeros([sizes[variable] for variable in row])
         for member in cluster.members:
             total += _lifted(items.pop(member), row)

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from math import inf, prod
-from time import monotonic
+from math import prod
 from typing import TypeAlias
 
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
+from plausible.search.clock import UNLIMITED, Clock
 
 __all__ = ["BoundPlan", "Bucket", "TimeUpError", "check_time", "plan_bound"]
 
@@ -29,12 +29,12 @@ _SMALL_COPIES = 2**10
 
 
 class TimeUpError(Exception):
-    """The time was up in the middle of the work; whoever set the deadline knows what to make of it."""
+    """The time was up in the middle of the work; whoever set the clock knows what to make of it."""
 
 
-def check_time(deadline: float) -> None:
-    """Stop once the deadline, by `time.monotonic`, has passed."""
-    if deadline < inf and monotonic() >= deadline:
+def check_time(clock: Clock) -> None:
+    """Stop once the time is over."""
+    if clock.is_over:
         raise TimeUpError
 
 
@@ -87,7 +87,7 @@ def plan_bound(
     sizes: Sequence[int],
     maximized: Iterable[int],
     limit: int,
-    deadline: float = inf,
+    clock: Clock = UNLIMITED,
 ) -> BoundPlan:
     """Choose, step by step, a sum that fits the limit; else a maximum that fits; else copies of a maximised variable.
 
@@ -105,8 +105,8 @@ def plan_bound(
         The variables that are maximised.
     limit
         The entries that a table should not exceed.
-    deadline
-        The time, by `time.monotonic`, after which this gives up with `TimeUpError`.
+    clock
+        After whose time this gives up with `TimeUpError`.
 
     Examples
     --------
@@ -115,17 +115,17 @@ def plan_bound(
     [(1, [0, 1]), (0, [0, 2, 3]), (2, [2, 3]), (3, [3])]
     """
     state = _Planning(scopes, sizes, maximized)
-    state.empty_all(limit, deadline)
+    state.empty_all(limit, clock)
     plan = state.finished()
     if plan.num_largest <= limit:
         return plan
     state = _Planning(scopes, sizes, maximized)
     for hidden in _order_of_hidden(scopes, sizes, state.maximized):
-        check_time(deadline)
+        check_time(clock)
         while state.entries[hidden] > limit and (around := state.maximized_beside(hidden)):
             state.empty(min(around, key=state.entries.__getitem__), _SMALL_COPIES)
         state.empty(hidden, limit)
-    state.empty_all(limit, deadline)
+    state.empty_all(limit, clock)
     return min(plan, state.finished(), key=lambda candidate: candidate.num_largest)
 
 
@@ -155,12 +155,12 @@ class _Planning:
         self.buckets: list[Bucket] = []
         self.has_copies = False
 
-    def empty_all(self, limit: int, deadline: float) -> None:
+    def empty_all(self, limit: int, clock: Clock) -> None:
         """Eliminate all that are left, the cheapest first."""
         queue = [(*self._rank(variable, limit), variable) for variable in self.members]
         heapify(queue)
         while queue:
-            check_time(deadline)
+            check_time(clock)
             *rank, variable = heappop(queue)
             # what went, or was ranked again since, is in the queue once more than it should
             if variable in self.members and tuple(rank) == self._rank(variable, limit):

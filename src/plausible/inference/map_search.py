@@ -7,7 +7,6 @@ from bisect import insort
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from plausible.base.arrays import Floats
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.inference.map_bounds import BoundTree
 from plausible.inference.map_plan import TimeUpError
+from plausible.search.clock import UNLIMITED, Clock
 
 __all__ = ["SearchProgress", "SearchResult", "branch_and_bound"]
 
@@ -68,7 +68,7 @@ def branch_and_bound(
     num_best: int = 1,
     start: SearchResult | None = None,
     max_nodes: float = math.inf,
-    deadline: float = math.inf,
+    clock: Clock = UNLIMITED,
     is_patient: bool = True,
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
@@ -88,10 +88,10 @@ def branch_and_bound(
         What an earlier search, with another tree for the same question, found.
     max_nodes
         The search stops after so many nodes.
-    deadline
-        The time, by `time.monotonic`, after which the search stops.
+    clock
+        After whose time the search stops.
     is_patient
-        Whether a first assignment is waited for after the deadline.
+        Whether a first assignment is waited for after its time.
     progress
         Called at the root, after each improvement, and ten times a second.
 
@@ -100,7 +100,7 @@ def branch_and_bound(
     SearchResult
         With `log_bound` equal to `log_value` if the best assignment is proved to be it.
     """
-    search = _Search(tree, num_best, start, deadline, is_patient, progress)
+    search = _Search(tree, num_best, start, clock, is_patient, progress)
     with suppress(TimeUpError):
         search.begin()
         while search.stack and search.num_nodes < max_nodes and not search.is_late:
@@ -116,11 +116,11 @@ class _Search:
         tree: BoundTree,
         num_best: int,
         start: SearchResult | None,
-        deadline: float,
+        clock: Clock,
         is_patient: bool,
         progress: Callable[[SearchProgress], None] | None,
     ) -> None:
-        self.tree, self.num_best, self.deadline, self.progress = tree, num_best, deadline, progress
+        self.tree, self.num_best, self.clock, self.progress = tree, num_best, clock, progress
         self.is_patient = is_patient
         self.best = [] if start is None else list(start.best)
         self.ceiling = math.inf if start is None else start.progress.log_bound
@@ -141,14 +141,14 @@ class _Search:
         return worst + SCORE_NOISE * max(1.0, abs(worst))
 
     @property
-    def limit(self) -> float:
-        """The deadline, once there is an answer to return or none is waited for."""
-        return self.deadline if self.best or not self.is_patient else math.inf
+    def limit(self) -> Clock:
+        """The clock, once there is an answer to return or none is waited for."""
+        return self.clock if self.best or not self.is_patient else UNLIMITED
 
     @property
     def is_late(self) -> bool:
         """Whether the time is up, and nothing is waited for."""
-        return monotonic() >= self.limit
+        return self.limit.is_over
 
     def begin(self) -> None:
         """Bound the root, and guess an assignment where none is known: it may be all that there is time for."""
@@ -173,7 +173,7 @@ class _Search:
         """Look at the node on top of the stack."""
         bound, states = self.stack[-1]
         if bound > self.cutoff:
-            if not self.best and monotonic() >= self.deadline:
+            if not self.best and self.clock.is_over:
                 self.guess()
             self.num_nodes += 1
             bound, vectors = self.tree.bounds(states, self.limit)
@@ -185,7 +185,7 @@ class _Search:
                     self.accept(states, bound)
         else:
             self.stack.pop()
-        if self.progress is not None and monotonic() > self.reported + _PAUSE:
+        if self.progress is not None and self.reported.seconds > _PAUSE:
             self.report()
 
     def branch(self, states: list[int], bound: float, vectors: dict[int, Floats]) -> None:
@@ -248,7 +248,7 @@ class _Search:
 
     def report(self) -> SearchProgress:
         """How far the search is, told to who wants to know."""
-        self.reported = monotonic()
+        self.reported = Clock.of(None)
         open_bound = max(self.open_bounds(), default=self.log_value)
         state = SearchProgress(self.log_value, max(self.log_value, min(open_bound, self.ceiling)), self.num_nodes)
         if self.progress is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 from plausible.base.remedies import Remedy
 from plausible.errors import TooLarge
@@ -16,6 +15,7 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.map_bounds import LogTable, bound_tree
 from plausible.inference.map_plan import BoundPlan, TimeUpError, plan_bound
 from plausible.inference.map_search import SearchProgress, SearchResult, branch_and_bound
+from plausible.search.clock import UNLIMITED, Clock
 from plausible.variables import Variable
 
 __all__ = ["StagedSearch", "search_in_stages"]
@@ -57,7 +57,7 @@ def search_in_stages(
     *,
     num_best: int = 1,
     max_entries: int,
-    deadline: float = math.inf,
+    clock: Clock = UNLIMITED,
     is_patient: bool = True,
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> StagedSearch:
@@ -73,17 +73,17 @@ def search_in_stages(
         How many assignments are wanted; fewer are returned where fewer are possible.
     max_entries
         The entries that one table should have; hidden variables may make it a few times larger.
-    deadline
-        The time, by `time.monotonic`, after which the best answers so far are returned.
+    clock
+        After whose time the best answers so far are returned.
     is_patient
-        Whether a first answer is waited for after the deadline.
+        Whether a first answer is waited for after its time.
 
     Raises
     ------
     TooLarge
         Where the tables that sum out the other variables don't fit.
     TimeUpError
-        Where there is no answer at the deadline, and none is waited for.
+        Where there is no answer when the time is over, and none is waited for.
     """
     variables = wide(union_scope(factor.scope for factor in log_factors))
     numbers = {variable.name: number for number, variable in enumerate(variables)}
@@ -97,7 +97,7 @@ def search_in_stages(
     found: SearchResult | None = None
     num_nodes = cost = largest = 0
     for limit, max_nodes in (*(stage for stage in _STAGES if stage[0] < max_entries), (max_entries, math.inf)):
-        patience = math.inf if is_patient and not (found and found.best) else deadline
+        patience = UNLIMITED if is_patient and not (found and found.best) else clock
         try:
             plan = plan_bound([table.axes for table in tables], sizes, maximized, limit, patience)
         except TimeUpError:
@@ -115,14 +115,14 @@ def search_in_stages(
             num_best=num_best,
             start=found,
             max_nodes=max_nodes,
-            deadline=deadline,
+            clock=clock,
             is_patient=is_patient,
             progress=progress,
         )
         num_nodes += found.progress.num_nodes
         cost += found.progress.num_nodes * tree.num_entries
         largest = max(largest, plan.num_largest)
-        if found.is_finished or ((found.best or not is_patient) and monotonic() >= deadline):
+        if found.is_finished or ((found.best or not is_patient) and clock.is_over):
             break
     if found is None or not (found.best or found.is_finished):
         raise TimeUpError

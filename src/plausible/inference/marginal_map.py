@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Literal, TypeAlias, get_args
 
 from plausible.base.remedies import Argument, Remedy
@@ -20,6 +19,7 @@ from plausible.inference.map_search import SearchProgress
 from plausible.inference.map_stages import search_in_stages
 from plausible.inference.max_elimination import max_tables, read_log_factors
 from plausible.inference.relevance import Reduction, reduce_states
+from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["MapMethod", "MarginalMap", "marginal_map"]
@@ -128,10 +128,10 @@ def marginal_map(
         raise InvalidArgument(f"{method!r} is not a method. Choose one of {', '.join(map(repr, get_args(MapMethod)))}.")
     if time_limit is not None and not time_limit >= 0:
         raise InvalidArgument(f"time_limit={time_limit!r} must be a number of seconds, or None for no limit.")
-    deadline = math.inf if time_limit is None else monotonic() + time_limit
+    clock = Clock.of(time_limit)
     free = [variable for variable in targets if variable.name not in evidence.hard]
     ones = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
-    options = _Options(method, max_entries, deadline, must_be_exact, progress)
+    options = _Options(method, max_entries, clock, must_be_exact, progress)
     names = {variable.name for variable in wide(free)}
     parts = _separate(absorb([*factors, *ones], evidence))
     try:
@@ -145,7 +145,7 @@ def marginal_map(
 class _Options:
     method: MapMethod
     max_entries: int
-    deadline: float
+    clock: Clock
     must_be_exact: bool
     progress: _Progress | None
 
@@ -170,7 +170,7 @@ def _answers(factors: Sequence[Factor], targets: Collection[str], options: _Opti
     logs = read_log_factors(factors)
     order = None if options.method == "search" else constrained_order(logs, targets)
     if options.must_be_exact:
-        check_time(options.deadline)
+        check_time(options.clock)
     if order is not None and order.cost > options.max_entries and any(factor.min() <= 0 for factor in factors):
         reduced = reduce_states(factors, Evidence({}, {}, {}), asked)
         if reduced.num_struck:
@@ -199,7 +199,7 @@ def _search(logs: Sequence[Factor], targets: Sequence[Variable], options: _Optio
         logs,
         targets,
         max_entries=options.max_entries,
-        deadline=options.deadline,
+        clock=options.clock,
         is_patient=not options.must_be_exact,
         progress=options.progress,
     )

@@ -8,7 +8,7 @@ from time import monotonic
 
 from plausible.base.options import check_seconds
 
-__all__ = ["Clock"]
+__all__ = ["UNLIMITED", "Clock"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +59,7 @@ class Clock:
         """
         now = monotonic()
         return Clock(now, now + part * (self.deadline - now) if now < self.deadline else self.deadline)
+
+
+#: The clock of work without a time limit.
+UNLIMITED = Clock(0.0, math.inf)

@@ -22,7 +22,7 @@ from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mi
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.depth_first import BoundingTables, Path, depth_first
-from plausible.search.clock import Clock
+from plausible.search.clock import UNLIMITED, Clock
 from plausible.search.local_search import GreedyAscent
 from plausible.search.run import CONVERGED, Run
 
@@ -31,7 +31,6 @@ __all__ = ["BranchAndBound", "BranchAndBoundState"]
 
 #: The nodes between two looks at the clock: some hundredths of a second.
 _CHUNK = 2**17
-_NO_LIMIT = Clock.of(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +239,7 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
             parts.append(_Waiting(places, tuple(factors), start[places], value))
         return BranchAndBoundState(tuple(parts), len(problem.variables))
 
-    def _prepared(self, problem: Problem, state: BranchAndBoundState, clock: Clock = _NO_LIMIT) -> BranchAndBoundState:
+    def _prepared(self, problem: Problem, state: BranchAndBoundState, clock: Clock = UNLIMITED) -> BranchAndBoundState:
         """With the tables of parts that wait, as far as there is time for them."""
         parts = tuple(self._part(problem, part, clock) if isinstance(part, _Waiting) else part for part in state.parts)
         return replace(state, parts=parts)
@@ -256,7 +255,7 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         sizes = problem.sizes[waiting.variables].tolist()
         if clock.deadline < math.inf:
             try:  # to plan takes a fourth to a third of the time that the tables take
-                plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, clock.share(1 / 4).deadline)
+                plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, clock.share(1 / 4))
             except TimeUpError:
                 return waiting
         heuristic = mini_bucket_heuristic(scopes, tables, sizes, self.max_entries)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Self, TypeVar
 
 from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument
+from plausible.search.clock import Clock
 from plausible.utilities.elicitation.questions import Answer, Question, Respondent
 
 __all__ = ["Session", "run_session"]
@@ -120,8 +120,8 @@ def run_session(
     ------+---------+--------+--------+----------
     blind |  0.4023 | 0.3984 | 0.4062 |         7
     """
-    end = None if time_limit is None else time.monotonic() + time_limit
-    while (question := session.question) is not None and (end is None or time.monotonic() < end):
+    clock = Clock.of(time_limit)
+    while (question := session.question) is not None and not clock.is_over:
         session = session.answer(respondent(question))
         if progress is not None and progress(session):
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
+from plausible.search.run import CONVERGED, Stops, iterate
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import Attributes
 from plausible.utilities.attributes.outcome_tables import Names
@@ -83,7 +86,7 @@ def fit_choices(
     attributes: Attributes,
     *,
     prior: UtilityPopulation | float = 3.0,
-    max_iterations: int = 100,
+    max_steps: int = 100,
 ) -> ChoiceModel:
     """The most probable utility of who chose, P(option) ∝ exp(E[U | option]), and its curvature (McFadden 1974).
 
@@ -101,8 +104,6 @@ def fit_choices(
     prior
         A standard deviation of every coordinate, around zero; or a population learned from others with the same scopes
         and background, for the choices of one more person.
-    max_iterations
-        Newton's steps.
 
     Examples
     --------
@@ -118,12 +119,15 @@ def fit_choices(
         raise InvalidArgument("There is no choice to learn from: the choices have no rows.")
     design = _design(data)
     mean, precision = _prior(prior, data)
-    state = _State(mean, *_objective(data, design, mean, mean, precision))
-    iterations, converged = 0, False
-    while not converged and iterations < max_iterations:
-        new = _newton(data, design, state, mean, precision)
-        converged = new.value - state.value <= 1e-12 * (1.0 + abs(state.value))
-        state, iterations = new, iterations + 1
+    start = _State(mean, *_objective(data, design, mean, mean, precision))
+    run = iterate(
+        lambda state: _newton(data, design, state, mean, precision),
+        start,
+        Stops(max_steps=max_steps),
+        [lambda run: CONVERGED if run.trace[-1] - run.trace[-2] <= score_noise(run.trace[-2]) else ""],
+        objective=attrgetter("value"),
+    )
+    state = run.state
     log_determinant = float(np.linalg.slogdet(state.curvature)[1])
     prior_determinant = float(np.linalg.slogdet(precision)[1])
     shape = data.basis.size, data.background.shape[1]
@@ -133,8 +137,8 @@ def fit_choices(
         np.asarray(np.linalg.inv(state.curvature), dtype=np.float64),
         state.log_likelihood,
         state.value + 0.5 * (prior_determinant - log_determinant),
-        iterations,
-        converged,
+        run.num_steps,
+        run.converged,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,6 +15,7 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope
+from plausible.search.clock import Clock
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names
 from plausible.utilities.attributes.scope_sets import sum_text, utility_basis
@@ -232,7 +232,7 @@ def search_decomposition(
     U(C) + U(A, B): log-evidence -14.059
     """
     scope = read_scope(attributes)
-    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+    clock = Clock.of(time_limit)
     family = frozenset(frozenset([variable.name]) for variable in scope) | {frozenset[str]()}
     scores: dict[frozenset[frozenset[str]], float] = {}
 
@@ -249,7 +249,7 @@ def search_decomposition(
             family = moved
             trace.append(score(moved))
         state = DecompositionSearch(_largest(family, scope), trace[-1], tuple(trace), len(scores), finished)
-        if finished or (progress is not None and progress(state)) or time.monotonic() > deadline:
+        if finished or (progress is not None and progress(state)) or clock.is_over:
             return state
 
 
