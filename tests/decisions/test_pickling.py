@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-import plausible.decisions as room
+from plausible import decisions, utilities
 from plausible.decisions import SequentialDiagram, SequentialSolution
 from plausible.decisions.coordination.graph import JointAction
 from plausible.utilities.elicitation.questions import gamble_question
@@ -34,15 +34,20 @@ HOLD_FUNCTIONS = (
 )
 
 
+ROOMS = (decisions, utilities)
+PUBLIC = {name for room in ROOMS for name in room.__all__}
+
+
 def _modules():
-    for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
-        yield importlib.import_module(found.name)
+    for room in ROOMS:
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            yield importlib.import_module(module.name)
 
 
 def _classes(modules):
     for module in modules:
         for name, kind in vars(module).items():
-            is_own = isinstance(kind, type) and kind.__module__ == module.__name__ and name in room.__all__
+            is_own = isinstance(kind, type) and kind.__module__ == module.__name__ and name in PUBLIC
             if is_own and not issubclass(kind, (tuple, *HOLD_FUNCTIONS)):
                 yield kind
 
@@ -71,7 +76,7 @@ def _text(value):
 
 @pytest.mark.slow
 def test_every_kind_of_value_that_the_examples_make_is_pickled_and_copied():
-    """All examples of the room are run, and the public values that they make are sent there and back."""
+    """All examples of the two rooms are run, and the public values that they make are sent there and back."""
     modules, seen = list(_modules()), defaultdict(list)
     with pytest.MonkeyPatch.context() as patch:
         for kind in set(_classes(modules)):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from engine_problems import problems
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.run import Workspace
-from plausible.kernels.elimination import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
+from plausible.kernels.elimination import eliminate
+from plausible.kernels.heuristics import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from plausible.kernels.elimination import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
+from plausible.kernels.elimination import eliminate
+from plausible.kernels.heuristics import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL
 from plausible.kernels.jit import use_tier
 
 HEURISTICS = [MIN_NEIGHBORS, MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT]

@@ -21,9 +21,10 @@ from plausible.learn.estimation.likelihood import graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.independence.choice import read_test
 from plausible.learn.learned_parameters import fit_parameters
-from plausible.learn.learned_structure import METHODS, learn_structure
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.penalized import conditional_entropy
 from plausible.learn.scores.reading import SCORES, read_score
+from plausible.learn.structure_methods import METHODS
 from plausible.models import BayesianNetwork
 
 

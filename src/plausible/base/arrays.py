@@ -8,9 +8,6 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Flags", "Floats", "Ints", "Positions", "ranked", "starts_of"]
-
-
 #: Probabilities, scores, numbers of any kind.
 Floats: TypeAlias = NDArray[np.float64]
 #: Whole numbers: counts, sizes, offsets.

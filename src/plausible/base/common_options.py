@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["COMMON_OPTIONS"]
-
 COMMON_OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "progress": "Called with the state after each step, or now and then in long steps: of the type that the "

@@ -9,18 +9,6 @@ from dataclasses import dataclass
 
 from plausible.base.plain_values import counted
 
-__all__ = [
-    "TextTable",
-    "format_number",
-    "html_of",
-    "html_of_print",
-    "html_of_repr",
-    "html_page",
-    "num_shown",
-    "one_line",
-    "repr_of_print",
-]
-
 #: Notebooks align cells to the right, which is for numbers.
 _LEFT = ' style="text-align: left"'
 #: The line under the header of a table in text.

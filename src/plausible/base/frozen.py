@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from plausible.errors import ImmutableValue
 
-__all__ = ["Frozen", "FrozenMapping"]
-
 
 class Frozen:
     """A base for classes with slots whose public attributes are written once, by whatever makes the value.

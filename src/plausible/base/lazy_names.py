@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, TypeAlias
 from plausible.base.hints import PACKAGE_HINTS
 from plausible.errors import close_match
 
-__all__ = ["LazyNames", "lazy_names"]
-
 #: Where each name is: a module, and what it is called there.
 Homes: TypeAlias = Mapping[str, tuple[str, str]]
 

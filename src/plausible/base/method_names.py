@@ -5,8 +5,6 @@ from __future__ import annotations
 from types import CellType, FunctionType
 from typing import TypeVar
 
-__all__ = ["own_methods"]
-
 Class = TypeVar("Class", bound=type)
 
 

@@ -12,18 +12,6 @@ from plausible.base.plain_values import shortened, shown
 from plausible.base.remedies import Argument
 from plausible.errors import InvalidArgument
 
-__all__ = [
-    "by_label",
-    "check_count",
-    "check_flag",
-    "check_number",
-    "check_seconds",
-    "read_blocks",
-    "read_count",
-    "read_names",
-    "set_counts",
-]
-
 
 def check_count(name: str, number: object, least: int = 0) -> None:
     """Refuse what is no whole number of at least `least`.

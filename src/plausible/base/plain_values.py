@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["counted", "plain", "shortened", "shown"]
-
 #: Truth values, whole and real numbers, text and bytes: Python has their equals. Dates would lose their unit.
 _KINDS = "biufUS"
 

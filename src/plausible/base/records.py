@@ -8,8 +8,6 @@ from typing import Any, TypeVar, dataclass_transform, overload
 
 from plausible.base.display import html_of_print, repr_of_print
 
-__all__ = ["record"]
-
 Class = TypeVar("Class", bound=type)
 
 

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from plausible.base.plain_values import shortened
 from plausible.base.records import record
 
-__all__ = ["Argument", "Call", "Piece", "Remedy", "Words", "in_words", "told_remedies"]
-
 #: The value of an argument that is named without one.
 _NO_VALUE = object()
 

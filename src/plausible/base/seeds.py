@@ -9,8 +9,6 @@ import numpy as np
 
 from plausible.errors import InvalidArgument
 
-__all__ = ["Seed", "generator_of"]
-
 #: A whole number that is not negative, a generator, or `None` for numbers that differ from run to run.
 Seed: TypeAlias = int | np.random.Generator | None
 

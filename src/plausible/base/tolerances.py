@@ -19,17 +19,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = [
-    "DETERMINED",
-    "PROBABILITY_NOISE",
-    "PROOF",
-    "SCORE_NOISE",
-    "UTILITY_NOISE",
-    "WEIGHT_NOISE",
-    "WRITTEN_ROUNDING",
-    "score_noise",
-]
-
 #: Probabilities that differ by no more are equal: sums of binary fractions miss one by about as much.
 PROBABILITY_NOISE = 1e-12
 #: Rows of probabilities that miss one by no more are renormalised without a word: decimals with nine places and more.

@@ -21,8 +21,6 @@ from plausible.cli.output import print_line
 from plausible.cli.words import shell_words
 from plausible.errors import MissingFile, PlausibleError
 
-__all__ = ["main"]
-
 # ClickException, of the click that typer uses: its own copy or the package, by version.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 

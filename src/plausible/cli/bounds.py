@@ -31,9 +31,6 @@ from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["run_bounds"]
-
-
 _TABLES = (".csv", ".parquet")
 _ASSUMPTIONS = ("monotone", "decreasing", "no-direct-effect")
 

@@ -23,21 +23,6 @@ from plausible.io import FORMATS, Model
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = [
-    "ANY_CLASS",
-    "GRAPHS",
-    "ONE_GRAPH",
-    "CausalSource",
-    "GraphArgument",
-    "GraphOption",
-    "graph_text",
-    "is_model",
-    "read_causal_source",
-    "read_written_graph",
-    "tell_not_identifiable",
-]
-
-
 GraphArgument = Annotated[
     str,
     typer.Argument(

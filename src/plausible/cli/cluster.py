@@ -25,8 +25,6 @@ from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.reports import cluster_profiles
 
-__all__ = ["run_cluster"]
-
 
 @command(
     examples=(

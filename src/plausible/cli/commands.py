@@ -7,8 +7,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["COMMANDS", "ArgumentKind", "Command", "OwnWords", "command", "load_command"]
-
 #: What a command says in place of what the library says, by its text in Python; by the name of an argument alone, the
 #: option, or what makes words of it.
 OwnWords: TypeAlias = Mapping[str, str | Callable[[Any], str]]

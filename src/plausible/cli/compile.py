@@ -20,8 +20,6 @@ from plausible.kernels.background import Job, recorded
 from plausible.kernels.jit import use_tier
 from plausible.kernels.machine_code import first_writable
 
-__all__ = ["run_compile"]
-
 
 @command(
     examples=("plausible compile",),

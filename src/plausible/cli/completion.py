@@ -21,8 +21,6 @@ import typer
 from plausible.cli.commands import ArgumentKind, Command
 from plausible.errors import PlausibleError
 
-__all__ = ["COMPLETING", "PASS_ALL", "offers", "option_command", "words_of"]
-
 #: The variable of the environment by which a shell asks for completions.
 COMPLETING = "_PLAUSIBLE_COMPLETE"
 

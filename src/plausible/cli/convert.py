@@ -14,9 +14,6 @@ from plausible.cli.streams import is_standard
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument
 
-__all__ = ["run_convert"]
-
-
 _ONE = {"variables": "variable", "utilities": "utility"}
 
 

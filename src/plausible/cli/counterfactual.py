@@ -17,8 +17,6 @@ from plausible.cli.source import ModelSource, read_network
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_counterfactual"]
-
 
 @command(
     examples=(

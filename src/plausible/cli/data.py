@@ -19,23 +19,6 @@ from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.variables import Variable
 
-__all__ = [
-    "ContinuousColumns",
-    "DataColumns",
-    "DataFile",
-    "MissingMarkers",
-    "MissingRows",
-    "StateColumns",
-    "WeightsColumn",
-    "read_columns",
-    "read_data",
-    "told_left_out",
-    "usable_rows",
-    "weighted_by",
-    "whole_rows",
-]
-
-
 DataFile = Annotated[
     Path,
     typer.Argument(help="A CSV or Parquet file with a row for each case, or - for standard input.", show_default=False),

@@ -32,8 +32,6 @@ from plausible.decisions.solving.options import Method, check_method
 from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument
 
-__all__ = ["run_decide"]
-
 _WORDS = {"amount": "--tornado"}
 
 

@@ -16,9 +16,6 @@ from plausible.examples.image_comparisons import COMPARISONS, Comparison
 from plausible.examples.pictures import write_png
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_demo", "run_pictures"]
-
-
 #: (what is asked in words, target, evidence, intervention)
 _QUESTIONS: tuple[tuple[str, str, dict[str, str], dict[str, str]], ...] = (
     ("How likely is lung cancer, before anything is known?", "lung", {}, {}),

@@ -16,20 +16,6 @@ from plausible.decisions.solving.solution import Policy
 from plausible.errors import InvalidArgument, InvalidEvidence
 from plausible.factors.alignment import assignment_at
 
-__all__ = [
-    "Answer",
-    "DecisionOption",
-    "DecisionsMade",
-    "DiagramSource",
-    "WithRecall",
-    "diagram_findings",
-    "known_before",
-    "policy_rows",
-    "read_costs",
-    "read_diagram",
-    "with_actions",
-]
-
 DiagramSource = Annotated[
     str,
     typer.Argument(

@@ -31,9 +31,6 @@ from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
 
-__all__ = ["run_discover"]
-
-
 #: A class of causal graphs that data do not tell apart.
 GraphClass: TypeAlias = "PAG | PDAG"
 

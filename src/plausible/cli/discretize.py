@@ -21,8 +21,6 @@ from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.data.discretization import Discretizer
 from plausible.errors import InvalidArgument, counted
 
-__all__ = ["run_discretize"]
-
 
 @command(
     examples=(

@@ -46,8 +46,6 @@ from plausible.errors import (
     suggestion,
 )
 
-__all__ = ["run_effect"]
-
 
 def _levels_in_effect(levels: Argument) -> str:
     base, other = levels.value

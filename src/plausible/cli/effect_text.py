@@ -13,8 +13,6 @@ from plausible.cli.quoting import Sign, parts, plain, read_signs
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
 
-__all__ = ["EFFECTS", "EffectOption", "EffectText", "Term", "named_states", "read_effect"]
-
 EffectOption = Annotated[
     str,
     typer.Option("--effect", metavar="EFFECT", help="Which effect: 'treatment => outcome'.", show_default=False),

@@ -22,9 +22,6 @@ from plausible.utilities.elicitation.methods import (
 )
 from plausible.utilities.elicitation.questions import Question
 
-__all__ = ["interview", "run_elicit"]
-
-
 _HELP = """  help  this
   show  what is known by now
   undo  take the last answer back

@@ -16,16 +16,6 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.variables import Assignment
 
-__all__ = [
-    "ENGINES",
-    "EngineOption",
-    "engine_argument",
-    "info_document",
-    "print_best",
-    "print_quality",
-    "read_engine",
-]
-
 EngineOption = Annotated[
     str | None,
     typer.Option(

@@ -14,18 +14,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable, jeffrey, likelihood
 from plausible.variables.variable import is_missing
 
-__all__ = [
-    "SYNTAX",
-    "Do",
-    "EvidenceTexts",
-    "asked",
-    "intervened",
-    "read_findings",
-    "read_interventions",
-    "split_finding",
-    "state_of",
-]
-
 EvidenceTexts = Annotated[
     list[str] | None,
     typer.Option(

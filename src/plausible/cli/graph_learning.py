@@ -12,15 +12,14 @@ from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
 from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
-from plausible.learn.constraint_based.pc import ConstraintResult, Variant, pc
+from plausible.learn.constraint_based.colliders import Variant
+from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.search.search_state import SearchState
-
-__all__ = ["Deadline", "LearnedGraph", "Search", "search_note"]
 
 #: Called with the fraction done (`None` where nobody knows) and a note.
 Advance = Callable[..., None]

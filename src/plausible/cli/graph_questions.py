@@ -29,9 +29,6 @@ from plausible.graphs import (
 )
 from plausible.models import BayesianNetwork, compare
 
-__all__ = ["run_compare", "run_dsep", "run_independencies"]
-
-
 Side = Annotated[str, typer.Argument(help="Names, separated by commas.", show_default=False)]
 
 

@@ -34,8 +34,6 @@ from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_adjust", "run_identify"]
-
 
 @command(
     examples=(

@@ -23,8 +23,6 @@ from plausible.learn.missingness.imputation import ImputationMethod, impute
 from plausible.learn.missingness.multiple_imputation import multiple_imputation
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_impute"]
-
 _DRAWING = ("random", "uniform", "hot-deck", "draw")
 _BY_NETWORK = ("most-probable", "most-probable-completion", "draw")
 

@@ -14,8 +14,6 @@ from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_info"]
-
 
 @command(examples=("plausible info asia",))
 def run_info(model: ModelSource, as_json: AsJson = False) -> None:

@@ -11,8 +11,6 @@ import pandas as pd
 import plausible as pb
 from plausible.graphs.separation import KERNEL_SIZE
 
-__all__ = ["use_all_kernels"]
-
 
 def use_all_kernels() -> None:
     """Ask all questions; the answers do not matter."""

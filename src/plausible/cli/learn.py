@@ -44,12 +44,9 @@ from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.learned_parameters import ParameterFit, fit_parameters
-from plausible.learn.learned_structure import METHODS
 from plausible.learn.scores.reading import SCORES
+from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
-
-__all__ = ["run_learn"]
-
 
 Method = Annotated[
     str | None,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from plausible.factors import Factor
     from plausible.variables import Assignment
 
-__all__ = ["AsJson", "factor_document", "json_text", "print_answer", "print_assignment", "print_json", "print_line"]
 
 #: The option that every command has.
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]

@@ -17,8 +17,6 @@ from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, pipe
 from plausible.errors import FormatError, InvalidArgument
 from plausible.io import FORMATS, Model, load, save
 
-__all__ = ["check_ending", "check_target", "ending_of", "format_of", "piped_model", "save_model"]
-
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

@@ -43,8 +43,6 @@ from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 
-__all__ = ["Prediction", "check_columns", "check_question", "run_predict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Prediction:

@@ -22,21 +22,6 @@ from plausible.inference.budget import Budget
 from plausible.io import Network
 from plausible.models import BayesianNetwork
 
-__all__ = [
-    "Question",
-    "TargetNames",
-    "TargetOption",
-    "question_command",
-    "read_targets",
-    "run_explain",
-    "run_map",
-    "run_marginals",
-    "run_moments",
-    "run_mpe",
-    "run_query",
-]
-
-
 TargetNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="TARGETS", help="The variables asked about, separated by commas.", show_default=False),
@@ -73,24 +58,13 @@ _LIMITS = ("budget_seconds", "budget_memory")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a model, names and states checked.
+    """What is asked of a model, names and states checked."""
 
-    Attributes
-    ----------
-    model
-        As read.
-    targets
-        The names of the variables asked about; none where a command may do without.
-    given
-        The arguments of the model's methods: `evidence=` and, where they were given, `do=`, `budget=` and `engine=`.
-    as_json
-        Whether the answer is printed as a JSON document.
-    """
-
-    model: Network
-    targets: list[str]
+    model: Network  # As read
+    targets: list[str]  # The names of the variables asked about; none where a command may do without
+    #: The arguments of the model's methods: `evidence=` and, where they were given, `do=`, `budget=` and `engine=`.
     given: dict[str, Any]
-    as_json: bool
+    as_json: bool  # Whether the answer is printed as a JSON document
 
     @property
     def has_engine(self) -> bool:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from plausible.errors import InvalidArgument
 
-__all__ = ["Sign", "names_in", "parts", "plain", "read_signs"]
-
 
 class Sign(NamedTuple):
     """One character, and whether it stands for itself even if it is a separator."""

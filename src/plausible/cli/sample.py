@@ -23,8 +23,6 @@ from plausible.io import Network
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["run_sample"]
-
 
 @command(
     examples=(

@@ -22,8 +22,6 @@ from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import SCORES
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_score"]
-
 
 @command(
     examples=(

@@ -23,16 +23,6 @@ from plausible.variables import State
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "EventText",
-    "ShellParameter",
-    "read_bayesian",
-    "read_event",
-    "read_parameter",
-    "run_sensitivity",
-    "run_tornado",
-]
-
 
 EventText = Annotated[
     str, typer.Argument(metavar="EVENT", help="Whose probability is asked for, such as lung=yes.", show_default=False)

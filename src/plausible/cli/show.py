@@ -18,9 +18,6 @@ from plausible.graphs import UndirectedGraph
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["run_show"]
-
-
 Source = Annotated[
     str,
     typer.Argument(

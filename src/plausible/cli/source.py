@@ -16,8 +16,6 @@ from plausible.graphs import DAG, UndirectedGraph
 from plausible.io import Model, Network, load
 from plausible.models import BayesianNetwork
 
-__all__ = ["GraphSource", "ModelSource", "read_graph", "read_graph_or_network", "read_model", "read_network"]
-
 ModelSource = Annotated[
     str,
     typer.Argument(help="A file, the name of an example such as asia, or - for standard input.", show_default=False),

@@ -12,18 +12,6 @@ from typing import BinaryIO
 
 from plausible.errors import FormatError, InvalidArgument
 
-__all__ = [
-    "STANDARD_INPUT",
-    "binary_output",
-    "check_one_reader",
-    "input_name",
-    "is_standard",
-    "open_input",
-    "output_name",
-    "piped_bytes",
-    "piped_file",
-]
-
 #: What messages call it.
 STANDARD_INPUT = "standard input"
 

@@ -21,30 +21,6 @@ from plausible.cli.streams import STANDARD_INPUT, binary_output, is_standard, op
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile, PlausibleError
 from plausible.variables import Variable
 
-__all__ = [
-    "CSVReader",
-    "CSVWriter",
-    "Chunk",
-    "ColumnKind",
-    "ParquetReader",
-    "ParquetWriter",
-    "TableFormat",
-    "TableReader",
-    "TableWriter",
-    "check_ending",
-    "kind_of",
-    "new_table",
-    "open_table",
-    "parquet_reader",
-    "parquet_rows",
-    "read_csv",
-    "read_parquet",
-    "rows_in_chunk",
-    "write_csv",
-    "write_parquet",
-]
-
-
 #: What a column holds: `str`, `int`, `float`, `bool`, or a type of Arrow's where it comes from a Parquet file.
 ColumnKind: TypeAlias = Any
 

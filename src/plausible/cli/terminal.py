@@ -13,9 +13,6 @@ from rich.table import Table
 
 from plausible.cli.output import print_line
 
-__all__ = ["ShowProgress", "facts", "progress_bar"]
-
-
 #: The option of commands that may take long.
 ShowProgress = Annotated[
     bool | None,

@@ -23,17 +23,6 @@ from plausible.errors import FormatError, InvalidArgument, PlausibleError, TooLa
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = [
-    "Conversation",
-    "advice_document",
-    "advice_text",
-    "plan_document",
-    "resumed",
-    "run_troubleshoot",
-    "step_document",
-]
-
-
 #: Seconds that each exact figure may take.
 _MOMENT = 2.0
 

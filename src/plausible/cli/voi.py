@@ -33,8 +33,6 @@ from plausible.decisions.information.subsets import ChoiceState, Limits, Observa
 from plausible.decisions.information.value import ActionChange, AlreadySeen, ValueOfInformation, value_of_information
 from plausible.errors import InvalidArgument, close_match
 
-__all__ = ["run_voi"]
-
 _WORDS = {"candidates": "variables", "rank_observations()": "--choose rank"}
 _CHOICES = ("rank", "set", "plan", "myopic-plan")
 

@@ -11,8 +11,6 @@ from typer.models import ArgumentInfo, OptionInfo
 from plausible.base.remedies import Argument, Piece, Words
 from plausible.cli.commands import COMMANDS, OwnWords
 
-__all__ = ["hyphenated", "shell_words"]
-
 _BUDGET = "--budget-seconds or --budget-memory"
 
 

@@ -10,8 +10,9 @@ from plausible.cpds.multiplexer import Multiplexer
 from plausible.cpds.noisy_max import NoisyMax
 from plausible.cpds.noisy_or import NoisyOr
 from plausible.cpds.rules import Rule, RuleCPD
+from plausible.cpds.splits import Split
 from plausible.cpds.table import TableCPD
-from plausible.cpds.tree import Split, TreeCPD
+from plausible.cpds.tree import TreeCPD
 
 __all__ = [
     "CPD",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from plausible.cpds.table import TableCPD
     from plausible.factors.gaussian import GaussianFactor
 
-__all__ = ["CPD", "Columns", "slice_at"]
 
 #: For each variable a column of rows: state positions of a discrete one, numbers of a continuous one. Columns may have
 #: any shapes that broadcast against each other.

@@ -17,8 +17,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries, table_shape
 from plausible.variables import Variable
 
-__all__ = ["Box", "allowed", "box_factors", "box_table", "box_text", "index_variable", "needs_index", "varies"]
-
 #: Axis -> allowed positions.
 Box: TypeAlias = Mapping[int, frozenset[int]]
 #: What holds in a box: a number, or a row that runs along the last axis of the scope.

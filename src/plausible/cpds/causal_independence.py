@@ -10,8 +10,6 @@ from plausible.base.arrays import Floats
 from plausible.factors import Factor
 from plausible.variables import Variable
 
-__all__ = ["log_complement", "max_factors", "no_effect_factors", "partial_maxima"]
-
 
 def partial_maxima(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
     """The auxiliary variables of `max_factors`, one for each parent but the last; their names are none of the scope's.

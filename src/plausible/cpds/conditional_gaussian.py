@@ -28,8 +28,6 @@ from plausible.factors.alignment import num_entries
 from plausible.factors.gaussian import GaussianFactor
 from plausible.variables import State, Variable
 
-__all__ = ["ConditionalGaussianCPD"]
-
 
 class ConditionalGaussianCPD(CPD):
     """A linear Gaussian for each state a of the discrete parents: Y ~ N(β_0(a) + Σ β_i(a) z_i, σ²(a)) (Lauritzen 1992).

@@ -15,8 +15,6 @@ from plausible.cpds.boxes import Box
 from plausible.factors.alignment import Scope
 from plausible.variables import State
 
-__all__ = ["Branching", "Context", "Nodes", "Path", "describe", "find_leaves", "leaf_box", "leaf_boxes", "path_box"]
-
 
 @dataclass(frozen=True, slots=True)
 class Branching:
@@ -36,21 +34,11 @@ Path: TypeAlias = tuple[int, frozenset[int], "Path"] | None
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A context in which the child depends on no further parent.
+    """A context in which the child depends on no further parent."""
 
-    Attributes
-    ----------
-    states
-        Parent -> the states that it may be in.
-    ignored
-        The other parents: X ⟂ ignored | context.
-    probabilities
-        P(X | context), in state order.
-    """
-
-    states: Mapping[str, tuple[State, ...]]
-    ignored: tuple[str, ...]
-    probabilities: tuple[float, ...]
+    states: Mapping[str, tuple[State, ...]]  # Parent -> the states that it may be in
+    ignored: tuple[str, ...]  # The other parents: X ⟂ ignored | context
+    probabilities: tuple[float, ...]  # P(X | context), in state order
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={'|'.join(map(str, states))}" for name, states in self.states.items())

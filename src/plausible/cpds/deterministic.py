@@ -27,8 +27,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_CALLS", "DeterministicCPD"]
-
 #: A function of more assignments than this is not tabulated.
 MAX_CALLS = 2**22
 

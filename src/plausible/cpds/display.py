@@ -9,18 +9,6 @@ from dataclasses import dataclass
 from plausible.base.display import TextTable, format_number, html_of_print, num_shown, one_line
 from plausible.variables import Variable
 
-__all__ = [
-    "TextLines",
-    "excerpt",
-    "given_text",
-    "heading",
-    "linear_text",
-    "row_text",
-    "state_header",
-    "state_label",
-    "states_text",
-]
-
 _MAX_STATES = 12
 
 

@@ -27,8 +27,6 @@ from plausible.factors import MomentGaussian
 from plausible.factors.gaussian import GaussianFactor, linear_gaussian
 from plausible.variables import Variable
 
-__all__ = ["LinearGaussianCPD", "gaussian_text", "log_density", "normal_quantile"]
-
 
 class LinearGaussianCPD(CPD):
     """A linear Gaussian: Y ~ N(β_0 + Σ β_i x_i, σ²), with continuous parents and constant variance.

@@ -25,8 +25,6 @@ from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State, Variable
 
-__all__ = ["LogisticCPD"]
-
 
 class LogisticCPD(CPD):
     """Logistic regression on the parents: P(Y = y | x) = exp(η_y) / Σ_j exp(η_j), η_j = w_j0 + Σ_i w_ji x_i.

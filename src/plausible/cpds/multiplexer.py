@@ -23,8 +23,6 @@ from plausible.errors import InvalidCPD, UnknownState
 from plausible.factors import Factor
 from plausible.variables import State, Variable
 
-__all__ = ["Multiplexer"]
-
 
 class Multiplexer(CPD):
     """A multiplexer: the child copies the input that the selector chooses, P(y | a, z_1, ..., z_k) = 1(y = z_a).

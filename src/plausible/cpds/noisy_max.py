@@ -29,8 +29,6 @@ from plausible.errors import InvalidCPD
 from plausible.factors import Factor
 from plausible.variables import State, Variable
 
-__all__ = ["NoisyMax"]
-
 #: Rows of shape (states of the parent, states of the child), or keyed by the parent's states.
 Effect: TypeAlias = npt.ArrayLike | Mapping[Any, Row]
 

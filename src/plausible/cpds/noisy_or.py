@@ -28,8 +28,6 @@ from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State, Variable
 
-__all__ = ["NoisyOr"]
-
 
 class NoisyOr(CPD):
     """A noisy-or (Pearl 1988): each active parent independently turns the child on with its own probability.

@@ -11,8 +11,6 @@ from plausible.cpds.contexts import Branching, Nodes, Path, path_box
 from plausible.errors import InvalidCPD, TooLarge
 from plausible.factors.alignment import Scope
 
-__all__ = ["MAX_CONTEXTS", "Partition", "partition"]
-
 #: More contexts than this are not worth a structured CPD.
 MAX_CONTEXTS = 2**18
 

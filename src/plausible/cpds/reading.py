@@ -13,21 +13,6 @@ from plausible.base.plain_values import shown
 from plausible.errors import InvalidCPD, UnknownState, UnknownVariable
 from plausible.variables import State, Variable
 
-__all__ = [
-    "VariableLike",
-    "check_discrete",
-    "name_of",
-    "numbers",
-    "read_child",
-    "read_continuous_child",
-    "read_parents",
-    "record_field",
-    "record_list",
-    "state_index",
-    "states_at",
-    "values_by_parent",
-]
-
 VariableLike: TypeAlias = str | Variable
 
 

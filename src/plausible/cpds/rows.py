@@ -16,21 +16,6 @@ from plausible.cpds.reading import state_index
 from plausible.errors import InvalidCPD, RoundedProbabilities, counted
 from plausible.variables import State, Variable
 
-__all__ = [
-    "MAX_ROUNDING",
-    "BadRow",
-    "Rounding",
-    "Row",
-    "check_key",
-    "check_row",
-    "checked_rows",
-    "keyed_rows",
-    "normalized_rows",
-    "place_text",
-    "probability",
-    "read_row",
-]
-
 #: Rows that miss one by more than a thousandth are an error; binary fractions such as 1 - 0.999 may miss by a bit more.
 MAX_ROUNDING = 1e-3 * (1 + 1e-9)
 

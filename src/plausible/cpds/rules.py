@@ -34,8 +34,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope
 from plausible.variables import State, Variable
 
-__all__ = ["Rule", "RuleCPD"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

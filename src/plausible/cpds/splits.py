@@ -16,8 +16,6 @@ from plausible.base.arrays import Floats
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.variables import State
 
-__all__ = ["FlatTree", "Leaf", "Split", "SplitHead", "flattened", "is_whole", "leaves", "nested", "outline"]
-
 #: A leaf: probabilities in state order, or keyed by the child's states.
 Leaf: TypeAlias = Sequence[float] | Mapping[State, float] | Floats
 

@@ -34,8 +34,6 @@ from plausible.factors.alignment import MAX_ENTRIES, num_entries, table_shape
 from plausible.factors.labelled import factor_table
 from plausible.variables import State, Variable
 
-__all__ = ["TableCPD"]
-
 
 class TableCPD(CPD):
     """A conditional distribution P(X | U) as a table of probabilities.

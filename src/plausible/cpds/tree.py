@@ -32,8 +32,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import State, Variable
 
-__all__ = ["Split", "TreeCPD"]
-
 
 class TreeCPD(CPD):
     """P(X | U) as a decision tree: inner nodes test a parent, and leaves are rows of probabilities.

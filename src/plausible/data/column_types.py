@@ -16,8 +16,6 @@ from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 
-__all__ = ["MOST_WHOLE_STATES", "categories_of", "read_column", "read_numbers"]
-
 #: A column of fractional type with missing cells and at most so many values, all whole, is one of whole numbers.
 MOST_WHOLE_STATES = 20
 

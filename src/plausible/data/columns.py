@@ -27,21 +27,6 @@ from plausible.variables import State
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "as_list",
-    "as_objects",
-    "decode",
-    "encode_column",
-    "encode_columns",
-    "encode_evidence",
-    "equally_long",
-    "factorize",
-    "frame_columns",
-    "has_values",
-    "refuse_no_list",
-    "refuse_others",
-    "with_values",
-]
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
 Factorized: TypeAlias = tuple[Positions, list[Any]]

@@ -22,8 +22,6 @@ from plausible.data.columns import factorize
 from plausible.data.missing_values import MissingValues, advise_missing_values
 from plausible.errors import FormatError
 
-__all__ = ["CSV_OPENERS", "WHOLE_NUMBER", "TextColumn", "read_csv_columns", "refuse_other_separators"]
-
 #: Ending -> how the file is opened.
 CSV_OPENERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {".csv": open, ".csv.gz": gzip.open, ".csv.bz2": bz2.open, ".csv.xz": lzma.open}

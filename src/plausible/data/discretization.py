@@ -18,8 +18,6 @@ from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DISCRETIZATION_METHODS", "Discretizer"]
-
 
 #: How cuts can be found.
 DISCRETIZATION_METHODS = (*ONE_COLUMN_METHODS, "mdl", "hartemink")

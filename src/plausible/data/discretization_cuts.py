@@ -11,17 +11,6 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Positions
 
-__all__ = [
-    "ONE_COLUMN_METHODS",
-    "boundaries",
-    "class_cuts",
-    "cluster_cuts",
-    "equal_width_cuts",
-    "merge_by_information",
-    "quantile_cuts",
-]
-
-
 #: k-means takes at most so many different values, or as many groups of neighbours of about equal weight.
 _MAX_GROUPS = 1024
 

@@ -14,8 +14,6 @@ from plausible.base.arrays import Floats, Positions
 from plausible.errors import InvalidArgument
 from plausible.variables import Variable
 
-__all__ = ["DiscretizedColumn", "Interval"]
-
 
 class Interval(NamedTuple):
     """The numbers low <= x < high, their name, and one that stands for them; the outer ones are not bounded."""

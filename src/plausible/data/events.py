@@ -16,8 +16,6 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State, Variable
 
-__all__ = ["DataEvent", "EventLike", "empirical_distribution", "event_count", "event_probability", "where"]
-
 Mask: TypeAlias = NDArray[np.bool_]
 
 

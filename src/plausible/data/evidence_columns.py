@@ -18,8 +18,6 @@ from plausible.variables.variable import is_missing
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["EvidenceColumns"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceColumns:

@@ -13,8 +13,6 @@ from plausible.data.columns import as_list
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables.variable import is_missing
 
-__all__ = ["Marks", "are_targets", "from_columns", "mark_columns", "read_interventions"]
-
 #: Name -> for each row whether that variable was set from outside.
 Marks: TypeAlias = Mapping[str, Flags]
 

@@ -11,8 +11,6 @@ import numpy as np
 from plausible.base.arrays import Positions
 from plausible.errors import PlausibleWarning, warn_caller
 
-__all__ = ["MISSING_WORDS", "MissingValues", "advise_missing_values", "warn_of_missing_words"]
-
 #: Words that programs write where a value is missing.
 MISSING_WORDS = frozenset({"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?"})
 

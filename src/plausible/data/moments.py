@@ -12,8 +12,6 @@ from plausible.base.arrays import Floats, Ints, Positions
 from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import InvalidArgument
 
-__all__ = ["FamilyMoments", "Moments", "grouped_moments", "joined_moments"]
-
 _LACKING = "These moments lack rows that are taken away from them. Take away only moments of rows that are in them."
 
 

@@ -19,8 +19,6 @@ from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.kernels.counting import count_by_sets, count_extensions, count_rows, weigh_extensions, weigh_rows
 
-__all__ = ["RowCounts", "in_threads"]
-
 #: To count the rows of one cell by sets takes about as long as to find the cells of so many words of 64 rows.
 _CELLS_PER_PASS = 250
 #: Work below so many words is done in one thread: handing it out would take longer.

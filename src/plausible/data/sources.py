@@ -22,8 +22,6 @@ from plausible.data.missing_values import MissingValues, warn_of_missing_words
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile
 from plausible.variables import Variable
 
-__all__ = ["OpenColumns", "columns_of", "open_columns", "write_whole"]
-
 _NO_VARIABLES: Mapping[str, Variable] = MappingProxyType({})
 _PARQUET = ".parquet"
 

@@ -22,19 +22,6 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.variables import Variable
 
-__all__ = [
-    "CombinedStatistics",
-    "Counts",
-    "FamilyRows",
-    "MomentStatistics",
-    "Request",
-    "RequestCost",
-    "Stack",
-    "Statistics",
-    "counted_each",
-    "in_order",
-]
-
 Counts = NDArray[Any]
 
 

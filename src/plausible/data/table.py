@@ -22,7 +22,6 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["Table", "TableLike"]
 
 #: What stands for a table: one, a frame, named columns, a CSV or Parquet file, or a matrix.
 TableLike: TypeAlias = "Table | IntoDataFrame | Mapping[str, Sequence[Any]] | str | Path | NDArray[Any]"

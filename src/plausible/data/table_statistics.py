@@ -19,8 +19,6 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.variables import Variable
 
-__all__ = ["DataLike", "TableStatistics", "read_statistics"]
-
 #: Rows of data, or what was counted in them.
 DataLike: TypeAlias = "TableLike | Statistics"
 

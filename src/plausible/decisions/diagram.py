@@ -37,8 +37,6 @@ from plausible.models import BayesianNetwork, Notes
 from plausible.utilities.local import Utility
 from plausible.variables import Variable
 
-__all__ = ["Diagram", "DiagramT"]
-
 #: The kind of a diagram that comes back as it was given: `InfluenceDiagram` for users.
 DiagramT = TypeVar("DiagramT", bound="Diagram")
 

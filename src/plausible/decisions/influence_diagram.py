@@ -25,8 +25,6 @@ from plausible.decisions.trees.unrolling import decision_tree
 from plausible.models.display import states_cell, title_of
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["InfluenceDiagram"]
-
 
 @own_methods
 class InfluenceDiagram(StrategyQuestions):

@@ -14,8 +14,6 @@ from plausible.models import BayesianNetwork
 from plausible.utilities.local import Utility, read_names
 from plausible.variables import State, Variable
 
-__all__ = ["Decision", "check_kind", "collected", "explained_cycle", "listed", "named", "warn_of_twins"]
-
 _Part = TypeVar("_Part")
 
 

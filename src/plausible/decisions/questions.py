@@ -25,8 +25,6 @@ from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["StrategyQuestions"]
-
 
 class StrategyQuestions(Diagram):
     """A diagram that can be solved, and that weighs strategies.

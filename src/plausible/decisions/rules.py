@@ -18,8 +18,6 @@ from plausible.utilities.state_functions import check_arguments
 from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_RULE", "RuleLike", "read_rule"]
-
 #: Rules that would have more entries are kept over what they use.
 MAX_RULE = 2**12
 

@@ -15,8 +15,6 @@ from plausible.factors.alignment import assignment_at
 from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
-__all__ = ["Strategy"]
-
 #: Rules for more information states than this are not printed in full.
 _MAX_ROWS = 32
 

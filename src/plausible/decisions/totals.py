@@ -19,8 +19,6 @@ from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.wording import seen_text
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["proof_rounding", "risk_profile", "rounding_of", "total_utility", "utility_rounding", "with_curve"]
-
 
 def total_utility(diagram: Diagram) -> Factor:
     """The sum of all utilities, as one factor over all that they depend on.

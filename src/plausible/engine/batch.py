@@ -20,9 +20,6 @@ from plausible.kernels.row_plan import RowPlan, plan_rows
 from plausible.kernels.rows import RowRun, collect_rows, distribute_rows, read_rows
 from plausible.kernels.tables import load
 
-__all__ = ["PreparedRows", "RowAnswers", "answer_rows"]
-
-
 #: Rows go in parts of sizes that do not depend on the number of threads, so that sums come out the same bit for bit:
 #: as many parts as this, of at least so many rows (rows of a part share messages), whose messages fit into so many
 #: numbers.
@@ -41,20 +38,11 @@ _VANISHED = 5e-324
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowAnswers:
-    """What `answer_rows` found.
+    """What `answer_rows` found."""
 
-    Attributes
-    ----------
-    log_totals
-        log P(row) of each row; -inf for an impossible one.
-    marginals
-        For each row the marginal of the target (zeros for an impossible row), or None.
-    totals
-        The weighted sum over rows of the beliefs of all cliques, laid out as the program's tables, or None.
-    """
-
-    log_totals: Floats
-    marginals: Floats | None
+    log_totals: Floats  # log P(row) of each row; -inf for an impossible one
+    marginals: Floats | None  # For each row the marginal of the target (zeros for an impossible row), or None
+    #: The weighted sum over rows of the beliefs of all cliques, laid out as the program's tables, or None.
     totals: Floats | None
 
 
@@ -94,27 +82,13 @@ def _parts(num_rows: int, most: int) -> list[slice]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedRows:
-    """Rows to be answered again and again, each time for other numbers of the same factors; made by `of`.
+    """Rows to be answered again and again, each time for other numbers of the same factors; made by `of`."""
 
-    Attributes
-    ----------
-    program
-        What to run.
-    rows
-        For each row and variable the position of the observed state, -1 where it is not observed.
-    target
-        The variable whose marginals are wanted, or None.
-    plan
-        The nodes that messages go through, where tables are kept; None where they are too large.
-    parts
-        Ranges of rows that go together.
-    """
-
-    program: Program
-    rows: Codes
-    target: int | None
-    plan: RowPlan | None
-    parts: tuple[slice, ...]
+    program: Program  # What to run
+    rows: Codes  # For each row and variable the position of the observed state, -1 where it is not observed
+    target: int | None  # The variable whose marginals are wanted, or None
+    plan: RowPlan | None  # The nodes that messages go through, where tables are kept; None where they are too large
+    parts: tuple[slice, ...]  # Ranges of rows that go together
     _groups: dict[int, Groups] = field(default_factory=dict, repr=False)  # by the first row of a part
 
     @classmethod

@@ -21,8 +21,6 @@ from plausible.kernels.layout import BLOCK, CLIQUE, WIDE_BLOCK, lay_out
 from plausible.kernels.operands import OPERAND
 from plausible.kernels.upward import collect
 
-__all__ = ["MAX_TREE_ENTRIES", "TreeTooLarge", "compile_program"]
-
 Axes: TypeAlias = tuple[int, ...]
 
 #: Clique trees with more entries than this could not even be laid out.

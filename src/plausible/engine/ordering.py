@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.kernels.elimination import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
-
-__all__ = ["Elimination", "best_elimination", "given_elimination"]
-
+from plausible.kernels.elimination import eliminate
+from plausible.kernels.heuristics import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL
 
 #: The search stops when it has looked at more than this many list items for each table entry of the best order.
 _WORK_PER_ENTRY = 0.1

@@ -19,8 +19,6 @@ from plausible.base.arrays import Ints
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.jit import steady
 
-__all__ = ["LARGE", "Job", "Piece", "cut_into_pieces", "run_pieces", "split_blocks"]
-
 #: Something to do with buffers whose scratch nobody else uses at the time.
 Job = Callable[["Buffers"], None]
 
@@ -34,24 +32,12 @@ _NUM_PARTS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Some cliques that one thread runs; or one clique, split, that several do.
+    """Some cliques that one thread runs; or one clique, split, that several do."""
 
-    Attributes
-    ----------
-    cliques
-        Their positions, children before parents.
-    above
-        The number of the piece that waits for this one's message; -1 for none.
-    below
-        The numbers of the pieces whose messages it waits for.
-    is_split
-        Whether it is one large clique, to be shared out by blocks.
-    """
-
-    cliques: Ints
-    above: int
-    below: tuple[int, ...]
-    is_split: bool
+    cliques: Ints  # Their positions, children before parents
+    above: int  # The number of the piece that waits for this one's message; -1 for none
+    below: tuple[int, ...]  # The numbers of the pieces whose messages it waits for
+    is_split: bool  # Whether it is one large clique, to be shared out by blocks
 
 
 def cut_into_pieces(entries: Sequence[int], parents: Sequence[int]) -> tuple[Piece, ...]:

@@ -14,9 +14,6 @@ from plausible.errors import counted
 from plausible.kernels.blocks import Layout
 from plausible.kernels.layout import Extent
 
-__all__ = ["SECONDS_PER_ENTRY", "Program"]
-
-
 #: What one entry, and one clique, cost in a calibration, in seconds: rough figures of today's desktop machines.
 SECONDS_PER_ENTRY = 3e-9
 _SECONDS_PER_CLIQUE = 1e-6
@@ -24,27 +21,13 @@ _SECONDS_PER_CLIQUE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A clique tree in the layout that `plausible.kernels` run; made by `compile_program`.
+    """A clique tree in the layout that `plausible.kernels` run; made by `compile_program`."""
 
-    Attributes
-    ----------
-    layout
-        The cliques, children before parents, and how factors, messages and findings lie on them.
-    order
-        The elimination order that made the tree.
-    weight_starts
-        Where in the store the weights of each variable's states begin.
-    extent
-        How much room a run takes.
-    pieces
-        What threads share out among them, where the program is large; else none.
-    """
-
-    layout: Layout
-    order: tuple[int, ...]
-    weight_starts: Ints
-    extent: Extent
-    pieces: tuple[Piece, ...]
+    layout: Layout  # The cliques, children before parents, and how factors, messages and findings lie on them
+    order: tuple[int, ...]  # The elimination order that made the tree
+    weight_starts: Ints  # Where in the store the weights of each variable's states begin
+    extent: Extent  # How much room a run takes
+    pieces: tuple[Piece, ...]  # What threads share out among them, where the program is large; else none
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle so that the arrays come back read-only, for which the kernels are compiled."""

@@ -40,8 +40,6 @@ from plausible.kernels.upward import (
     send_blocks,
 )
 
-__all__ = ["Semiring", "Workspace"]
-
 Flags = NDArray[np.uint8]
 
 
@@ -58,20 +56,12 @@ class Workspace:
     """The buffers of runs in one semiring; one thread at a time may use them.
 
     They remember the evidence of the last run: messages that new evidence does not touch are not computed again.
-
-    Attributes
-    ----------
-    program
-        What to run.
-    semiring
-        SUM on the numbers themselves; LOG_SUM and MAX on their logarithms, which nothing can make underflow.
-    buffers
-        What the kernels write to.
     """
 
-    program: Program
+    program: Program  # What to run
+    #: SUM on the numbers themselves; LOG_SUM and MAX on their logarithms, which nothing can make underflow.
     semiring: Semiring
-    buffers: Buffers
+    buffers: Buffers  # What the kernels write to
     _ends: list[int]
     _findings: dict[int, bytes] = field(default_factory=dict)
     _scratches: list[Buffers] = field(default_factory=list)  # those of large programs: one for each thread

@@ -20,19 +20,6 @@ from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.dirichlet import BDeuScore
 
-__all__ = [
-    "CONDITIONS",
-    "REFERENCE",
-    "ArcCounts",
-    "CellSignalling",
-    "Condition",
-    "SignallingDesign",
-    "SignallingGraph",
-    "learn_cell_signalling",
-    "simulate_cells",
-]
-
-
 #: Twenty arcs between eleven molecules of T cells that biologists report.
 REFERENCE = DAG(
     "PKC -> Raf; PKC -> Mek; PKC -> Jnk; PKC -> P38; PKC -> PKA; PKA -> Raf; PKA -> Mek; PKA -> Erk; PKA -> Akt; "
@@ -66,32 +53,18 @@ CONDITIONS = (
 
 @dataclass(frozen=True, slots=True)
 class SignallingDesign:
-    """The options of the experiment.
+    """The options of the experiment."""
 
-    Attributes
-    ----------
-    num_cells
-        Of each condition.
-    bins, discretization
-        Into how many intervals each molecule's logarithm is cut, and how: see `Discretizer.fit`.
-    equivalent_sample_size
-        Of the BDeu score.
-    num_samples, threshold
-        Bootstrap samples, and the share of them that must have an arc.
-    num_averaged
-        How many cells are averaged into one row where populations are looked at.
-    seed
-        Of cells and samples.
-    """
-
-    num_cells: int = 600
+    num_cells: int = 600  # Of each condition
+    #: Into how many intervals each molecule's logarithm is cut, and how: see `Discretizer.fit`.
     bins: int = 3
     discretization: str = "k-means"
-    equivalent_sample_size: float = 10.0
+    equivalent_sample_size: float = 10.0  # Of the BDeu score
+    #: Bootstrap samples, and the share of them that must have an arc.
     num_samples: int = 20
     threshold: float = 0.85
-    num_averaged: int = 20
-    seed: int = 0
+    num_averaged: int = 20  # How many cells are averaged into one row where populations are looked at
+    seed: int = 0  # Of cells and samples
 
 
 class ArcCounts(NamedTuple):

@@ -20,8 +20,6 @@ from plausible.learn.mixtures.options import MixturePrior
 from plausible.search.clock import Clock
 from plausible.variables import Variable
 
-__all__ = ["ScoreComparison", "ScoreDesign", "ScoreTrial", "compare_scores", "draw_mixture_rows"]
-
 #: Estimates that fewer draws carry are not trusted.
 _FEWEST_DRAWS = 10.0
 
@@ -73,18 +71,10 @@ class ScoreTrial(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreComparison:
-    """What came of a design.
+    """What came of a design."""
 
-    Attributes
-    ----------
-    design
-        What was tried.
-    trials
-        All mixtures that there was time for.
-    """
-
-    design: ScoreDesign
-    trials: tuple[ScoreTrial, ...]
+    design: ScoreDesign  # What was tried
+    trials: tuple[ScoreTrial, ...]  # All mixtures that there was time for
 
     def errors(self, criterion: str, overlap: float) -> Positions:
         """The number that a criterion chose less that of the candidate method, for each trial of an overlap."""

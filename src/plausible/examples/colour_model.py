@@ -9,9 +9,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
 
-__all__ = ["ColourModel"]
-
-
 #: Colours run from 0 to 1; no part of a picture is more uniform than this standard deviation.
 _LEAST_DEVIATION = 0.02
 #: Of k-means, and then of EM, in each run.
@@ -20,17 +17,10 @@ _ROUNDS = 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColourModel:
-    """A mixture of Gaussians over colours, one for each segment of a picture.
+    """A mixture of Gaussians over colours, one for each segment of a picture."""
 
-    Attributes
-    ----------
-    weights
-        The share of each of K segments.
-    means, covariances
-        Of the colours of each, shapes (K, c) and (K, c, c); c is 3 for red, green and blue.
-    """
-
-    weights: Floats
+    weights: Floats  # The share of each of K segments
+    #: Of the colours of each, shapes (K, c) and (K, c, c); c is 3 for red, green and blue.
     means: Floats
     covariances: Floats
 

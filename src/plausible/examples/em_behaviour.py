@@ -24,8 +24,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import Stops
 
-__all__ = ["EMBehaviour", "EMDesign", "EMSample", "EMTrace", "em_behaviour"]
-
 
 @dataclass(frozen=True, slots=True)
 class EMDesign:

@@ -14,8 +14,6 @@ from plausible.examples.cluster_scores import ScoreComparison
 from plausible.examples.em_behaviour import EMBehaviour
 from plausible.examples.planes import PlaneMap
 
-__all__ = ["draw_em_behaviour", "draw_planes", "draw_scores", "save_figure"]
-
 #: Points that are drawn of each source, so that a picture stays legible.
 _MOST_POINTS = 2000
 

@@ -27,8 +27,6 @@ from plausible.inference import (
 )
 from plausible.models import MarkovNetwork
 
-__all__ = ["COMPARISONS", "Attempt", "Comparison", "compare_binary", "compare_grey", "compare_segments"]
-
 Bytes = NDArray[np.uint8]
 
 

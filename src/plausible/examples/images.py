@@ -20,44 +20,20 @@ from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, Que
 from plausible.models import MarkovNetwork, ising, metric_network
 from plausible.search.clock import Clock
 
-__all__ = [
-    "Labelling",
-    "binary_field",
-    "denoise",
-    "denoise_binary",
-    "grey_field",
-    "label",
-    "segment",
-    "segment_field",
-]
-
 #: What chooses labels: the best ones together, or the most probable one of each pixel.
 Labeller: TypeAlias = Optimizer | Engine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """A label for each pixel, and what it is worth.
+    """A label for each pixel, and what it is worth."""
 
-    Attributes
-    ----------
-    labels
-        Shape (rows, columns): the position of each pixel's state.
-    energy
-        -Σ log φ of the labels: the less, the more probable.
-    bound
-        What the energy of no labels is below; -inf where the engine does not tell.
-    seconds
-        The time that the engine took.
-    info
-        How the labels were found.
-    """
-
-    labels: Ints
+    labels: Ints  # Shape (rows, columns): the position of each pixel's state
+    #: -Σ log φ of the labels: the less, the more probable.
     energy: float
-    bound: float
-    seconds: float
-    info: QueryInfo
+    bound: float  # What the energy of no labels is below; -inf where the engine does not tell
+    seconds: float  # The time that the engine took
+    info: QueryInfo  # How the labels were found
 
     @property
     def gap(self) -> float:

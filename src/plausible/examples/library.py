@@ -12,8 +12,6 @@ from plausible.io import Model
 from plausible.io.json_format import parse_json
 from plausible.models import BayesianNetwork, MarkovNetwork
 
-__all__ = ["Example", "get", "load", "names"]
-
 # The kinds of the examples, for type checkers.
 NetworkName: TypeAlias = Literal[
     "alarm",

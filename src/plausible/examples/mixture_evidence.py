@@ -14,9 +14,6 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.mixtures.clustering import MixtureClustering
 
-__all__ = ["CandidateEvidence", "candidate_evidence"]
-
-
 #: 8! = 40,320 relabellings are summed for each sweep.
 _MOST_CLUSTERS = 8
 

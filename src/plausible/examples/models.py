@@ -10,9 +10,6 @@ from plausible.models import BayesianNetwork, Notes
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.variables import Variable
 
-__all__ = ["prenatal_utility", "printer_costs", "printer_network", "printer_troubleshooter"]
-
-
 _OK = "ok"
 
 

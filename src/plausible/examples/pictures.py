@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
 
-__all__ = ["colour_scene", "flipped", "grey_scene", "letters", "png_bytes", "scribbled", "side_by_side", "write_png"]
-
-
 _STROKES = (
     "####...####.",
     "#...#..#...#",

@@ -13,8 +13,6 @@ from plausible.base.display import html_of_print
 from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 
-__all__ = ["Box", "PlaneScene", "Planes", "simulate_room"]
-
 Ints = NDArray[np.intp]
 
 

@@ -16,9 +16,6 @@ from plausible.errors import InvalidArgument
 from plausible.examples.plane_scenes import Box, Planes
 from plausible.search.clock import Clock
 
-__all__ = ["PlaneMap", "PlaneProblem", "PlaneState", "log_masses", "map_planes", "plane_init", "plane_step"]
-
-
 #: How far a step goes from the old plane to that of the least squares.
 _STRIDES = np.array([0.0, 1.0, 0.5, 0.25, 0.125, 2.0**-5, 2.0**-7])
 #: Sides shorter than this share of the noise are taken to be this long: their effect is of the order of its square.

@@ -18,29 +18,6 @@ import numpy.typing as npt
 from plausible.errors import InvalidArgument, InvalidFactor, TooLarge, UnknownVariable
 from plausible.variables import Assignment, State, Variable
 
-__all__ = [
-    "MAX_ENTRIES",
-    "Scope",
-    "Table",
-    "align",
-    "assignment_at",
-    "axes_named",
-    "axes_of",
-    "check_size",
-    "combine",
-    "divide",
-    "dot",
-    "num_entries",
-    "read_scope",
-    "reduce_axes",
-    "refusing_nan",
-    "scaled_to_sum",
-    "scope_text",
-    "table_shape",
-    "union_scope",
-    "wide",
-]
-
 Scope: TypeAlias = tuple[Variable, ...]
 Table: TypeAlias = npt.NDArray[np.float64]
 

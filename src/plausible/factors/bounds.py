@@ -18,26 +18,6 @@ import numpy.typing as npt
 
 from plausible.errors import InvalidArgument
 
-__all__ = [
-    "BernoulliTrials",
-    "ConfidenceInterval",
-    "EstimatorDiagnostics",
-    "NormalApproximation",
-    "chebyshev_bound",
-    "chernoff_bound",
-    "confidence_interval",
-    "estimator_diagnostics",
-    "hoeffding_bound",
-    "hoeffding_epsilon",
-    "k_sigma_bound",
-    "normal_approximation",
-    "repetition_error",
-    "repetitions_for_error",
-    "samples_for_absolute_error",
-    "samples_for_relative_error",
-]
-
-
 # --- moments and the normal approximation ---
 
 
@@ -136,26 +116,13 @@ def confidence_interval(
 
 @dataclass(frozen=True, slots=True)
 class EstimatorDiagnostics:
-    """How estimates of one target scatter around it.
+    """How estimates of one target scatter around it."""
 
-    Attributes
-    ----------
-    mean
-        The average estimate.
-    bias
-        The average minus the target.
-    variance
-        The mean squared distance of the estimates from their average.
-    mean_squared_error
-        The mean squared distance from the target: bias² + variance.
-    bias_standard_error
-        The deviation of the bias that chance alone explains: sqrt(variance / number of estimates).
-    """
-
-    mean: float
-    bias: float
-    variance: float
-    mean_squared_error: float
+    mean: float  # The average estimate
+    bias: float  # The average minus the target
+    variance: float  # The mean squared distance of the estimates from their average
+    mean_squared_error: float  # The mean squared distance from the target: bias² + variance
+    #: The deviation of the bias that chance alone explains: sqrt(variance / number of estimates).
     bias_standard_error: float
 
     def is_unbiased(self, num_deviations: float = 3.0) -> bool:

@@ -10,8 +10,6 @@ from itertools import count, pairwise
 from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.factor import Factor
 
-__all__ = ["expected_length", "fixed_length_bits", "huffman_code", "is_prefix_free", "kraft_sum"]
-
 Code = Mapping[Hashable, str]
 Distribution = Factor | Mapping[Hashable, float]
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from plausible.factors.definite import Matrix, Vector
 
-__all__ = ["Conditioned", "condition_definite", "settled"]
-
 _LOG_2PI = math.log(2 * math.pi)
 #: The relative error of one rounding.
 _UNIT = float(np.finfo(np.float64).eps) / 2

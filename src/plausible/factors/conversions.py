@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["from_dict", "from_frame", "from_labels", "from_xarray", "to_dict", "to_frame", "to_series", "to_xarray"]
-
 
 def _states(scope: Scope) -> Iterable[tuple[State, ...]]:
     return cartesian(*(variable.states for variable in scope))

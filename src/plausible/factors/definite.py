@@ -13,22 +13,6 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, InvalidFactor
 
-__all__ = [
-    "Definite",
-    "Matrix",
-    "PivotedRoot",
-    "SemiDefinite",
-    "Vector",
-    "definite",
-    "finite_number",
-    "finite_vector",
-    "pivoted_root",
-    "real_numbers",
-    "rounding",
-    "semi_definite",
-    "symmetric",
-]
-
 Vector: TypeAlias = npt.NDArray[np.float64]
 Matrix: TypeAlias = npt.NDArray[np.float64]
 
@@ -73,24 +57,12 @@ def definite(matrix: Matrix) -> Definite | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SemiDefinite:
-    """A positive semi-definite matrix D C D with C = V diag(λ) Vᵀ: only the directions with λ > 0 are kept.
+    """A positive semi-definite matrix D C D with C = V diag(λ) Vᵀ: only the directions with λ > 0 are kept."""
 
-    Attributes
-    ----------
-    scale
-        The square roots of the diagonal; one where the diagonal is zero.
-    eigenvalues
-        The positive λ; their number is the rank.
-    directions
-        The columns V of these λ.
-    defect
-        How far the smallest λ is below zero; more than rounding means that the matrix is indefinite.
-    """
-
-    scale: Vector
-    eigenvalues: Vector
-    directions: Matrix
-    defect: float
+    scale: Vector  # The square roots of the diagonal; one where the diagonal is zero
+    eigenvalues: Vector  # The positive λ; their number is the rank
+    directions: Matrix  # The columns V of these λ
+    defect: float  # How far the smallest λ is below zero; more than rounding means that the matrix is indefinite
 
     @property
     def rank(self) -> int:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["Factor", "product"]
-
 
 @own_methods
 class Factor(LabelledTable):

@@ -26,8 +26,6 @@ from plausible.factors.definite import (
 from plausible.factors.moments import MomentGaussian, read_continuous_scope
 from plausible.variables import Assignment, Variable
 
-__all__ = ["GaussianFactor", "gaussian_product", "linear_gaussian"]
-
 _LOG_2PI = math.log(2 * math.pi)
 
 

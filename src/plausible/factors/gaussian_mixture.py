@@ -19,8 +19,6 @@ from plausible.factors.factor import Factor
 from plausible.factors.moments import MomentGaussian, read_continuous_scope
 from plausible.variables import State, Variable
 
-__all__ = ["GaussianMixture"]
-
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class GaussianMixture:

@@ -17,27 +17,6 @@ from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.alignment import Table, scope_text
 from plausible.factors.factor import Factor
 
-__all__ = [
-    "DistanceAxioms",
-    "check_distance_axioms",
-    "conditional_entropy",
-    "conditional_kl",
-    "cross_entropy",
-    "distinguishing_event",
-    "entropy",
-    "hellinger_distance",
-    "jensen_shannon_divergence",
-    "kl_chain",
-    "kl_divergence",
-    "l1_distance",
-    "l2_distance",
-    "linf_distance",
-    "log_unit",
-    "mutual_information",
-    "pinsker_bound",
-    "total_variation",
-]
-
 Point = TypeVar("Point")
 Names = str | Iterable[str]
 
@@ -219,21 +198,12 @@ def _difference(p: Factor, q: Factor) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class DistanceAxioms:
-    """Which axioms of a distance hold on some points; each field is None or the positions of points that break it.
+    """Which axioms of a distance hold on some points; each field is None or the positions of points that break it."""
 
-    Attributes
-    ----------
-    positivity
-        (i, j) with d(i, j) < 0, or zero although the points differ, or not zero although they are the same.
-    symmetry
-        (i, j) with d(i, j) ≠ d(j, i).
-    triangle
-        (i, j, k) with d(i, k) > d(i, j) + d(j, k).
-    """
-
+    #: (i, j) with d(i, j) < 0, or zero although the points differ, or not zero although they are the same.
     positivity: tuple[int, int] | None
-    symmetry: tuple[int, int] | None
-    triangle: tuple[int, int, int] | None
+    symmetry: tuple[int, int] | None  # (i, j) with d(i, j) ≠ d(j, i)
+    triangle: tuple[int, int, int] | None  # (i, j, k) with d(i, k) > d(i, j) + d(j, k)
 
     @property
     def is_metric(self) -> bool:

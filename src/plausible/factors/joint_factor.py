@@ -14,8 +14,6 @@ from plausible.factors.alignment import align, table_shape, union_scope, wide
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
 
-__all__ = ["JointFactor", "combined"]
-
 
 class JointFactor(Frozen):
     """A pair γ = (φ, μ): a factor of probabilities and the utility that is expected where it applies.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["MAX_AXES", "LabelledTable", "factor_table"]
 
 #: The axes that a NumPy array can have.
 MAX_AXES = 64

@@ -8,8 +8,6 @@ from plausible.base.display import TextTable, format_number, num_shown
 from plausible.errors import UnknownVariable
 from plausible.factors.factor import Factor
 
-__all__ = ["Marginals"]
-
 #: States beyond these are left out of a row.
 _MAX_STATES = 8
 

@@ -34,7 +34,6 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     from plausible.factors.gaussian import GaussianFactor
 
-__all__ = ["MomentGaussian", "read_continuous_scope"]
 
 _LOG_2PI = math.log(2 * math.pi)
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from plausible.factors.definite import Matrix, Vector
 
-__all__ = ["interval_probability", "rectangle_probability"]
-
 
 def interval_probability(low: float, high: float) -> float:
     """P(low ≤ Z ≤ high) of a standard normal Z; accurate in both tails.

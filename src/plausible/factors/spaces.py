@@ -12,8 +12,6 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, counted, sugge
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
 
-__all__ = ["Event", "Outcome", "ProbabilitySpace", "bayes_rule", "total_probability"]
-
 Outcome: TypeAlias = Hashable
 #: The outcomes that make it up, or a function that tells whether an outcome belongs to it.
 Event: TypeAlias = Collection[Any] | Callable[[Any], bool]

@@ -18,8 +18,6 @@ from plausible.graphs.mixed import SeparationGraph
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.text import quote
 
-__all__ = ["MAG", "PAG", "mag_of"]
-
 
 @final
 @own_methods

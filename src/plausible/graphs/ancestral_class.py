@@ -18,8 +18,6 @@ from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
 
-__all__ = ["directed_ends", "is_member", "pag_member", "pag_members", "pag_of", "stands_for_class"]
-
 #: So many completions are tried before a graph with knowledge in its marks counts as one without a member.
 _MAX_TRIES = 100
 

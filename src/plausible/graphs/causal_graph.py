@@ -14,8 +14,6 @@ from plausible.graphs.mixed import SeparationGraph
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.trails import SeparationExplanation, without_latent
 
-__all__ = ["CausalGraph", "latent_projection", "read_causes"]
-
 
 @final
 @own_methods

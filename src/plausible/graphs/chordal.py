@@ -12,7 +12,6 @@ from itertools import combinations
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import (
-    Heuristic,
     complete_order,
     elimination_order,
     induced_graph,
@@ -20,18 +19,9 @@ from plausible.graphs.elimination import (
     neighbor_sets,
 )
 from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
+from plausible.graphs.greedy import Heuristic
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
-
-__all__ = [
-    "chordless_cycle",
-    "is_chordal",
-    "maximum_cardinality_search",
-    "minimal_triangulation",
-    "perfect_elimination_order",
-    "triangulate",
-]
-
 
 # --- tests ---
 

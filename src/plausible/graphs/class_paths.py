@@ -15,8 +15,6 @@ from plausible.graphs.marks import Mark
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
 
-__all__ = ["ancestral_member", "possible_causes", "possible_effects"]
-
 
 def possible_effects(graph: PDAG | MAG | PAG, starts: Iterable[Node], blocked: AbstractSet[Node]) -> frozenset[Node]:
     """The starts and what possibly directed paths lead to from them, along no blocked node.

@@ -14,8 +14,6 @@ from plausible.graphs.listing import Listing
 from plausible.graphs.meek import Orientation
 from plausible.graphs.mixed import PDAG
 
-__all__ = ["class_members", "class_size", "count_orientations"]
-
 
 def class_size(graph: GraphLike[DAG | PDAG]) -> int:
     """The number of DAGs that `class_members` would list.

@@ -13,8 +13,6 @@ from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["all_cliques", "elimination_cliques", "is_clique", "is_maximal_clique", "maximal_cliques"]
-
 
 def is_clique(graph: GraphLike[UndirectedGraph], nodes: Nodes) -> bool:
     """Whether the nodes are all joined with each other; true for one node and for none.

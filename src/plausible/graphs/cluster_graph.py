@@ -16,16 +16,6 @@ from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.elimination import read_cardinalities
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 
-__all__ = [
-    "CliqueTree",
-    "ClusterGraph",
-    "assign_factors",
-    "bethe_cluster_graph",
-    "has_running_intersection",
-    "is_clique_tree",
-    "is_family_preserving",
-]
-
 _Sets: TypeAlias = tuple[tuple[Node, ...], ...]
 _Edges: TypeAlias = tuple[tuple[int, int], ...]
 

@@ -13,8 +13,6 @@ from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["Agreement", "StructureComparison", "compare_structure"]
-
 
 @dataclass(frozen=True, slots=True)
 class Agreement:

@@ -9,8 +9,6 @@ from plausible.errors import CyclicGraph
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.separation import Rows
 
-__all__ = ["Linked", "components", "is_connected", "is_forest", "is_tree", "topological_order"]
-
 
 class Linked(Protocol):
     """What these functions ask of a graph, of whatever kind."""

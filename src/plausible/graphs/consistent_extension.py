@@ -15,8 +15,6 @@ from plausible.graphs.meek import Orientation
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
 
-__all__ = ["NearExtension", "consistent_extension", "near_extension"]
-
 
 def consistent_extension(pdag: GraphLike[PDAG]) -> DAG:
     """A DAG with the skeleton, the directions and exactly the immoralities of the PDAG.
@@ -54,17 +52,10 @@ def consistent_extension(pdag: GraphLike[PDAG]) -> DAG:
 
 @dataclass(frozen=True, slots=True)
 class NearExtension:
-    """A DAG with the skeleton and all directions of a PDAG; made by `near_extension`.
+    """A DAG with the skeleton and all directions of a PDAG; made by `near_extension`."""
 
-    Attributes
-    ----------
-    graph
-        The DAG.
-    new_immoralities
-        Those that the PDAG does not have: none if it has a consistent extension, which `graph` is then.
-    """
-
-    graph: DAG
+    graph: DAG  # The DAG
+    #: Those that the PDAG does not have: none if it has a consistent extension, which `graph` is then.
     new_immoralities: tuple[Immorality, ...]
 
 

@@ -12,8 +12,6 @@ from plausible.graphs.nodes import Node
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["cycles", "is_cycle", "is_path", "is_walk"]
-
 
 def is_walk(graph: GraphLike[DAG | UndirectedGraph], nodes: Sequence[Node]) -> bool:
     """Whether each step from a node to the next follows an edge, in a DAG along its arrow; nodes may repeat.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import networkx as nx
     import numpy.typing as npt
 
-__all__ = ["DAG"]
-
 
 @final
 @own_methods

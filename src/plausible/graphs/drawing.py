@@ -10,8 +10,6 @@ from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node
 
-__all__ = ["graph_dot", "graph_html"]
-
 #: So many characters of a graph's text are shown in a notebook.
 _MAX_SHOWN = 4000
 

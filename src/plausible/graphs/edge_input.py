@@ -13,8 +13,6 @@ from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, is_networkx, refuse_no
 from plausible.graphs.text import parse_statements
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["read_edges"]
-
 
 def read_edges(source: Any, asked: str = "MixedGraph") -> tuple[list[Node], list[Edge]]:
     """Nodes in order of appearance, and the edges as given.

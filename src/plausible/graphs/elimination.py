@@ -21,35 +21,15 @@ from plausible.graphs.greedy import Heuristic, greedy_order
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = [
-    "Elimination",
-    "Heuristic",
-    "eliminate",
-    "elimination_cost",
-    "elimination_order",
-    "fill_edges",
-    "induced_graph",
-    "induced_width",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Elimination:
-    """The course of an elimination, step by step.
+    """The course of an elimination, step by step."""
 
-    Attributes
-    ----------
-    order
-        The nodes in the order in which they went.
-    cliques
-        For each step the node that goes, then the neighbours it still has: the scope of the product of that step.
-    fill
-        The edges that had to be added, in the order in which they appeared.
-    """
-
-    order: tuple[Node, ...]
+    order: tuple[Node, ...]  # The nodes in the order in which they went
+    #: For each step the node that goes, then the neighbours it still has: the scope of the product of that step.
     cliques: tuple[tuple[Node, ...], ...]
-    fill: tuple[tuple[Node, Node], ...]
+    fill: tuple[tuple[Node, Node], ...]  # The edges that had to be added, in the order in which they appeared
 
     @property
     def width(self) -> int:

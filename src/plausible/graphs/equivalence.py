@@ -11,15 +11,6 @@ from plausible.graphs.marks import Edge
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
 
-__all__ = [
-    "compelled_edges",
-    "covered_edges",
-    "essential_graph",
-    "is_essential_graph",
-    "is_i_equivalent",
-    "reversible_edges",
-]
-
 
 def is_i_equivalent(first: GraphLike[DAG], second: GraphLike[DAG]) -> bool:
     """Whether two DAGs over the same nodes state the same independencies.

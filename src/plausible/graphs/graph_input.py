@@ -14,7 +14,6 @@ from plausible.graphs.undirected import UndirectedGraph
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GraphLike", "HasGraph", "read_as", "read_class", "read_dag", "read_pdag", "read_plain", "read_undirected"]
 
 Kind = TypeVar("Kind")
 Carried = TypeVar("Carried", covariant=True)

@@ -17,8 +17,7 @@ import numpy as np
 
 from plausible.graphs.separation import KERNEL_SIZE, Rows
 from plausible.kernels import elimination as kernels
-
-__all__ = ["Heuristic", "greedy_order"]
+from plausible.kernels import heuristics
 
 #: The greedy scores that `elimination_order` knows.
 Heuristic: TypeAlias = Literal["min-fill", "min-neighbors", "weighted-min-fill", "min-weight"]
@@ -63,9 +62,9 @@ def _order_by_kernel(
 ) -> list[int]:
 
     known = {
-        "min-fill": kernels.MIN_FILL,
-        "min-neighbors": kernels.MIN_NEIGHBORS,
-        "weighted-min-fill": kernels.WEIGHTED_MIN_FILL,
+        "min-fill": heuristics.MIN_FILL,
+        "min-neighbors": heuristics.MIN_NEIGHBORS,
+        "weighted-min-fill": heuristics.WEIGHTED_MIN_FILL,
     }
     edges = np.array([(a, b) for a, row in enumerate(neighbors) for b in row if a < b], dtype=np.int64).reshape(-1)
     order: list[int] = kernels.greedy_order(

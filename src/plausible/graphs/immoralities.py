@@ -12,8 +12,6 @@ from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
 
-__all__ = ["Immorality", "immoralities"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Immorality:

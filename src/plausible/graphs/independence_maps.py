@@ -30,16 +30,6 @@ from plausible.graphs.independencies import (
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = [
-    "find_unentailed",
-    "find_violation",
-    "is_i_map",
-    "is_minimal_i_map",
-    "is_perfect_map",
-    "minimal_i_map",
-    "minimal_undirected_i_map",
-]
-
 
 class TellsIndependence(Protocol):
     """An object that answers independence queries, such as a table of probabilities."""

@@ -18,17 +18,6 @@ from plausible.graphs.mixed import PDAG, MixedGraph, SeparationGraph
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = [
-    "Independence",
-    "IndependenceOracle",
-    "all_independencies",
-    "global_independencies",
-    "local_independencies",
-    "markov_blanket_independencies",
-    "pairwise_independencies",
-    "separation_oracle",
-]
-
 #: Answers whether X ⟂ Y | Z, for tuples of nodes x, y, given.
 IndependenceOracle: TypeAlias = Callable[[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]], bool]
 

@@ -16,17 +16,6 @@ from plausible.graphs.meek import Orientation
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 
-__all__ = [
-    "Targets",
-    "has_free_components",
-    "interventional_class_members",
-    "interventional_class_size",
-    "interventional_essential_graph",
-    "is_interventionally_equivalent",
-    "separates",
-    "target_masks",
-]
-
 #: A family of targets: for each experiment the node or the nodes that were set from outside in it.
 Targets: TypeAlias = Iterable[Nodes]
 

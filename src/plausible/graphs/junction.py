@@ -9,12 +9,11 @@ from plausible.graphs.chordal import perfect_elimination_order, triangulate
 from plausible.graphs.cliques import absorbing_steps, next_steps
 from plausible.graphs.cluster_graph import CliqueTree, read_scope
 from plausible.graphs.dag import DAG
-from plausible.graphs.elimination import Elimination, Heuristic, as_order, eliminate
+from plausible.graphs.elimination import Elimination, as_order, eliminate
 from plausible.graphs.graph_input import GraphLike, read_undirected
+from plausible.graphs.greedy import Heuristic
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
-
-__all__ = ["clique_tree", "junction_tree", "tree_from_elimination"]
 
 
 def clique_tree(graph: GraphLike[UndirectedGraph]) -> CliqueTree:

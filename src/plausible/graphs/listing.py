@@ -9,8 +9,6 @@ from typing import Generic, TypeVar, overload
 
 from plausible.base.display import html_of_repr
 
-__all__ = ["Listing"]
-
 ItemT = TypeVar("ItemT", covariant=True)
 
 #: How many items are printed.

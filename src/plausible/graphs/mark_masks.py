@@ -8,8 +8,6 @@ from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node
 
-__all__ = ["MarkMasks", "adjacency_masks", "bits"]
-
 
 def bits(mask: int) -> Iterator[int]:
     """The positions of the ones, from the lowest.

@@ -19,7 +19,6 @@ from plausible.graphs.undirected import UndirectedGraph
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["MarkedGraph"]
 
 _MARK_ORDER = {Mark.TAIL: 0, Mark.CIRCLE: 1, Mark.ARROW: 2}
 

@@ -12,8 +12,6 @@ from plausible.errors import InvalidGraph
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
 
-__all__ = ["SYMBOLS", "Edge", "Incidence", "Mark", "closure", "walk_reach"]
-
 
 class Mark(Enum):
     """What an edge shows at one of its two ends.

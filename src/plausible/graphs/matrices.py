@@ -14,8 +14,6 @@ from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
 from plausible.graphs.nodes import Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["adjacency_matrix", "clique_matrix", "count_walks", "incidence_matrix"]
-
 IntMatrix = NDArray[np.int64]
 
 

@@ -12,8 +12,6 @@ from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.text import quote
 
-__all__ = ["Orientation", "apply_meek_rules"]
-
 
 def apply_meek_rules(pdag: GraphLike[PDAG]) -> PDAG:
     """Direct every edge whose direction the four rules force.

@@ -10,8 +10,6 @@ from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Mark, walk_reach
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["PDAG", "MixedGraph", "SeparationGraph"]
-
 
 class SeparationGraph(MarkedGraph):
     """A marked graph whose paths say what is independent of what."""

@@ -16,18 +16,6 @@ from plausible.errors import InvalidGraph, UnknownVariable, suggestion
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "MARKS_ATTRIBUTE",
-    "Node",
-    "NodeIndex",
-    "NodeSet",
-    "Nodes",
-    "edge_pairs",
-    "is_networkx",
-    "networkx_pairs",
-    "read_adjacency",
-    "refuse_no_edges",
-]
 
 Node: TypeAlias = Hashable
 #: The networkx edge attribute that holds the edge as written from its first to its second node, such as "<->".

@@ -16,18 +16,6 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pag_rules import collider_path_start, has_two_ways, uncovered_reach
 from plausible.graphs.paths import checked_limit
 
-__all__ = [
-    "Ancestry",
-    "active_steps",
-    "ancestry",
-    "definite_ancestors",
-    "is_visible",
-    "pag_separated",
-    "possible_ancestors",
-    "possibly_directed_paths",
-    "visible_edges",
-]
-
 #: Whether a node is an ancestor of another in all members of a class, in some but not all, or in none.
 Ancestry: TypeAlias = Literal["certain", "possible", "impossible"]
 

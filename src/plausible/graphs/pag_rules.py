@@ -9,8 +9,6 @@ from typing import NamedTuple
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
 
-__all__ = ["DiscriminatingPath", "MarkRules", "collider_path_start", "has_two_ways", "uncovered_reach"]
-
 
 class DiscriminatingPath(NamedTuple):
     """The ends of a path theta, ..., alpha, beta, gamma whose inner nodes before beta point into gamma as colliders.

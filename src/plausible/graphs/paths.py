@@ -11,8 +11,6 @@ from itertools import count
 from plausible.errors import InvalidArgument
 from plausible.graphs.separation import Rows
 
-__all__ = ["PathRules", "checked_limit", "simple_paths"]
-
 NOTHING: frozenset[int] = frozenset()
 
 

@@ -13,8 +13,6 @@ from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, NodeSet, edge_pairs, is_networkx, networkx_pairs
 from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
 
-__all__ = ["PlainGraph", "intersection", "is_subgraph", "read_pairs", "union"]
-
 #: Graphs with more edges are shown by their size.
 _MAX_SHOWN = 12
 

@@ -13,8 +13,6 @@ from plausible.errors import InvalidArgument
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node, NodeIndex
 
-__all__ = ["bounded_dag", "erdos_renyi_dag", "random_polytree", "random_tree", "uniform_dag"]
-
 
 def erdos_renyi_dag(
     num_nodes: int, edge_probability: float, *, nodes: Iterable[Node] | None = None, seed: Seed = None

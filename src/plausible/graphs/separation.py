@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Codes
 from plausible.kernels.reachability import bayes_ball
 
-__all__ = ["KERNEL_SIZE", "BayesBall", "Rows", "minimal_cut", "minimal_cuts", "reach_outside"]
-
 #: Row i holds the positions that position i has edges to (or from).
 Rows: TypeAlias = Sequence[tuple[int, ...]]
 

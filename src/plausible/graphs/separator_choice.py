@@ -9,8 +9,6 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node
 from plausible.graphs.separation import minimal_cut, minimal_cuts, reach_outside
 
-__all__ = ["SeparatorChoice"]
-
 
 class SeparatorChoice:
     """The sets that contain some nodes, take others from a choice, and m-separate two groups of nodes.

@@ -13,15 +13,6 @@ from plausible.graphs.graph_input import GraphLike, read_undirected
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = [
-    "SpanningForest",
-    "Weights",
-    "maximum_spanning_forest",
-    "maximum_spanning_tree",
-    "minimum_spanning_forest",
-    "minimum_spanning_tree",
-]
-
 #: The weight of each edge: `{(a, b): weight}`, either way round, or a function of its two ends.
 Weights: TypeAlias = Mapping[tuple[Node, Node], float] | Callable[[Node, Node], float]
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from plausible.base.plain_values import shown
 from plausible.errors import InvalidGraph
 
-__all__ = ["Connection", "constructor_arguments", "format_statements", "parse_statements", "quote", "stated_kind"]
-
 _KINDS = ("DAG", "UndirectedGraph", "CausalGraph", "PDAG", "MAG", "PAG", "MixedGraph")
 
 #: What a graph may be made from besides text of its own kind.

@@ -16,8 +16,6 @@ from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.separation import Rows
 from plausible.graphs.text import quote
 
-__all__ = ["Junction", "SeparationExplanation", "Trail", "active_trails", "explain_separation", "without_latent"]
-
 
 class Directed(Protocol):
     """What trails need of a directed acyclic graph."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import networkx as nx
     import numpy.typing as npt
 
-__all__ = ["UndirectedGraph"]
-
 
 @final
 @own_methods

@@ -8,6 +8,7 @@ from plausible.inference.approximate_counts import ImpossibleRow as ImpossibleRo
 from plausible.inference.approximate_counts import expected_counts as expected_counts
 from plausible.inference.approximate_map import approximate_map as approximate_map
 from plausible.inference.approximate_samples import DrawnStates as DrawnStates
+from plausible.inference.approximate_samples import EvidenceNotSeen as EvidenceNotSeen
 from plausible.inference.approximate_samples import SamplingEngine as SamplingEngine
 from plausible.inference.buckets.mini_bucket_max import MiniBucketMax as MiniBucketMax
 from plausible.inference.buckets.mini_buckets import MarginalMapBound as MarginalMapBound
@@ -98,7 +99,6 @@ from plausible.inference.sampling.chain_diagnostics import r_hat as r_hat
 from plausible.inference.sampling.chain_diagnostics import tail_effective_sample_size as tail_effective_sample_size
 from plausible.inference.sampling.chain_diagnostics import to_arviz as to_arviz
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs as CollapsedGibbs
-from plausible.inference.sampling.directed_sampling import EvidenceNotSeen as EvidenceNotSeen
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting as LikelihoodWeighting
 from plausible.inference.sampling.directed_sampling import RejectionSampling as RejectionSampling
 from plausible.inference.sampling.gibbs import Gibbs as Gibbs

@@ -18,8 +18,6 @@ from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
-__all__ = ["ApproximateEngine", "Beliefs", "FactorEngine", "ResumableEngine", "with_observed"]
-
 StateT = TypeVar("StateT")
 
 

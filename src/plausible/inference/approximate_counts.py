@@ -16,21 +16,14 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
-__all__ = ["ExpectedCounts", "ImpossibleRow", "expected_counts"]
-
 
 class ExpectedCounts(Mapping[str, Floats]):
-    """Family -> Σ over rows of P(family | row), an array with an axis for each variable; and how it was got.
-
-    Attributes
-    ----------
-    info
-        That of the worst row, as if it counted once: one that did not converge if there is one, else one that is not
-        exact, and of these the one with the largest error, or with none that is known.
-    """
+    """Family -> Σ over rows of P(family | row), an array with an axis for each variable; and how it was got."""
 
     __slots__ = ("_tables", "info")
 
+    #: That of the worst row, as if it counted once: one that did not converge if there is one, else one that is not
+    #: exact, and of these the one with the largest error, or with none that is known.
     info: QueryInfo
 
     def __init__(self, tables: Mapping[str, Floats], info: QueryInfo) -> None:

@@ -20,11 +20,10 @@ from plausible.inference.marginal_map import MarginalMap
 from plausible.inference.optimization.flips import Flip, States
 from plausible.inference.optimizer import PROVED, Optimizer
 from plausible.search.clock import Clock
-from plausible.search.local_search import SearchMethod, SearchProblem
+from plausible.search.local_search import SearchMethod
 from plausible.search.restarts import PerturbationRestarts
+from plausible.search.search_problem import SearchProblem
 from plausible.variables import Assignment, Evidence, Variable
-
-__all__ = ["MapEngine", "approximate_map", "check_map_engine"]
 
 MapEngine: TypeAlias = Engine | Optimizer
 

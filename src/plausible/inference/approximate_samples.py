@@ -16,16 +16,6 @@ from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
-__all__ = [
-    "DrawnStates",
-    "EvidenceNotSeen",
-    "SamplingEngine",
-    "check_sampling_engine",
-    "resampled_rows",
-    "reseeded",
-    "told_size",
-]
-
 
 class EvidenceNotSeen(ImpossibleEvidence):
     """Evidence that no sample agreed with: it is impossible, or too improbable for so few samples."""
@@ -33,24 +23,13 @@ class EvidenceNotSeen(ImpossibleEvidence):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnStates:
-    """Rows drawn from P(variables | evidence), all of the same weight.
+    """Rows drawn from P(variables | evidence), all of the same weight."""
 
-    Attributes
-    ----------
-    variables
-        Those of the factors, observed ones included.
-    states
-        (rows, variables): the positions of their states.
-    effective_size
-        So many independent rows would be worth as much; rows of chains resemble each other, resampled ones repeat.
-    info
-        How they were drawn; `iterations` counts what was drawn to get them.
-    """
-
-    variables: tuple[Variable, ...]
-    states: Ints
+    variables: tuple[Variable, ...]  # Those of the factors, observed ones included
+    states: Ints  # (rows, variables): the positions of their states
+    #: So many independent rows would be worth as much; rows of chains resemble each other, resampled ones repeat.
     effective_size: float
-    info: QueryInfo
+    info: QueryInfo  # How they were drawn; `iterations` counts what was drawn to get them
 
     @property
     def columns(self) -> dict[str, Ints]:

@@ -11,19 +11,6 @@ from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = [
-    "ADD_EVIDENCE",
-    "APPROXIMATE",
-    "LESS_MEMORY",
-    "RAISE_BUDGET",
-    "Budget",
-    "advised",
-    "advising",
-    "read_budget",
-    "refusal",
-    "too_large",
-]
-
 #: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
 _SECONDS_PER_ANSWER = 1e-7
 _BYTES_PER_ANSWER = 24

@@ -17,37 +17,21 @@ from plausible.inference.elimination import absorb
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence
 
-__all__ = ["CalibratedTree", "calibrate"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibratedTree:
-    """A clique tree after both passes of sum-product messages.
+    """A clique tree after both passes of sum-product messages."""
 
-    Attributes
-    ----------
-    tree
-        The cliques and edges.
-    potentials
-        For each clique ψ_i, the product of the factors assigned to it: Π φ = Π ψ_i.
-    messages
-        (i, j) -> δ_{i→j} = Σ_{C_i - S_ij} ψ_i Π_{k≠j} δ_{k→i} over the sepset, up to a constant: its largest entry
-        is one.
-    beliefs
-        For each clique β_i = ψ_i Π_k δ_{k→i}, normalised: P(C_i | e).
-    sepset_beliefs
-        For each edge, in the order of `tree.edges`, μ_ij = Σ_{C_i - S_ij} β_i = δ_{i→j} δ_{j→i}, normalised:
-        P(S_ij | e).
-    log_total
-        log Σ Π φ: log Z of a Markov network, log P(e) of a Bayesian network.
-    """
-
-    tree: CliqueTree
-    potentials: tuple[Factor, ...]
+    tree: CliqueTree  # The cliques and edges
+    potentials: tuple[Factor, ...]  # For each clique ψ_i, the product of the factors assigned to it: Π φ = Π ψ_i
+    #: (i, j) -> δ_{i→j} = Σ_{C_i - S_ij} ψ_i Π_{k≠j} δ_{k→i} over the sepset, up to a constant: its largest entry is
+    #: one.
     messages: Mapping[tuple[int, int], Factor]
-    beliefs: tuple[Factor, ...]
+    beliefs: tuple[Factor, ...]  # For each clique β_i = ψ_i Π_k δ_{k→i}, normalised: P(C_i | e)
+    #: For each edge, in the order of `tree.edges`, μ_ij = Σ_{C_i - S_ij} β_i = δ_{i→j} δ_{j→i}, normalised: P(S_ij |
+    #: e).
     sepset_beliefs: tuple[Factor, ...]
-    log_total: float
+    log_total: float  # log Σ Π φ: log Z of a Markov network, log P(e) of a Bayesian network
 
     def __repr__(self) -> str:
         return f"CalibratedTree({counted(len(self.beliefs), 'clique')}, log total {self.log_total:.6g})"

@@ -34,19 +34,6 @@ from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.gibbs import Gibbs
 from plausible.variables import Evidence
 
-__all__ = [
-    "BELIEFS",
-    "BEST",
-    "DRAWS",
-    "EngineChoice",
-    "MapChoice",
-    "OptimizerChoice",
-    "beliefs_about",
-    "best_about",
-    "chosen",
-    "chosen_for_map",
-]
-
 EngineChoice: TypeAlias = Engine | Literal["auto"] | None
 OptimizerChoice: TypeAlias = Optimizer | Literal["auto"] | None
 MapChoice: TypeAlias = Engine | Optimizer | Literal["auto"] | None

@@ -16,8 +16,6 @@ from plausible.graphs import DAG
 from plausible.inference.polytree_structure import families_by_child
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Clustering", "cluster_variables", "suggest_clusters"]
-
 #: The variables that one vertex stands for.
 _Group: TypeAlias = tuple[str, ...]
 _Children: TypeAlias = dict[_Group, set[_Group]]
@@ -25,20 +23,11 @@ _Children: TypeAlias = dict[_Group, set[_Group]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clustering:
-    """A Bayesian network over compound variables with the same joint distribution as the one that it was made from.
+    """A Bayesian network over compound variables with the same joint distribution as the one that it was made from."""
 
-    Attributes
-    ----------
-    factors
-        The families P(compound | parents), the child last in each scope.
-    graph
-        The network over compound variables and those that were left as they are.
-    members
-        Compound name -> the variables that it stands for, in the order of its states.
-    """
-
-    factors: tuple[Factor, ...]
-    graph: DAG
+    factors: tuple[Factor, ...]  # The families P(compound | parents), the child last in each scope
+    graph: DAG  # The network over compound variables and those that were left as they are
+    #: Compound name -> the variables that it stands for, in the order of its states.
     members: Mapping[str, tuple[Variable, ...]]
 
     @property

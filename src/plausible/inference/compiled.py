@@ -24,35 +24,17 @@ from plausible.inference.budget import Budget, advising, read_budget, too_large
 from plausible.inference.info import QueryInfo
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["CompiledFactors", "compile_factors"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledFactors:
-    """Factors, the variables they are about, and the program that sums up their product.
+    """Factors, the variables they are about, and the program that sums up their product."""
 
-    Attributes
-    ----------
-    factors
-        As given; their product is the measure.
-    variables
-        Name -> variable, those asked for first, then auxiliary ones.
-    program
-        The clique tree.
-    sources
-        The factors' numbers, one after the other.
-    info
-        How answers are got, and what they cost.
-    budget
-        What an answer may cost.
-    """
-
-    factors: tuple[Factor, ...]
-    variables: Mapping[str, Variable]
-    program: Program
-    sources: Floats
-    info: QueryInfo
-    budget: Budget = field(default_factory=Budget)
+    factors: tuple[Factor, ...]  # As given; their product is the measure
+    variables: Mapping[str, Variable]  # Name -> variable, those asked for first, then auxiliary ones
+    program: Program  # The clique tree
+    sources: Floats  # The factors' numbers, one after the other
+    info: QueryInfo  # How answers are got, and what they cost
+    budget: Budget = field(default_factory=Budget)  # What an answer may cost
     _spare: dict[Semiring, list[Workspace]] = field(default_factory=lambda: {kind: [] for kind in Semiring}, repr=False)
     _numbers: Mapping[str, int] = field(init=False, repr=False)  # the place of each variable
 

@@ -22,8 +22,6 @@ from plausible.inference.elimination import SumProduct, log_marginalize
 from plausible.inference.info import QueryInfo
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_CACHE_ENTRIES", "MAX_COST", "MAX_TABLE_ENTRIES", "condition_plan", "conditioned_sum"]
-
 #: Tables of 8 MiB fit into the caches of a processor, or nearly so.
 MAX_TABLE_ENTRIES = 2**20
 

@@ -10,44 +10,23 @@ from plausible.base.records import record
 from plausible.errors import TooLarge, counted
 from plausible.inference.conditioning_tree import DecompositionTree
 
-__all__ = ["ConditioningPlan", "plan_conditioning"]
-
 #: The time of one step in Python, in table entries that could be worked off meanwhile.
 STEP = 10_000
 
 
 @record
 class ConditioningPlan:
-    """Where to condition, what to remember, and the price.
+    """Where to condition, what to remember, and the price."""
 
-    Attributes
-    ----------
-    tree
-        The decomposition tree.
-    conditioned
-        For each node the variables that are set to each of their states in turn there, the outermost first.
-    given
-        For each node the variables that are set above it, the outermost first.
-    cached
-        The nodes whose values are remembered while they can be asked for again.
-    num_steps
-        How many times a table is joined with another, or a factor is read.
-    cost
-        The entries of all tables built.
-    largest_table
-        The entries of the largest of them.
-    cache_entries
-        The most entries that are remembered at one time.
-    """
-
-    tree: DecompositionTree
+    tree: DecompositionTree  # The decomposition tree
+    #: For each node the variables that are set to each of their states in turn there, the outermost first.
     conditioned: tuple[tuple[str, ...], ...]
-    given: tuple[tuple[str, ...], ...]
-    cached: frozenset[int]
-    num_steps: int
-    cost: int
-    largest_table: int
-    cache_entries: int
+    given: tuple[tuple[str, ...], ...]  # For each node the variables that are set above it, the outermost first
+    cached: frozenset[int]  # The nodes whose values are remembered while they can be asked for again
+    num_steps: int  # How many times a table is joined with another, or a factor is read
+    cost: int  # The entries of all tables built
+    largest_table: int  # The entries of the largest of them
+    cache_entries: int  # The most entries that are remembered at one time
 
     @property
     def cutset(self) -> tuple[str, ...]:

@@ -6,26 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["DecompositionTree", "decomposition_tree"]
-
 
 @dataclass(frozen=True, slots=True)
 class DecompositionTree:
-    """A binary tree over factors, called a dtree (Darwiche 2001); children have lower numbers than their parent.
+    """A binary tree over factors, called a dtree (Darwiche 2001); children have lower numbers than their parent."""
 
-    Attributes
-    ----------
-    children
-        For each node its two children; empty for a leaf. Leaf i is factor i.
-    closed
-        For each node the variables that only the leaves below it have, and not those of one child alone: they are
-        summed out there (the cutset of an inner node).
-    context
-        For each node the variables that it shares with leaves elsewhere, and targets: what its value depends on.
-    """
-
-    children: tuple[tuple[int, ...], ...]
+    children: tuple[tuple[int, ...], ...]  # For each node its two children; empty for a leaf. Leaf i is factor i.
+    #: For each node the variables that only the leaves below it have, and not those of one child alone: they are summed
+    #: out there (the cutset of an inner node).
     closed: tuple[frozenset[str], ...]
+    #: For each node the variables that it shares with leaves elsewhere, and targets: what its value depends on.
     context: tuple[frozenset[str], ...]
 
     @property

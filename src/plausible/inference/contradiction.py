@@ -8,8 +8,6 @@ from typing import Any
 from plausible.base.plain_values import shown
 from plausible.errors import ImpossibleEvidence, TooLarge
 
-__all__ = ["impossible_evidence", "smallest_contradiction"]
-
 
 def smallest_contradiction(
     evidence: Mapping[str, Any], is_possible: Callable[[Mapping[str, Any]], bool]

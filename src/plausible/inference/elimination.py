@@ -16,8 +16,6 @@ from plausible.graphs.greedy import greedy_order
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence
 
-__all__ = ["SumProduct", "absorb", "finite_peaks", "log_marginalize", "sum_product"]
-
 #: So many factors are multiplied before the product is scaled.
 _BATCH = 16
 
@@ -29,21 +27,12 @@ _Step: TypeAlias = Callable[[Sequence[Factor], Sequence[str]], tuple[Factor, int
 
 @dataclass(frozen=True, slots=True)
 class SumProduct:
-    """Σ Π φ as `factor` times exp(`log_scale`), and what it cost.
+    """Σ Π φ as `factor` times exp(`log_scale`), and what it cost."""
 
-    Attributes
-    ----------
-    factor
-        Over the targets, in their order; its largest entry is near one, or all are zero.
-    log_scale
-        The natural logarithm of the factor taken out; results far below the smallest float come out right.
-    info
-        The cost.
-    """
-
-    factor: Factor
+    factor: Factor  # Over the targets, in their order; its largest entry is near one, or all are zero
+    #: The natural logarithm of the factor taken out; results far below the smallest float come out right.
     log_scale: float
-    info: QueryInfo
+    info: QueryInfo  # The cost
 
     @property
     def is_zero(self) -> bool:

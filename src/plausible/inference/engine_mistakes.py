@@ -10,8 +10,6 @@ import plausible.inference
 from plausible.base.remedies import Argument, Call, Piece, Remedy
 from plausible.errors import InvalidArgument
 
-__all__ = ["Role", "engine_kinds", "mistaken_engine"]
-
 Role: TypeAlias = Literal["sums", "best assignments", "both", "rows"]
 
 #: What `engine=` of the questions of each role takes, with examples.

@@ -25,19 +25,6 @@ from plausible.inference.enumeration import enumerate_sum
 from plausible.inference.polytree import polytree_sum
 from plausible.variables import Evidence, Variable
 
-__all__ = [
-    "Engine",
-    "Enumeration",
-    "JunctionTree",
-    "Pearl",
-    "RecursiveConditioning",
-    "SummingEngine",
-    "VariableElimination",
-    "check_engine",
-    "check_known",
-    "check_mentioned",
-]
-
 
 @runtime_checkable
 class Engine(Protocol):

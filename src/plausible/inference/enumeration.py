@@ -13,8 +13,6 @@ from plausible.inference.elimination import SumProduct, absorb
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
-__all__ = ["enumerate_posterior", "enumerate_sum"]
-
 
 def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries: int = MAX_ENTRIES) -> SumProduct:
     """Σ over all variables but `targets` of the product of the factors, from the table of the whole product.

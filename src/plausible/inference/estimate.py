@@ -8,8 +8,6 @@ from typing import Any
 
 from plausible.inference.info import QueryInfo
 
-__all__ = ["Estimate", "difference", "is_surely_zero"]
-
 
 class Estimate(float):
     """A float computed by an approximate method, with limits and a record of how it was computed.

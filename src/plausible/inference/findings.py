@@ -27,15 +27,6 @@ from plausible.variables import State
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Conflict",
-    "EvidenceImpact",
-    "FindingImpact",
-    "conflict",
-    "conflict_explanations",
-    "evidence_impact",
-    "information_about",
-]
 
 Findings: TypeAlias = Mapping[str, Any]
 
@@ -48,22 +39,15 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FindingImpact:
-    """What one finding did to the belief about a target.
+    """What one finding did to the belief about a target."""
 
-    Attributes
-    ----------
-    name, finding
-        The variable, and what was found of it.
-    posterior, without
-        P(T | e), and P(T | e) with this finding left out.
-    alone, prior
-        P(T | this finding alone), and P(T) without any finding.
-    """
-
+    #: The variable, and what was found of it.
     name: str
     finding: Any
+    #: P(T | e), and P(T | e) with this finding left out.
     posterior: Factor
     without: Factor
+    #: P(T | this finding alone), and P(T) without any finding.
     alone: Factor
     prior: Factor
 
@@ -127,22 +111,13 @@ def _rest(distribution: Factor) -> list[float]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EvidenceImpact:
-    """The impact of each finding on the belief about a target, the most decisive finding first.
+    """The impact of each finding on the belief about a target, the most decisive finding first."""
 
-    Attributes
-    ----------
-    target
-        The name of the target.
-    posterior, prior
-        P(T | e), and P(T) without any finding.
-    findings
-        A `FindingImpact` for each finding, by descending `divergence`.
-    """
-
-    target: str
+    target: str  # The name of the target
+    #: P(T | e), and P(T) without any finding.
     posterior: Factor
     prior: Factor
-    findings: tuple[FindingImpact, ...]
+    findings: tuple[FindingImpact, ...]  # A `FindingImpact` for each finding, by descending `divergence`
 
     def __getitem__(self, name: str) -> FindingImpact:
         """The impact of the finding about one variable."""
@@ -252,24 +227,12 @@ def evidence_impact(
 
 @record
 class Conflict:
-    """Jensen's measure: positive where findings are less probable together than if they were independent.
+    """Jensen's measure: positive where findings are less probable together than if they were independent."""
 
-    Attributes
-    ----------
-    value
-        conf(e) = log Π P(e_i) / P(e), natural.
-    log_probability
-        log P(e).
-    log_probabilities
-        Name -> log P(e_i).
-    partial
-        Name -> conf of this finding with all others as one: log P(e_i) / P(e_i | others).
-    """
-
-    value: float
-    log_probability: float
-    log_probabilities: Mapping[str, float]
-    partial: Mapping[str, float]
+    value: float  # conf(e) = log Π P(e_i) / P(e), natural
+    log_probability: float  # log P(e)
+    log_probabilities: Mapping[str, float]  # Name -> log P(e_i)
+    partial: Mapping[str, float]  # Name -> conf of this finding with all others as one: log P(e_i) / P(e_i | others)
 
     @property
     def is_positive(self) -> bool:

@@ -14,8 +14,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.factors.alignment import Scope, wide
 from plausible.variables import Variable
 
-__all__ = ["Array", "EvidenceWeight", "Regression", "evidence_weight", "joint_scope", "reverse_arc", "rotate", "spread"]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 
 _LOG_2PI = math.log(2 * math.pi)
@@ -32,36 +30,19 @@ class Regression:
     All arrays begin with an axis for each variable of `scope`. Scopes are in alphabetical order and hold no one-state
     variables, so that arrays over different scopes align by putting in axes of length one.
 
-    Attributes
-    ----------
-    variable
-        X, continuous.
-    parents
-        The names of the continuous variables that X depends on.
-    scope
-        The discrete variables that the numbers depend on.
-    intercept
-        Shape `scope`.
-    coefficients
-        Shape `(*scope, len(parents))`.
-    variance
-        Shape `scope`; zero makes X a function of its parents.
-    size
-        The largest term that went into the intercept, shape `scope`: rounding is a share of it.
-
     Examples
     --------
     >>> float(Regression.of(Variable("y"), ["x"], (), 1.0, [2.0], 0.5).given({}, {"x": 3.0}).intercept)
     7.0
     """
 
-    variable: Variable
-    parents: tuple[str, ...]
-    scope: Scope
-    intercept: Array
-    coefficients: Array
-    variance: Array
-    size: Array
+    variable: Variable  # X, continuous
+    parents: tuple[str, ...]  # The names of the continuous variables that X depends on
+    scope: Scope  # The discrete variables that the numbers depend on
+    intercept: Array  # Shape `scope`
+    coefficients: Array  # Shape `(*scope, len(parents))`
+    variance: Array  # Shape `scope`; zero makes X a function of its parents
+    size: Array  # The largest term that went into the intercept, shape `scope`: rounding is a share of it
 
     @classmethod
     def of(
@@ -289,21 +270,11 @@ def _sum(left: Array, right: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceWeight:
-    """The density of an observed number, for each configuration of discrete variables.
+    """The density of an observed number, for each configuration of discrete variables."""
 
-    Attributes
-    ----------
-    scope
-        The discrete variables.
-    log_density
-        Shape `scope`; -inf where the number can't occur, zero where it is certain.
-    point_masses
-        Shape `scope`: one where the number is certain, so that its density is infinite, else zero.
-    """
-
-    scope: Scope
-    log_density: Array
-    point_masses: Ints
+    scope: Scope  # The discrete variables
+    log_density: Array  # Shape `scope`; -inf where the number can't occur, zero where it is certain
+    point_masses: Ints  # Shape `scope`: one where the number is certain, so that its density is infinite, else zero
 
 
 def evidence_weight(regression: Regression) -> EvidenceWeight:

@@ -13,8 +13,6 @@ from plausible.factors.alignment import Scope, num_entries
 from plausible.inference.gaussian import Array, EvidenceWeight, Regression, joint_scope
 from plausible.inference.gaussian_rows import MAX_STEP, RowDensities, same_rows
 
-__all__ = ["GaussianBlock"]
-
 _LOG_2PI = math.log(2 * math.pi)
 #: A number that the others determine up to this share of its deviation is left to the careful elimination.
 _DETERMINED = 1e-6
@@ -28,17 +26,6 @@ class GaussianBlock:
 
     x = mean + root · z with independent standard normal z: the root of the covariance keeps twice the digits of it.
 
-    Attributes
-    ----------
-    names
-        The continuous variables, parents first.
-    scope
-        The discrete variables that the numbers depend on.
-    mean
-        Shape `(configurations, names)`.
-    root
-        Shape `(configurations, names, names)`, lower triangular.
-
     Examples
     --------
     >>> from plausible.variables import Variable
@@ -50,10 +37,10 @@ class GaussianBlock:
     (array([3., 1.]), array([3.2, 4. ]))
     """
 
-    names: tuple[str, ...]
-    scope: Scope
-    mean: Array
-    root: Array
+    names: tuple[str, ...]  # The continuous variables, parents first
+    scope: Scope  # The discrete variables that the numbers depend on
+    mean: Array  # Shape `(configurations, names)`
+    root: Array  # Shape `(configurations, names, names)`, lower triangular
 
     @classmethod
     def of(cls, regressions: Sequence[Regression]) -> GaussianBlock | None:

@@ -14,8 +14,6 @@ from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.gaussian import EvidenceWeight, Regression, evidence_weight, joint_scope, reverse_arc, rotate
 
-__all__ = ["Elimination", "Shape", "eliminate", "plan_elimination", "shape_of", "strong_order"]
-
 
 class _Line(Protocol):
     """What the elimination needs to know of a regression, or of its mere shape."""
@@ -44,18 +42,12 @@ class _Algebra(Generic[_L]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """A set of regressions turned round.
+    """A set of regressions turned round."""
 
-    Attributes
-    ----------
-    steps
-        For each eliminated variable, in order, its regression on variables that were eliminated later. Taken from the
-        last to the first they are a network of the same variables given the evidence.
-    weights
-        The density of each observed variable given those before: their product is that of the evidence.
-    """
-
+    #: For each eliminated variable, in order, its regression on variables that were eliminated later. Taken from the
+    #: last to the first they are a network of the same variables given the evidence.
     steps: tuple[Regression, ...]
+    #: The density of each observed variable given those before: their product is that of the evidence.
     weights: tuple[EvidenceWeight, ...]
 
 

@@ -13,29 +13,15 @@ from plausible.factors.alignment import Scope
 from plausible.inference.gaussian import Array, Regression, joint_scope, spread
 from plausible.inference.gaussian_elimination import Shape
 
-__all__ = ["Moments", "draw", "joint_moments", "joint_shape", "marginal_moments", "marginal_shapes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Means and covariances of some variables, for each configuration of some discrete ones.
+    """Means and covariances of some variables, for each configuration of some discrete ones."""
 
-    Attributes
-    ----------
-    names
-        The continuous variables.
-    scope
-        The discrete variables.
-    mean
-        Shape `(*scope, len(names))`.
-    covariance
-        Shape `(*scope, len(names), len(names))`.
-    """
-
-    names: tuple[str, ...]
-    scope: Scope
-    mean: Array
-    covariance: Array
+    names: tuple[str, ...]  # The continuous variables
+    scope: Scope  # The discrete variables
+    mean: Array  # Shape `(*scope, len(names))`
+    covariance: Array  # Shape `(*scope, len(names), len(names))`
 
     def part(self, names: Sequence[str]) -> Moments:
         """The moments of some of the variables."""

@@ -26,8 +26,6 @@ from plausible.inference.gaussian_elimination import (
 from plausible.inference.hybrid_cost import NumbersCost
 from plausible.variables import Variable
 
-__all__ = ["MAX_STEP", "ROWS", "RowDensities", "connected_parts", "eliminate_rows", "row_axis", "same_rows"]
-
 #: The name of the axis of rows among discrete variables: it comes before all others in the alphabet.
 ROWS = "\0rows"
 
@@ -42,20 +40,12 @@ def row_axis(num_rows: int) -> Variable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowDensities:
-    """What the numbers of each row say, for each configuration of discrete variables.
+    """What the numbers of each row say, for each configuration of discrete variables."""
 
-    Attributes
-    ----------
-    weights
-        Densities whose product is that of the observed numbers; arrays have an axis of rows, then those of the scope.
-    scope
-        The discrete variables that the moments depend on.
-    mean, variance
-        Of the hidden number asked for, shape `(rows, *scope)`; empty where none is.
-    """
-
+    #: Densities whose product is that of the observed numbers; arrays have an axis of rows, then those of the scope.
     weights: tuple[EvidenceWeight, ...]
-    scope: Scope = ()
+    scope: Scope = ()  # The discrete variables that the moments depend on
+    #: Of the hidden number asked for, shape `(rows, *scope)`; empty where none is.
     mean: Array | None = None
     variance: Array | None = None
 

@@ -37,8 +37,6 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import components, log_total, posterior
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Entered", "HybridModel", "HybridSample", "Outline"]
-
 #: An elimination with more numbers is not begun before it is known that the sums after it fit the budget too.
 _LARGE = 2**16
 
@@ -46,16 +44,6 @@ _LARGE = 2**16
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridModel:
     """A product of tables and regressions in which no discrete variable depends on a hidden continuous one.
-
-    Attributes
-    ----------
-    factors
-        Over discrete variables; with the regressions they make the joint density.
-    regressions
-        One for each continuous variable, except those that are observed without a distribution of their own.
-    budget
-        The most that a question may cost, numbers and sums over discrete variables together; by default `Budget()`.
-        What costs more is refused before it is begun.
 
     Examples
     --------
@@ -67,8 +55,11 @@ class HybridModel:
     array([0.119203, 0.880797])
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[Factor, ...]  # Over discrete variables; with the regressions they make the joint density
+    #: One for each continuous variable, except those that are observed without a distribution of their own.
     regressions: tuple[Regression, ...]
+    #: The most that a question may cost, numbers and sums over discrete variables together; by default `Budget()`. What
+    #: costs more is refused before it is begun.
     budget: Budget | None = None
 
     # --- questions ---
@@ -234,60 +225,29 @@ class HybridSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entered:
-    """What is left once the observed numbers are entered: regressions in order, and a discrete model.
+    """What is left once the observed numbers are entered: regressions in order, and a discrete model."""
 
-    Attributes
-    ----------
-    steps
-        For each hidden continuous variable its regression on those that were eliminated later.
-    factors
-        Over discrete variables, auxiliary ones among them: those of the model, and what the numbers say.
-    evidence
-        On these variables.
-    log_scale
-        The log of a constant that was taken out of the factors.
-    point_masses
-        How many of the observed numbers are certain given the rest; with any, the density is infinite.
-    entries
-        The numbers that the regressions had.
-    budget
-        What is left for sums over the factors.
-    """
-
+    #: For each hidden continuous variable its regression on those that were eliminated later.
     steps: tuple[Regression, ...]
+    #: Over discrete variables, auxiliary ones among them: those of the model, and what the numbers say.
     factors: tuple[Factor, ...]
-    evidence: Evidence
-    log_scale: float
-    point_masses: int
-    entries: int
-    budget: Budget
+    evidence: Evidence  # On these variables
+    log_scale: float  # The log of a constant that was taken out of the factors
+    point_masses: int  # How many of the observed numbers are certain given the rest; with any, the density is infinite
+    entries: int  # The numbers that the regressions had
+    budget: Budget  # What is left for sums over the factors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """An elimination of continuous variables before it is done.
+    """An elimination of continuous variables before it is done."""
 
-    Attributes
-    ----------
-    lines
-        The regressions, at the states observed.
-    order
-        The hidden variables, as they go.
-    cost
-        What it takes.
-    weights
-        The scopes of the factors that observed numbers will leave.
-    kept
-        The discrete variables that the joint distribution of the kept variables depends on.
-    cliques
-        For each hidden variable, as they go: it and all that its regression depends on then.
-    """
-
-    lines: tuple[Regression, ...]
-    order: tuple[str, ...]
-    cost: NumbersCost
-    weights: tuple[Scope, ...]
-    kept: Scope
+    lines: tuple[Regression, ...]  # The regressions, at the states observed
+    order: tuple[str, ...]  # The hidden variables, as they go
+    cost: NumbersCost  # What it takes
+    weights: tuple[Scope, ...]  # The scopes of the factors that observed numbers will leave
+    kept: Scope  # The discrete variables that the joint distribution of the kept variables depends on
+    #: For each hidden variable, as they go: it and all that its regression depends on then.
     cliques: tuple[tuple[str, ...], ...]
 
     @property

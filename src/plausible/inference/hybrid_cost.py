@@ -10,8 +10,6 @@ from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
 from plausible.inference.budget import Budget
 
-__all__ = ["NumbersCost"]
-
 #: Memory for each number, with the copies on its way; seconds for each number, and for each step.
 _BYTES, _SECONDS, _STEP = 16, 6e-8, 2e-4
 
@@ -27,13 +25,6 @@ _SAMPLE = Remedy(
 class NumbersCost:
     """The price of an elimination of continuous variables, known from scopes alone.
 
-    Attributes
-    ----------
-    tables
-        For each table of regressions or moments: the continuous variable, the discrete scope, and the numbers.
-    num_steps
-        How many regressions there are.
-
     Examples
     --------
     >>> cost = NumbersCost((("x", (), 4), ("y", (), 3)), 2)
@@ -41,8 +32,9 @@ class NumbersCost:
     (7, 112, False)
     """
 
+    #: For each table of regressions or moments: the continuous variable, the discrete scope, and the numbers.
     tables: tuple[tuple[str, Scope, int], ...]
-    num_steps: int
+    num_steps: int  # How many regressions there are
 
     @property
     def entries(self) -> int:

@@ -10,8 +10,6 @@ import numpy as np
 from plausible.factors.information import log_unit
 from plausible.inference.gaussian import Array
 
-__all__ = ["NumberInformation", "number_information"]
-
 #: Where panels of the quadrature end, in deviations from the mean of each component.
 _ENDS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 9.0])
 #: Nodes in each panel.
@@ -24,18 +22,10 @@ _MAX_STEP = 2**22
 
 @dataclass(frozen=True, slots=True)
 class NumberInformation:
-    """What a number tells about a discrete variable.
+    """What a number tells about a discrete variable."""
 
-    Attributes
-    ----------
-    mutual_information
-        I(T; X).
-    entropy
-        The differential entropy of X, which may be negative; -inf where X has a point mass.
-    """
-
-    mutual_information: float
-    entropy: float
+    mutual_information: float  # I(T; X)
+    entropy: float  # The differential entropy of X, which may be negative; -inf where X has a point mass
 
 
 def number_information(weights: Array, means: Array, variances: Array, base: float = math.e) -> NumberInformation:

@@ -31,8 +31,6 @@ from plausible.inference.gaussian_rows import (
 from plausible.inference.hybrid_weights import row_factors, settle_point_masses
 from plausible.variables import Evidence, Variable
 
-__all__ = ["HybridAnswers", "HybridRows"]
-
 _NOTHING = Evidence({}, {}, {})
 #: Rows that are summed up together, at most.
 _MAX_ROWS = 4096
@@ -40,22 +38,15 @@ _MAX_ROWS = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridAnswers:
-    """What is known about each row.
+    """What is known about each row."""
 
-    Attributes
-    ----------
-    log_totals
-        The log of the probability of its states times the density of its numbers: -inf where it can't happen, +inf
-        where a number is certain given the rest.
-    joints
-        For each group of discrete variables asked for its distribution, shape `(rows, *group)`; zeros where the row
-        can't happen.
-    mean, variance
-        Of the continuous variable asked for; empty where none is.
-    """
-
+    #: The log of the probability of its states times the density of its numbers: -inf where it can't happen, +inf where
+    #: a number is certain given the rest.
     log_totals: Array
+    #: For each group of discrete variables asked for its distribution, shape `(rows, *group)`; zeros where the row
+    #: can't happen.
     joints: tuple[Array, ...]
+    #: Of the continuous variable asked for; empty where none is.
     mean: Array
     variance: Array
 
@@ -63,15 +54,6 @@ class HybridAnswers:
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridRows:
     """Tables and regressions, for tables of evidence; as `HybridModel`, but for many rows at once.
-
-    Attributes
-    ----------
-    factors
-        Over discrete variables.
-    parts
-        Groups of regressions that share no continuous variable, each with its joint distribution where that is handy.
-    budget
-        The most that a row may cost; by default `Budget()`.
 
     Examples
     --------
@@ -85,9 +67,10 @@ class HybridRows:
            [0.5     , 0.5     ]])
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[Factor, ...]  # Over discrete variables
+    #: Groups of regressions that share no continuous variable, each with its joint distribution where that is handy.
     parts: tuple[tuple[tuple[Regression, ...], GaussianBlock | None], ...]
-    budget: Budget | None = None
+    budget: Budget | None = None  # The most that a row may cost; by default `Budget()`
 
     @classmethod
     def of(

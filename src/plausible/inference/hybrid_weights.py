@@ -15,8 +15,6 @@ from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.posterior import posterior
 from plausible.variables import Evidence, Variable
 
-__all__ = ["RowFactors", "Weighed", "row_factors", "settle_point_masses", "weigh"]
-
 #: A factor's numbers reach down to exp of minus this, well above where floats vanish.
 _REACH = 600.0
 #: Densities that are smaller than the largest by more than so many times the reach are taken for zero.
@@ -25,24 +23,13 @@ _MAX_PARTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The density of the evidence as a product of factors, times exp(`log_scale`).
+    """The density of the evidence as a product of factors, times exp(`log_scale`)."""
 
-    Attributes
-    ----------
-    factors
-        Over discrete variables.
-    log_scale
-        What was taken out; -inf where the numbers can't occur, whatever the discrete variables.
-    states
-        Auxiliary variable -> the position of its state, to be given as evidence.
-    point_masses
-        How many of the numbers are certain given the rest: each makes the density infinite.
-    """
-
-    factors: tuple[Factor, ...]
-    log_scale: float
+    factors: tuple[Factor, ...]  # Over discrete variables
+    log_scale: float  # What was taken out; -inf where the numbers can't occur, whatever the discrete variables
+    #: Auxiliary variable -> the position of its state, to be given as evidence.
     states: Mapping[str, int] = field(default_factory=dict)
-    point_masses: int = 0
+    point_masses: int = 0  # How many of the numbers are certain given the rest: each makes the density infinite
 
     @property
     def is_impossible(self) -> bool:
@@ -121,21 +108,11 @@ def _unused(name: str, taken: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFactors:
-    """The same for rows of evidence, an axis of rows first in each factor.
+    """The same for rows of evidence, an axis of rows first in each factor."""
 
-    Attributes
-    ----------
-    factors
-        Over the rows and discrete variables.
-    log_scales
-        For each row what was taken out of them.
-    is_certain
-        For each row whether some number of it is certain given the rest.
-    """
-
-    factors: tuple[Factor, ...]
-    log_scales: Floats
-    is_certain: Flags
+    factors: tuple[Factor, ...]  # Over the rows and discrete variables
+    log_scales: Floats  # For each row what was taken out of them
+    is_certain: Flags  # For each row whether some number of it is certain given the rest
 
 
 def row_factors(factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable) -> RowFactors:

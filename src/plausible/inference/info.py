@@ -8,56 +8,28 @@ from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.errors import counted
 
-__all__ = ["QueryInfo"]
-
 
 @record
 class QueryInfo:
-    """How an answer was got, whether it can be trusted, and what it cost.
+    """How an answer was got, whether it can be trusted, and what it cost."""
 
-    Attributes
-    ----------
-    engine
-        The name of the method.
-    exact
-        Whether the answer is exact up to rounding.
-    converged
-        Whether the method came to its end; always true for exact ones.
-    error
-        An estimate of, or a bound on, the absolute error of each number; zero for exact methods, `None` if unknown.
-    cost
-        The table entries built, all tables together.
-    largest_table
-        The entries of the largest table.
-    num_steps
-        How many rounds an iterative method went; for samplers, how many samples were drawn.
-    residual
-        By how much the last round changed anything; `None` where there are no rounds.
-    effective_samples
-        For samplers, how many independent draws from the answer's own distribution would tell as much.
-    acceptance
-        The share of samples, or of proposals, that were accepted; `None` where nothing is rejected.
-    r_hat
-        For Markov chains the worst R-hat: one where they agree.
-    standard_deviations
-        Where the parameters of the model are uncertain, that of each number of the answer, in its shape; else `None`.
-    advice
-        What to try where the answer is not good enough; "" where there is nothing to say.
-    """
-
-    engine: str
-    exact: bool = True
-    converged: bool = True
+    engine: str  # The name of the method
+    exact: bool = True  # Whether the answer is exact up to rounding
+    converged: bool = True  # Whether the method came to its end; always true for exact ones
+    #: An estimate of, or a bound on, the absolute error of each number; zero for exact methods, `None` if unknown.
     error: float | None = 0.0
-    cost: int = 0
-    largest_table: int = 0
-    num_steps: int = 0
-    residual: float | None = None
+    cost: int = 0  # The table entries built, all tables together
+    largest_table: int = 0  # The entries of the largest table
+    num_steps: int = 0  # How many rounds an iterative method went; for samplers, how many samples were drawn
+    residual: float | None = None  # By how much the last round changed anything; `None` where there are no rounds
+    #: For samplers, how many independent draws from the answer's own distribution would tell as much.
     effective_samples: float | None = None
+    #: The share of samples, or of proposals, that were accepted; `None` where nothing is rejected.
     acceptance: float | None = None
-    r_hat: float | None = None
+    r_hat: float | None = None  # For Markov chains the worst R-hat: one where they agree
+    #: Where the parameters of the model are uncertain, that of each number of the answer, in its shape; else `None`.
     standard_deviations: Floats | None = field(default=None, compare=False)
-    advice: str = ""
+    advice: str = ""  # What to try where the answer is not good enough; "" where there is nothing to say
 
     def __str__(self) -> str:
         parts = [self.engine, "exact" if self.exact else "approximate"]

@@ -16,8 +16,6 @@ from plausible.inference.problem import Problem
 from plausible.search.clock import Clock
 from plausible.search.run import Run, Stops, ends_converged, iterate
 
-__all__ = ["IterativeEngine", "RoundState", "check_rounds"]
-
 StateT = TypeVar("StateT")
 RoundT = TypeVar("RoundT", bound="RoundState")
 
@@ -75,23 +73,12 @@ class IterativeEngine(ABC, Generic[StateT]):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RoundState:
-    """What messages have said after some rounds; it can be pickled, and a run can go on from it.
+    """What messages have said after some rounds; it can be pickled, and a run can go on from it."""
 
-    Attributes
-    ----------
-    num_steps
-        How many rounds there were.
-    residual
-        By how much the last one changed a message, or a belief.
-    converged
-        Whether that was too little to go on.
-    is_contradictory
-        Whether something is left no state, which proves that the product is zero everywhere.
-    """
-
-    num_steps: int = 0
-    residual: float = math.inf
-    converged: bool = False
+    num_steps: int = 0  # How many rounds there were
+    residual: float = math.inf  # By how much the last one changed a message, or a belief
+    converged: bool = False  # Whether that was too little to go on
+    #: Whether something is left no state, which proves that the product is zero everywhere.
     is_contradictory: bool = False
 
     def after_round(self: RoundT, residual: float, tolerance: float, **parts: Any) -> RoundT:

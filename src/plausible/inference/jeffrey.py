@@ -17,8 +17,6 @@ from plausible.factors import Factor, product
 from plausible.inference.approximate_samples import EvidenceNotSeen
 from plausible.variables import Evidence, Variable
 
-__all__ = ["fit_beliefs", "joints_of_draws", "likelihoods_of_draws"]
-
 #: Several beliefs are met when each is so near to the wanted one.
 _FIT = 1e-12
 _MAX_TURNS = 10_000

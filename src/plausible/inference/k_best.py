@@ -23,8 +23,6 @@ from plausible.inference.max_elimination import MaxTables, max_tables, read_log_
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["best_assignments"]
-
 #: A search bounds with tables of so many entries at most: larger ones take longer than they save.
 _MAX_BOUND_TABLE = 2**22
 
@@ -168,17 +166,10 @@ def _descending(run: MaxTables) -> Iterator[tuple[float, dict[str, int]]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Decoder:
-    """The table of one maximised variable, and where its row is found.
+    """The table of one maximised variable, and where its row is found."""
 
-    Attributes
-    ----------
-    table
-        A row for each assignment to variables decoded before, a column for each state.
-    places, strides
-        The number of the row is Σ stride · state over the variables at these places in decoding order.
-    """
-
-    table: Floats
+    table: Floats  # A row for each assignment to variables decoded before, a column for each state
+    #: The number of the row is Σ stride · state over the variables at these places in decoding order.
     places: tuple[int, ...]
     strides: tuple[int, ...]
 

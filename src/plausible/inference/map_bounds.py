@@ -12,8 +12,6 @@ from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import Axes, BoundPlan, Bucket, check_time
 from plausible.search.clock import UNLIMITED, Clock
 
-__all__ = ["BoundTree", "LogTable", "bound_tree"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogTable:
@@ -62,37 +60,19 @@ def _log_sum(table: Floats, axes: tuple[int, ...]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundTree:
-    """A tree of clusters with tables, children before parents; made by `bound_tree`.
+    """A tree of clusters with tables, children before parents; made by `bound_tree`."""
 
-    Attributes
-    ----------
-    potentials
-        The table of each cluster: logarithms, an axis for each of its variables.
-    axes
-        The variables of each cluster.
-    parents
-        For each cluster the one that it sends to; -1 for the last, the root.
-    children
-        For each cluster those that send to it.
-    up, down
-        For each cluster how its parent is told, and how the parent tells it.
-    homes
-        Maximised variable -> the cluster next to the root that has it, and how it is read off there.
-    log_scale
-        What is added to every value.
-    sizes
-        The number of states of each variable.
-    """
-
-    potentials: tuple[Floats, ...]
-    axes: tuple[tuple[int, ...], ...]
-    parents: tuple[int, ...]
-    children: tuple[tuple[int, ...], ...]
+    potentials: tuple[Floats, ...]  # The table of each cluster: logarithms, an axis for each of its variables
+    axes: tuple[tuple[int, ...], ...]  # The variables of each cluster
+    parents: tuple[int, ...]  # For each cluster the one that it sends to; -1 for the last, the root
+    children: tuple[tuple[int, ...], ...]  # For each cluster those that send to it
+    #: For each cluster how its parent is told, and how the parent tells it.
     up: tuple[_Way, ...]
     down: tuple[_Way, ...]
+    #: Maximised variable -> the cluster next to the root that has it, and how it is read off there.
     homes: Mapping[int, tuple[int, _Way]]
-    log_scale: float
-    sizes: tuple[int, ...]
+    log_scale: float  # What is added to every value
+    sizes: tuple[int, ...]  # The number of states of each variable
 
     @property
     def num_entries(self) -> int:

@@ -11,36 +11,24 @@ from plausible.base.remedies import Remedy
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
-from plausible.graphs.elimination import Elimination, Heuristic, eliminate, elimination_order
+from plausible.graphs.elimination import Elimination, eliminate, elimination_order
+from plausible.graphs.greedy import Heuristic
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
-
-__all__ = ["MaxOrder", "constrained_order"]
 
 _HEURISTICS: tuple[Heuristic, ...] = ("weighted-min-fill", "min-weight")
 
 
 @dataclass(frozen=True, slots=True)
 class MaxOrder:
-    """Which variables are summed out, which are maximised after them, and the tables that this builds.
+    """Which variables are summed out, which are maximised after them, and the tables that this builds."""
 
-    Attributes
-    ----------
-    sums, maxima
-        The variables in the order in which they go.
-    cost
-        The entries of all tables together.
-    largest
-        The scope of the largest table.
-    largest_table
-        Its entries.
-    """
-
+    #: The variables in the order in which they go.
     sums: tuple[str, ...]
     maxima: tuple[str, ...]
-    cost: int
-    largest: tuple[str, ...]
-    largest_table: int
+    cost: int  # The entries of all tables together
+    largest: tuple[str, ...]  # The scope of the largest table
+    largest_table: int  # Its entries
 
     def check(self, max_entries: int, remedies: Iterable[Remedy]) -> None:
         """Refuse an order that would build more entries than allowed, before any work is done."""

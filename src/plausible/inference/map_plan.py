@@ -20,8 +20,6 @@ from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.search.clock import UNLIMITED, Clock
 
-__all__ = ["BoundPlan", "Bucket", "TimeUpError", "check_time", "plan_bound"]
-
 Axes: TypeAlias = frozenset[int]
 
 #: Where hidden variables alone are hard to sum, copies of maximised ones are kept so small that they add no width.
@@ -40,46 +38,24 @@ def check_time(clock: Clock) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One step of an elimination: multiply the members, eliminate the variable.
+    """One step of an elimination: multiply the members, eliminate the variable."""
 
-    Attributes
-    ----------
-    variable
-        What goes, or one copy of it.
-    members
-        Numbers of factors, and of earlier buckets, counted on after the factors, whose results are multiplied.
-    scope
-        The variables of the product.
-    """
-
-    variable: int
+    variable: int  # What goes, or one copy of it
+    #: Numbers of factors, and of earlier buckets, counted on after the factors, whose results are multiplied.
     members: tuple[int, ...]
-    scope: Axes
+    scope: Axes  # The variables of the product
 
 
 @dataclass(frozen=True, slots=True)
 class BoundPlan:
-    """Buckets in the order in which they are emptied.
+    """Buckets in the order in which they are emptied."""
 
-    Attributes
-    ----------
-    buckets
-        The steps; the product of one is a member of a later one, or a constant.
-    num_exact
-        The first so many buckets are sums before any maximum: they lose nothing and need to be done only once.
-    is_exact
-        Whether the whole plan is a sum-first order without copies.
-    largest
-        The scope of the largest table; empty where there is none.
-    num_largest
-        Its entries.
-    """
-
-    buckets: tuple[Bucket, ...]
+    buckets: tuple[Bucket, ...]  # The steps; the product of one is a member of a later one, or a constant
+    #: The first so many buckets are sums before any maximum: they lose nothing and need to be done only once.
     num_exact: int
-    is_exact: bool
-    largest: Axes
-    num_largest: int
+    is_exact: bool  # Whether the whole plan is a sum-first order without copies
+    largest: Axes  # The scope of the largest table; empty where there is none
+    num_largest: int  # Its entries
 
 
 def plan_bound(

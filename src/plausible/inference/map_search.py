@@ -16,50 +16,28 @@ from plausible.inference.map_bounds import BoundTree
 from plausible.inference.map_plan import TimeUpError
 from plausible.search.clock import UNLIMITED, Clock
 
-__all__ = ["SearchProgress", "SearchResult", "branch_and_bound"]
-
-
 #: The seconds between two reports.
 _PAUSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress:
-    """How far a search has come.
+    """How far a search has come."""
 
-    Attributes
-    ----------
-    log_value
-        The value of the best assignment so far; -inf as long as there is none.
-    log_bound
-        No assignment has a larger value.
-    num_nodes
-        The partial assignments looked at.
-    """
-
-    log_value: float
-    log_bound: float
-    num_nodes: int
+    log_value: float  # The value of the best assignment so far; -inf as long as there is none
+    log_bound: float  # No assignment has a larger value
+    num_nodes: int  # The partial assignments looked at
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found, and how far it came.
+    """What a search found, and how far it came."""
 
-    Attributes
-    ----------
-    best
-        (value, states) of the best assignments, best first: for each variable the position of its state, -1 if it is
-        not maximised. Empty where no assignment with a positive value was found.
-    progress
-        How far the search is.
-    is_finished
-        Whether no other assignment is better than those, or fewer are possible than were wanted.
-    """
-
+    #: (value, states) of the best assignments, best first: for each variable the position of its state, -1 if it is not
+    #: maximised. Empty where no assignment with a positive value was found.
     best: tuple[tuple[float, tuple[int, ...]], ...]
-    progress: SearchProgress
-    is_finished: bool
+    progress: SearchProgress  # How far the search is
+    is_finished: bool  # Whether no other assignment is better than those, or fewer are possible than were wanted
 
 
 def branch_and_bound(

@@ -18,8 +18,6 @@ from plausible.inference.map_search import SearchProgress, SearchResult, branch_
 from plausible.search.clock import UNLIMITED, Clock
 from plausible.variables import Variable
 
-__all__ = ["StagedSearch", "search_in_stages"]
-
 #: The stages of a search: entries that a table may have, and nodes after which larger tables bound more tightly.
 _STAGES = ((2**10, 500.0), (2**14, 100.0), (2**18, 1000.0))
 
@@ -30,25 +28,14 @@ _EXCESS = 4
 
 @dataclass(frozen=True, slots=True)
 class StagedSearch:
-    """What a search found, and how it was got.
+    """What a search found, and how it was got."""
 
-    Attributes
-    ----------
-    best
-        (logarithm of the value, name -> position of the state) of the best assignments, best first; those with a
-        positive value only.
-    log_bound
-        No assignment has a larger value.
-    num_nodes
-        The partial assignments that were looked at.
-    info
-        The engine and the cost; `exact` is false where the time ran out.
-    """
-
+    #: (logarithm of the value, name -> position of the state) of the best assignments, best first; those with a
+    #: positive value only.
     best: tuple[tuple[float, Mapping[str, int]], ...]
-    log_bound: float
-    num_nodes: int
-    info: QueryInfo
+    log_bound: float  # No assignment has a larger value
+    num_nodes: int  # The partial assignments that were looked at
+    info: QueryInfo  # The engine and the cost; `exact` is false where the time ran out
 
 
 def search_in_stages(

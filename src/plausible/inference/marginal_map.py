@@ -22,8 +22,6 @@ from plausible.inference.relevance import Reduction, reduce_states
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["MapMethod", "MarginalMap", "marginal_map"]
-
 #: How a marginal MAP is found.
 MapMethod: TypeAlias = Literal["auto", "elimination", "search"]
 
@@ -38,27 +36,13 @@ _REMEDIES = (
 
 @dataclass(frozen=True, slots=True)
 class MarginalMap:
-    """The answer to a marginal MAP question, and what is known about it.
+    """The answer to a marginal MAP question, and what is known about it."""
 
-    Attributes
-    ----------
-    assignment
-        The states of the targets; its `log_probability` is `log_value`.
-    log_value
-        log Σ Π φ over all assignments that agree with it and with the evidence.
-    log_bound
-        No other states of the targets have a larger value; equal to `log_value` if the answer is exact.
-    num_nodes
-        The partial assignments that were looked at; zero where elimination was enough.
-    info
-        The engine and the cost; `exact` is false where the time ran out.
-    """
-
-    assignment: Assignment
-    log_value: float
-    log_bound: float
-    num_nodes: int
-    info: QueryInfo
+    assignment: Assignment  # The states of the targets; its `log_probability` is `log_value`
+    log_value: float  # log Σ Π φ over all assignments that agree with it and with the evidence
+    log_bound: float  # No other states of the targets have a larger value; equal to `log_value` if the answer is exact
+    num_nodes: int  # The partial assignments that were looked at; zero where elimination was enough
+    info: QueryInfo  # The engine and the cost; `exact` is false where the time ran out
 
     @property
     def gap(self) -> float:

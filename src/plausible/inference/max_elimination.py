@@ -15,27 +15,16 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.map_orders import MaxOrder, constrained_order
 from plausible.variables import Assignment
 
-__all__ = ["MaxTables", "max_product", "max_tables", "read_log_factors"]
-
 
 @dataclass(frozen=True, slots=True)
 class MaxTables:
-    """What a max-sum elimination leaves behind: enough to read off best assignments.
+    """What a max-sum elimination leaves behind: enough to read off best assignments."""
 
-    Attributes
-    ----------
-    tables
-        For each maximised variable, in the order in which they went, ψ: the logarithm of the best product over all
-        that went before, as a function of the variable, which is the last axis, and of variables that went later.
-    log_value
-        The logarithm of the largest product; -inf where all are zero.
-    info
-        The cost.
-    """
-
+    #: For each maximised variable, in the order in which they went, ψ: the logarithm of the best product over all that
+    #: went before, as a function of the variable, which is the last axis, and of variables that went later.
     tables: tuple[Factor, ...]
-    log_value: float
-    info: QueryInfo
+    log_value: float  # The logarithm of the largest product; -inf where all are zero
+    info: QueryInfo  # The cost
 
     def best(self) -> dict[str, int]:
         """Name -> position of the state, in a best assignment: variables are set in reverse, each to its first best."""

@@ -16,8 +16,6 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Assignment, Evidence
 
-__all__ = ["PROVED", "Optimizer", "Optimum", "check_optimizer"]
-
 #: Values and bounds of log Π φ nearer to each other than this prove that an assignment is a best one: linear programs
 #: and sums of thousands of logarithms are not more accurate, so that `PROOF` would ask too much.
 PROVED = 1e-9
@@ -29,21 +27,11 @@ _NOTHING_FOUND = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """An assignment that was found, and what is known of better ones.
+    """An assignment that was found, and what is known of better ones."""
 
-    Attributes
-    ----------
-    states
-        The position of each variable's state, in the order of the problem.
-    upper
-        No assignment has a larger log Π φ (`problem.log_scale` left out); infinite where nothing is known.
-    info
-        How it was found; `exact` and `error` are filled in from the value and the bound.
-    """
-
-    states: Ints
-    upper: float
-    info: QueryInfo
+    states: Ints  # The position of each variable's state, in the order of the problem
+    upper: float  # No assignment has a larger log Π φ (`problem.log_scale` left out); infinite where nothing is known
+    info: QueryInfo  # How it was found; `exact` and `error` are filled in from the value and the bound
 
 
 class Optimizer(ABC):

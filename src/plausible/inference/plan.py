@@ -20,53 +20,34 @@ from plausible.inference.budget import Budget, cost_of, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.variables import Variable
 
-__all__ = ["Plan", "plan_factors", "plan_of"]
-
 #: Numbers of entries beyond this are given as so many seconds and no more, so that plans stay finite.
 _ENDLESS = 10**300
 
 
 @record
 class Plan:
-    """How a question would be answered, and at what cost; `print` shows it.
+    """How a question would be answered, and at what cost; `print` shows it."""
 
-    Attributes
-    ----------
-    engine
-        The method.
-    num_factors, num_variables
-        The size of the problem after what does not matter has been left out.
-    order
-        The elimination order, by name; auxiliary variables of compact distributions included.
-    width
-        The variables of the largest clique, less one.
-    num_cliques, entries
-        The cliques of the tree, and the entries of all their tables together.
-    largest_clique, largest_entries, largest_separator
-        The clique with the largest table, its entries, and what it shares with the clique above it.
-    bytes, seconds
-        Memory for factors, messages and the answer (clique tables are never held as a whole), and a rough estimate of
-        the time.
-    fits
-        Whether that is within the budget.
-    requisite
-        For a question to a Bayesian network, the variables whose distributions the answer can depend on, whatever
-        their numbers are: the others are barren, or cut off by the evidence. `None` where there is no one question.
-    """
-
-    engine: str
+    engine: str  # The method
+    #: The size of the problem after what does not matter has been left out.
     num_factors: int
     num_variables: int
-    order: tuple[str, ...]
-    width: int
+    order: tuple[str, ...]  # The elimination order, by name; auxiliary variables of compact distributions included
+    width: int  # The variables of the largest clique, less one
+    #: The cliques of the tree, and the entries of all their tables together.
     num_cliques: int
     entries: int
+    #: The clique with the largest table, its entries, and what it shares with the clique above it.
     largest_clique: tuple[str, ...]
     largest_entries: int
     largest_separator: tuple[str, ...]
+    #: Memory for factors, messages and the answer (clique tables are never held as a whole), and a rough estimate of
+    #: the time.
     bytes: int
     seconds: float
-    fits: bool
+    fits: bool  # Whether that is within the budget
+    #: For a question to a Bayesian network, the variables whose distributions the answer can depend on, whatever their
+    #: numbers are: the others are barren, or cut off by the evidence. `None` where there is no one question.
     requisite: tuple[str, ...] | None = None
 
     def to_record(self) -> dict[str, Any]:

@@ -21,8 +21,6 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.polytree_structure import Polytree, cut_outgoing, read_polytree
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Propagation", "polytree_sum", "propagate", "virtual_leaf"]
-
 #: The logarithms of numbers, the largest of them zero unless all are -inf.
 _Logs: TypeAlias = npt.NDArray[np.float64]
 
@@ -35,29 +33,17 @@ class Propagation:
     """All messages and beliefs of a propagation.
 
     The evidence is split at X into what lies below it (e⁻, its own finding included) and the rest (e⁺).
-
-    Attributes
-    ----------
-    beliefs
-        Name -> P(x | e) = α π(x) λ(x).
-    pi
-        Name -> π(x), proportional to P(x | e⁺): the support from above; it sums to one.
-    lambda_
-        Name -> λ(x), proportional to P(e⁻ | x): the support from below; its largest number is one.
-    pi_messages
-        (parent, child) -> what the parent sends down: its belief without what that child said; sums to one.
-    lambda_messages
-        (child, parent) -> what the child sends up, a factor over the parent; its largest number is one.
-    log_probability
-        log P(e).
     """
 
-    beliefs: Mapping[str, Factor]
-    pi: Mapping[str, Factor]
+    beliefs: Mapping[str, Factor]  # Name -> P(x | e) = α π(x) λ(x)
+    pi: Mapping[str, Factor]  # Name -> π(x), proportional to P(x | e⁺): the support from above; it sums to one
+    #: Name -> λ(x), proportional to P(e⁻ | x): the support from below; its largest number is one.
     lambda_: Mapping[str, Factor]
+    #: (parent, child) -> what the parent sends down: its belief without what that child said; sums to one.
     pi_messages: Mapping[tuple[str, str], Factor]
+    #: (child, parent) -> what the child sends up, a factor over the parent; its largest number is one.
     lambda_messages: Mapping[tuple[str, str], Factor]
-    log_probability: float
+    log_probability: float  # log P(e)
 
     def __repr__(self) -> str:
         edges = len(self.pi_messages)

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from plausible.factors import Factor
 from plausible.inference.polytree_structure import families_by_child
 
-__all__ = ["loop_cutset"]
-
 
 def loop_cutset(factors: Iterable[Factor], observed: Iterable[str] = ()) -> tuple[str, ...]:
     """Variables to condition on so that no loop of the skeleton is left (greedy, after Suermondt & Cooper 1990).

@@ -14,40 +14,22 @@ from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
 from plausible.variables import Variable
 
-__all__ = ["Polytree", "cut_outgoing", "families_by_child", "read_polytree"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polytree:
-    """A Bayesian network whose skeleton has no loop, in integers.
+    """A Bayesian network whose skeleton has no loop, in integers."""
 
-    Attributes
-    ----------
-    variables
-        The variables; their positions stand for them in what follows.
-    tables
-        For each variable the numbers of P(x | u) in a row, the state of the child changing fastest, divided by the
-        largest one.
-    log_floors
-        For each table the logarithm of its smallest positive number.
-    parents, children
-        For each variable the positions of its parents (in the order of the axes) and of its children.
-    order
-        All positions, each after its neighbour towards the root of its tree.
-    towards
-        For each variable that neighbour; -1 for a root.
-    log_constant
-        The logarithm of what was divided out, and of factors that have no variable.
-    """
-
-    variables: tuple[Variable, ...]
+    variables: tuple[Variable, ...]  # The variables; their positions stand for them in what follows
+    #: For each variable the numbers of P(x | u) in a row, the state of the child changing fastest, divided by the
+    #: largest one.
     tables: tuple[Floats, ...]
-    log_floors: tuple[float, ...]
+    log_floors: tuple[float, ...]  # For each table the logarithm of its smallest positive number
+    #: For each variable the positions of its parents (in the order of the axes) and of its children.
     parents: tuple[tuple[int, ...], ...]
     children: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
-    towards: tuple[int, ...]
-    log_constant: float
+    order: tuple[int, ...]  # All positions, each after its neighbour towards the root of its tree
+    towards: tuple[int, ...]  # For each variable that neighbour; -1 for a root
+    log_constant: float  # The logarithm of what was divided out, and of factors that have no variable
 
 
 def families_by_child(factors: Iterable[Factor]) -> dict[str, Factor]:

@@ -16,8 +16,6 @@ from plausible.inference.elimination import SumProduct, absorb, sum_product
 from plausible.inference.relevance import Reduction, reduce_states
 from plausible.variables import Evidence, Variable
 
-__all__ = ["components", "log_total", "posterior", "posteriors", "read_targets"]
-
 #: Problems whose whole joint has no more entries are summed up by plain elimination: compiling would take longer. They
 #: take about a millisecond and 32 KiB at most, so only a tiny budget is asked.
 _SMALL = 2**12

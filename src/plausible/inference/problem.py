@@ -15,52 +15,31 @@ from plausible.factors.alignment import table_shape
 from plausible.inference.elimination import absorb
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Problem", "strides_of"]
-
-
 #: Floats below this have fewer digits than others.
 _SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Π φ over the variables that are not observed; made by `Problem.of`.
+    """Π φ over the variables that are not observed; made by `Problem.of`."""
 
-    Attributes
-    ----------
-    variables
-        Those that some factor has and that are not observed; below they go by their places here.
-    factors
-        Reduced to the evidence, each over at least one variable, its largest entry one.
-    reduced
-        The same before they were scaled, and those without a variable: for engines that take factors, since scaled
-        ones have no room for entries that lie further apart than floats do. `log_scale` is in them.
-    log_scale
-        The logarithm of what was taken out of the factors; -inf where the product is zero everywhere.
-    scale_rounding
-        By how much rounding may have moved it.
-    sizes
-        The number of states of each variable.
-    scope_starts, scopes
-        The variables of factor f, in axis order, are `scopes[scope_starts[f]:scope_starts[f + 1]]`.
-    table_starts, tables
-        Its numbers, the last variable's state changing fastest, are `tables[table_starts[f]:table_starts[f + 1]]`.
-        Positive ones that are too small for a float are the smallest that there is.
-    logs
-        Their logarithms, which have all digits however small the numbers are; -inf for zero.
-    """
-
+    #: Those that some factor has and that are not observed; below they go by their places here.
     variables: tuple[Variable, ...]
-    factors: tuple[Factor, ...]
+    factors: tuple[Factor, ...]  # Reduced to the evidence, each over at least one variable, its largest entry one
+    #: The same before they were scaled, and those without a variable: for engines that take factors, since scaled ones
+    #: have no room for entries that lie further apart than floats do. `log_scale` is in them.
     reduced: tuple[Factor, ...]
-    log_scale: float
-    scale_rounding: float
-    sizes: Ints
+    log_scale: float  # The logarithm of what was taken out of the factors; -inf where the product is zero everywhere
+    scale_rounding: float  # By how much rounding may have moved it
+    sizes: Ints  # The number of states of each variable
+    #: The variables of factor f, in axis order, are `scopes[scope_starts[f]:scope_starts[f + 1]]`.
     scope_starts: Ints
     scopes: Ints
+    #: Its numbers, the last variable's state changing fastest, are `tables[table_starts[f]:table_starts[f + 1]]`.
+    #: Positive ones that are too small for a float are the smallest that there is.
     table_starts: Ints
     tables: Floats
-    logs: Floats
+    logs: Floats  # Their logarithms, which have all digits however small the numbers are; -inf for zero
 
     @classmethod
     def of(cls, factors: Iterable[Factor], evidence: Evidence) -> Problem:

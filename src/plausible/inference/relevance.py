@@ -22,8 +22,6 @@ from plausible.factors.alignment import table_shape, wide
 from plausible.inference.elimination import absorb
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Pruned", "Reduction", "possible_states", "prune", "reduce_states"]
-
 Mask = npt.NDArray[np.bool_]
 
 #: A factor that varies less than this, relative to its largest entry, along an axis is constant there. Rows of
@@ -140,24 +138,13 @@ class _Support:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """A problem kept to the states that are left, with its evidence built in.
+    """A problem kept to the states that are left, with its evidence built in."""
 
-    Attributes
-    ----------
-    factors
-        Over the variables that have two or more states left, with these states only; constants as scalars.
-    variables
-        Name -> variable with the states that are left, where these are two or more.
-    originals
-        Name -> variable as it was, of all variables.
-    states
-        Name -> positions of the states that are left, of all variables.
-    """
-
+    #: Over the variables that have two or more states left, with these states only; constants as scalars.
     factors: tuple[Factor, ...]
-    variables: Mapping[str, Variable]
-    originals: Mapping[str, Variable]
-    states: Mapping[str, Positions]
+    variables: Mapping[str, Variable]  # Name -> variable with the states that are left, where these are two or more
+    originals: Mapping[str, Variable]  # Name -> variable as it was, of all variables
+    states: Mapping[str, Positions]  # Name -> positions of the states that are left, of all variables
 
     @property
     def num_struck(self) -> int:

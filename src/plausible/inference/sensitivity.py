@@ -27,19 +27,6 @@ from plausible.inference.sensitivity_parameters import Event, Parameter
 from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
 from plausible.variables import Evidence, Variable
 
-__all__ = [
-    "FLOOR",
-    "NOISE",
-    "SAFE_LOG",
-    "Derivatives",
-    "FamilyProduct",
-    "derivatives",
-    "event_gradient",
-    "hessian",
-    "possible",
-    "scaled",
-]
-
 Arrays: TypeAlias = dict[str, Floats]
 
 #: Stands for zero in tables that are differentiated. Its square is still a normal float, its cube vanishes.
@@ -56,17 +43,6 @@ NOISE = FLOOR * 1e10
 class FamilyProduct:
     """Conditional tables and other factors, the product of which is a probability up to a known constant.
 
-    Attributes
-    ----------
-    families
-        Name of the child -> P(child | parents) with axes (parents..., child): the tables to differentiate in.
-    others
-        Factors that are taken as they are.
-    log_scale
-        The logarithm of the constant.
-    budget
-        The most that one calibration may cost; by default `Budget()`.
-
     Examples
     --------
     >>> rain = Factor({"rain": 2}, [0.8, 0.2])
@@ -78,10 +54,11 @@ class FamilyProduct:
            [0. , 0.2]])
     """
 
+    #: Name of the child -> P(child | parents) with axes (parents..., child): the tables to differentiate in.
     families: Mapping[str, Factor]
-    others: tuple[Factor, ...] = ()
-    log_scale: float = 0.0
-    budget: Budget | None = None
+    others: tuple[Factor, ...] = ()  # Factors that are taken as they are
+    log_scale: float = 0.0  # The logarithm of the constant
+    budget: Budget | None = None  # The most that one calibration may cost; by default `Budget()`
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
@@ -175,27 +152,13 @@ class FamilyProduct:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Derivatives:
-    """A probability and its derivatives in all entries of conditional tables.
+    """A probability and its derivatives in all entries of conditional tables."""
 
-    Attributes
-    ----------
-    value
-        P(e), or P(x | e).
-    log_value
-        Its natural logarithm, which is right also where the value is too small for a float.
-    of_value
-        Name of the child -> array of dP/dθ with axes (parents..., child).
-    of_log
-        The same for d log P/dθ; infinite where P = 0 would become positive.
-    others
-        What the other entries of the row do: `fixed` or `proportional`.
-    """
-
-    value: float
-    log_value: float
-    of_value: Mapping[str, Floats]
-    of_log: Mapping[str, Floats]
-    others: OtherEntries
+    value: float  # P(e), or P(x | e)
+    log_value: float  # Its natural logarithm, which is right also where the value is too small for a float
+    of_value: Mapping[str, Floats]  # Name of the child -> array of dP/dθ with axes (parents..., child)
+    of_log: Mapping[str, Floats]  # The same for d log P/dθ; infinite where P = 0 would become positive
+    others: OtherEntries  # What the other entries of the row do: `fixed` or `proportional`
 
     def __getitem__(self, child: str) -> Floats:
         """dP/dθ of one family."""

@@ -18,14 +18,6 @@ from plausible.inference.sensitivity_parameters import Event, Parameter
 from plausible.inference.sensitivity_rows import row_ends
 from plausible.variables import Evidence
 
-__all__ = [
-    "EventSensitivity",
-    "FamilySensitivity",
-    "PosteriorRange",
-    "SensitivityFunction",
-    "event_sensitivity",
-]
-
 #: How many parameters a sensitivity shows when printed.
 _SHOWN = 10
 #: A difference of two numbers this many times smaller than they are is rounding.
@@ -48,21 +40,6 @@ class SensitivityFunction:
     to P(e) at the present value, so that cθ + d is one there. At an end where the evidence is impossible, the limit of
     f stands for the value that it has not.
 
-    Attributes
-    ----------
-    parameter
-        Which entry θ is.
-    event
-        x, as text.
-    current
-        The present value of θ.
-    joint_ends
-        P(x, e) at θ = 0 and at θ = 1, divided by P(e).
-    evidence_ends
-        P(e) at θ = 0 and at θ = 1, divided by P(e).
-    log_evidence
-        log P(e) at the present value.
-
     Examples
     --------
     How certain must a test be for a disease to be as probable as not?
@@ -81,12 +58,12 @@ class SensitivityFunction:
     True
     """
 
-    parameter: Parameter
-    event: str
-    current: float
-    joint_ends: tuple[float, float]
-    evidence_ends: tuple[float, float]
-    log_evidence: float
+    parameter: Parameter  # Which entry θ is
+    event: str  # x, as text
+    current: float  # The present value of θ
+    joint_ends: tuple[float, float]  # P(x, e) at θ = 0 and at θ = 1, divided by P(e)
+    evidence_ends: tuple[float, float]  # P(e) at θ = 0 and at θ = 1, divided by P(e)
+    log_evidence: float  # log P(e) at the present value
 
     # --- the four coefficients ---
 
@@ -196,17 +173,10 @@ class SensitivityFunction:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FamilySensitivity:
-    """The sensitivity functions of all entries of one table: for each the ends of its two lines.
+    """The sensitivity functions of all entries of one table: for each the ends of its two lines."""
 
-    Attributes
-    ----------
-    table
-        θ with axes (parents..., child).
-    joint_ends, evidence_ends
-        P(x, e) and P(e) at θ = 0 and at θ = 1, divided by P(e); arrays with the axes of the table.
-    """
-
-    table: Factor
+    table: Factor  # θ with axes (parents..., child)
+    #: P(x, e) and P(e) at θ = 0 and at θ = 1, divided by P(e); arrays with the axes of the table.
     joint_ends: tuple[Floats, Floats]
     evidence_ends: tuple[Floats, Floats]
 
@@ -231,24 +201,12 @@ class FamilySensitivity:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventSensitivity:
-    """How P(x | e) depends on each parameter of some families.
+    """How P(x | e) depends on each parameter of some families."""
 
-    Attributes
-    ----------
-    event
-        x.
-    probability
-        P(x | e).
-    log_evidence
-        log P(e).
-    families
-        Name of the child -> the functions of its entries.
-    """
-
-    event: Event
-    probability: float
-    log_evidence: float
-    families: Mapping[str, FamilySensitivity]
+    event: Event  # x
+    probability: float  # P(x | e)
+    log_evidence: float  # log P(e)
+    families: Mapping[str, FamilySensitivity]  # Name of the child -> the functions of its entries
 
     def function(self, parameter: Parameter) -> SensitivityFunction:
         """The function of one parameter."""

@@ -14,8 +14,6 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.variables import Evidence, State, Variable
 
-__all__ = ["Event", "Parameter", "ParameterLike", "sensitivity_set"]
-
 #: What public functions accept: (child, states of the parents, state of the child), the states of the parents as a
 #: mapping or in the order of the parents; a `Parameter`; or the pair (child, state) of a child without parents. The
 #: state may also come before a mapping of the parents, or be in it.
@@ -24,24 +22,12 @@ ParameterLike: TypeAlias = Any
 
 @record
 class Parameter:
-    """θ = P(child = state | parents): one entry of a conditional table.
+    """θ = P(child = state | parents): one entry of a conditional table."""
 
-    Attributes
-    ----------
-    child
-        The variable whose table it is in.
-    given
-        (name, state) of each parent, in their order.
-    state
-        The state of the child.
-    place
-        The positions of these states: the index of the entry in the table.
-    """
-
-    child: str
-    given: tuple[tuple[str, State], ...]
-    state: State
-    place: tuple[int, ...]
+    child: str  # The variable whose table it is in
+    given: tuple[tuple[str, State], ...]  # (name, state) of each parent, in their order
+    state: State  # The state of the child
+    place: tuple[int, ...]  # The positions of these states: the index of the entry in the table
 
     @classmethod
     def read(cls, parameter: ParameterLike, families: Mapping[str, Sequence[Variable]]) -> Parameter:

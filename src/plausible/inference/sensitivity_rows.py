@@ -17,8 +17,6 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 
-__all__ = ["OtherEntries", "covarying", "is_covarying", "row_ends"]
-
 #: What the other entries of a row do.
 OtherEntries: TypeAlias = Literal["fixed", "proportional"]
 

@@ -15,7 +15,6 @@ from plausible.inference.sensitivity_parameters import Parameter
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Variation", "tornado", "varied"]
 
 #: What an amount is a change of.
 Variation: TypeAlias = Literal["relative", "absolute", "odds"]

@@ -5,7 +5,8 @@ from plausible.io.dne import parse_dne
 from plausible.io.dsl import parse_dsl
 from plausible.io.files import FORMATS, load, load_diagram, load_markov_network, load_network, parse, save, to_text
 from plausible.io.formats import Format, Model, Network
-from plausible.io.hugin import format_hugin, parse_hugin
+from plausible.io.hugin import format_hugin
+from plausible.io.hugin_parser import parse_hugin
 from plausible.io.json_format import format_json, parse_json
 from plausible.io.uai import format_uai, parse_uai
 from plausible.io.uai_answers import (
@@ -15,7 +16,8 @@ from plausible.io.uai_answers import (
     parse_uai_evidence,
     parse_uai_result,
 )
-from plausible.io.xdsl import format_xdsl, parse_xdsl
+from plausible.io.xdsl import format_xdsl
+from plausible.io.xdsl_parser import parse_xdsl
 from plausible.io.xmlbif import format_xmlbif, parse_xmlbif
 
 __all__ = [

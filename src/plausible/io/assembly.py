@@ -21,9 +21,6 @@ from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.utilities import Utility
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_AXES", "Assembly", "Place", "check_axes", "count_text", "reading", "warn_reader"]
-
-
 _FILE: ContextVar[str] = ContextVar("file that is being read", default="")
 
 

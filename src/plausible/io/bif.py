@@ -27,20 +27,6 @@ from plausible.io.scanner import blank_comments, shown, split_at_blanks, split_a
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = [
-    "FORMAT",
-    "PLACEHOLDER",
-    "PROPERTIES",
-    "format_bif",
-    "legal",
-    "legal_state",
-    "parse_bif",
-    "quotable",
-    "safe_json",
-    "unquoted",
-]
-
-
 #: What programs write where a network has no name.
 PLACEHOLDER: Final = "unknown"
 

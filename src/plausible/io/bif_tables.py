@@ -20,8 +20,6 @@ from plausible.cpds.rows import MAX_ROUNDING
 from plausible.io.assembly import Place, count_text
 from plausible.io.scanner import floats, is_numeric, read_numbers, shown, split_items
 
-__all__ = ["Body", "Family", "read_table", "skip_body"]
-
 #: A default row may fill tables of up to this many numbers.
 MAX_DEFAULT_ENTRIES: Final = 2**24
 

@@ -17,8 +17,6 @@ from plausible.errors import FormatError
 from plausible.io.assembly import Place
 from plausible.io.scanner import floats, is_numeric, shown
 
-__all__ = ["MAX_DEPTH", "Block", "Value", "parse_blocks", "sole_block", "unescaped"]
-
 #: Blocks may be nested this deeply.
 MAX_DEPTH: Final = 50
 

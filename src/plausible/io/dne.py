@@ -21,8 +21,6 @@ from plausible.io.formats import Format
 from plausible.io.scanner import C_COMMENTS, blank_comments, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 
-__all__ = ["FORMAT", "parse_dne"]
-
 _NODE: Final = re.compile(r"node (\S+)")
 _KINDS: Final = ("NATURE", "DECISION", "UTILITY", "CONSTANT")
 _KNOWN: Final = frozenset(("kind", "discrete", "chance", "states", "parents", "probs", "functable", "title", "comment"))

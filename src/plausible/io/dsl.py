@@ -26,8 +26,6 @@ from plausible.io.scanner import C_COMMENTS, blank_comments, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import Variable
 
-__all__ = ["FORMAT", "MAX_NOISY_ENTRIES", "parse_dsl"]
-
 #: A noisy-max may have a table of up to this many numbers.
 MAX_NOISY_ENTRIES: Final = 2**22
 

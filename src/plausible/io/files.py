@@ -18,19 +18,6 @@ from plausible.io.assembly import reading
 from plausible.io.formats import Format, Model, check_model
 from plausible.models import BayesianNetwork, MarkovNetwork
 
-__all__ = [
-    "FORMATS",
-    "MAX_BYTES",
-    "load",
-    "load_diagram",
-    "load_markov_network",
-    "load_network",
-    "parse",
-    "save",
-    "to_text",
-]
-
-
 FORMATS: tuple[Format, ...] = (
     json_format.FORMAT,
     bif.FORMAT,

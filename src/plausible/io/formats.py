@@ -13,20 +13,6 @@ from plausible.factors import Factor
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes
 from plausible.variables import Variable
 
-__all__ = [
-    "Contents",
-    "Format",
-    "Model",
-    "Network",
-    "bayesian_network",
-    "check_model",
-    "contents",
-    "discrete_contents",
-    "discrete_network",
-    "table_of",
-]
-
-
 #: Models of chance alone.
 Network: TypeAlias = BayesianNetwork | MarkovNetwork
 #: What files hold.
@@ -37,23 +23,12 @@ _DIAGRAM_ENDINGS: Final = ".json, .xdsl, .net or .xmlbif"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: pure functions between text and models.
+    """A file format: pure functions between text and models."""
 
-    Attributes
-    ----------
-    name
-        What people call it.
-    extensions
-        File endings that choose it, in lower case, with the dot.
-    parse
-        Text to model; errors are `FormatError` with line and column.
-    write
-        Model to text, where the format can be written; a model that it can't hold is `NotRepresentable`.
-    """
-
-    name: str
-    extensions: tuple[str, ...]
-    parse: Callable[[str], Model]
+    name: str  # What people call it
+    extensions: tuple[str, ...]  # File endings that choose it, in lower case, with the dot
+    parse: Callable[[str], Model]  # Text to model; errors are `FormatError` with line and column
+    #: Model to text, where the format can be written; a model that it can't hold is `NotRepresentable`.
     write: Callable[[Model], str] | None
 
 

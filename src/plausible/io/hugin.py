@@ -16,9 +16,6 @@ from plausible.io.identifiers import stand_ins, state_stand_ins
 from plausible.models import Notes, VariableNotes
 from plausible.variables import Variable
 
-__all__ = ["FORMAT", "format_hugin", "parse_hugin"]
-
-
 #: Fields of the language whose values are no strings; other properties are written as strings.
 _UNQUOTED: Final = frozenset(("node_size", "subtype", "state_values"))
 _UNQUOTED_VALUE: Final = re.compile(r"\w+|\([-+.\w\s]*\)")

@@ -16,8 +16,6 @@ from plausible.io.blocks import Value
 from plausible.io.scanner import numbers, shown
 from plausible.variables import Variable
 
-__all__ = ["gaussian_cpd", "normal_texts"]
-
 _NORMAL: Final = re.compile(r"normal\s*\(([^,()]*),([^,()]*)\)")
 _NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NAME: Final = r"[^\W\d]\w*"

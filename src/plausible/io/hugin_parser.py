@@ -24,8 +24,6 @@ from plausible.io.scanner import blank_comments, merged, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import Variable
 
-__all__ = ["KEYWORDS", "legal", "parse_hugin"]
-
 #: Words that can't be the name of a node.
 KEYWORDS: Final = frozenset(
     ("net", "class", "node", "discrete", "continuous", "decision", "utility", "function", "potential", "normal")

@@ -10,18 +10,6 @@ from typing import Any, Final
 from plausible.errors import NotRepresentable
 from plausible.variables import State, Variable
 
-__all__ = [
-    "MAX_DEPTH",
-    "from_plain",
-    "restore_name",
-    "restore_states",
-    "stand_ins",
-    "state_stand_ins",
-    "state_texts",
-    "to_plain",
-]
-
-
 #: Tuples in a state may be nested this deeply.
 MAX_DEPTH: Final = 20
 

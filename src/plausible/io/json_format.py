@@ -47,8 +47,6 @@ from plausible.io.json_values import JSONValue, parse_values
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
 from plausible.variables import Variable
 
-__all__ = ["FORMAT", "MAX_SCOPE", "VERSION", "format_json", "parse_json"]
-
 #: A factor may be over this many variables.
 MAX_SCOPE = 256
 #: The version that is written, and the only one that is read.

@@ -15,21 +15,6 @@ from plausible.io.json_values import JSONValue
 from plausible.models import VariableNotes
 from plausible.variables import State, Variable
 
-__all__ = [
-    "NOTES",
-    "add_decisions",
-    "add_utilities",
-    "decision_records",
-    "note_fields",
-    "read_notes",
-    "read_numbers",
-    "read_variable",
-    "said",
-    "utility_records",
-    "variable_record",
-]
-
-
 #: The fields of the notes on a variable or a utility.
 NOTES: Final = ("label", "description", "position", "properties")
 

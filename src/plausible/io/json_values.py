@@ -16,8 +16,6 @@ from typing import Any, NoReturn, TypeAlias
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
 
-__all__ = ["JSONPlace", "JSONValue", "parse_values"]
-
 Path: TypeAlias = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]')

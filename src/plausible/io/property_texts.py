@@ -15,8 +15,6 @@ from typing import Any, Final
 from plausible.io.scanner import merged
 from plausible.models import Notes, VariableNotes
 
-__all__ = ["Dialect", "network_notes", "network_texts", "properties_of", "variable_notes", "variable_texts"]
-
 _EXACT: Final = "plausible_notes"
 _RESERVED: Final = ("label", "description", "reference", "position")
 _POSITION: Final = re.compile(r"\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)")

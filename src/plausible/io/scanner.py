@@ -12,20 +12,6 @@ from plausible.base.arrays import Floats
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
 
-__all__ = [
-    "C_COMMENTS",
-    "blank_comments",
-    "floats",
-    "is_numeric",
-    "merged",
-    "numbers",
-    "read_numbers",
-    "shown",
-    "split_at_blanks",
-    "split_at_commas",
-    "split_items",
-]
-
 #: Comments as in C++, and the strings that may hold their marks.
 C_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))', re.DOTALL)
 

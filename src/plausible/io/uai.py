@@ -26,8 +26,6 @@ from plausible.io.xml_source import is_agrum_uai, last_parent_fastest
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Variable
 
-__all__ = ["FORMAT", "MAX_FREE_STATES", "MAX_SCOPE", "format_uai", "parse_uai"]
-
 #: A function may be over this many variables.
 MAX_SCOPE = 64
 #: The variables of a Markov network that are in no function may have this many states together.

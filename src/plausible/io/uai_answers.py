@@ -20,8 +20,6 @@ from plausible.io.formats import Model
 from plausible.io.words import Words
 from plausible.variables import State
 
-__all__ = ["UAIResult", "format_uai_evidence", "format_uai_result", "parse_uai_evidence", "parse_uai_result"]
-
 _TASKS = ("PR", "MPE", "MAR", "MMAP")
 _NEW_SOLUTION = "-BEGIN-"
 _Value = TypeVar("_Value")
@@ -101,25 +99,14 @@ def format_uai_evidence(samples: Sequence[Mapping[str, State]], model: Model | N
 
 @dataclass(frozen=True, slots=True)
 class UAIResult:
-    """The answer to one task of a competition.
+    """The answer to one task of a competition."""
 
-    Attributes
-    ----------
-    task
-        `"PR"` (probability of the evidence, or partition function), `"MAR"` (marginals), `"MPE"` (most probable
-        explanation) or `"MMAP"` (marginal MAP).
-    log10
-        PR: the logarithm to base ten.
-    marginals
-        MAR: for each variable the probabilities of its states.
-    assignment
-        MPE and MMAP: for each variable its state.
-    """
-
+    #: `"PR"` (probability of the evidence, or partition function), `"MAR"` (marginals), `"MPE"` (most probable
+    #: explanation) or `"MMAP"` (marginal MAP).
     task: str
-    log10: float | None = None
-    marginals: Mapping[str, Floats] | None = None
-    assignment: Mapping[str, State] | None = None
+    log10: float | None = None  # PR: the logarithm to base ten
+    marginals: Mapping[str, Floats] | None = None  # MAR: for each variable the probabilities of its states
+    assignment: Mapping[str, State] | None = None  # MPE and MMAP: for each variable its state
 
     def __post_init__(self) -> None:
         wanted = {"PR": self.log10, "MAR": self.marginals}.get(self.task, self.assignment)

@@ -12,8 +12,6 @@ from plausible.errors import FormatError
 from plausible.io.assembly import Place
 from plausible.io.scanner import shown
 
-__all__ = ["Words", "parse_numbers"]
-
 _IS_SPACE = np.array([chr(code).isspace() for code in range(128)])
 
 

@@ -28,8 +28,6 @@ from plausible.io.xdsl_notes import (
 )
 from plausible.io.xdsl_parser import parse_xdsl
 
-__all__ = ["FORMAT", "format_xdsl", "parse_xdsl"]
-
 
 def format_xdsl(model: Model) -> str:
     """A Bayesian network or an influence diagram as XDSL, for GeNIe and SMILE; numbers exact to the last bit.

@@ -17,23 +17,6 @@ from xml.sax.saxutils import escape, quoteattr
 from plausible.io.xml_source import WHITESPACE, Element, is_legal, replace_illegal
 from plausible.models import Notes, VariableNotes
 
-__all__ = [
-    "AUTOMATIC",
-    "STATES",
-    "genie_lines",
-    "genie_nodes",
-    "grid_position",
-    "head_lines",
-    "identifier",
-    "network_notes",
-    "node_attributes",
-    "property_lines",
-    "state_attributes",
-    "text",
-    "user_properties",
-    "variable_notes",
-]
-
 #: The property with the attributes of the states, a JSON list of objects.
 STATES: Final = "smile_states"
 #: The property that says that nodes on the grid have no position of their own.

@@ -34,8 +34,6 @@ from plausible.io.xml_source import Element, is_agrum_xdsl, last_parent_fastest,
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_NOISY_ENTRIES", "parse_xdsl"]
-
 #: A noisy-max of another program is read as a table of at most this many numbers.
 MAX_NOISY_ENTRIES = 2**24
 

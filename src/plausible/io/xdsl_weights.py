@@ -13,8 +13,6 @@ from plausible.io.assembly import warn_reader
 from plausible.io.scanner import shown
 from plausible.io.xml_source import Element
 
-__all__ = ["utility_weights", "warn_of_sums"]
-
 _NUMBER: Final = r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 #: A sign (or several, or none), and a name that may have a number before or behind it.
 _TERM: Final = re.compile(

@@ -19,20 +19,6 @@ from plausible.io.assembly import Place
 from plausible.io.scanner import shown
 from plausible.io.words import parse_numbers
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_ELEMENTS",
-    "WHITESPACE",
-    "Element",
-    "is_agrum_uai",
-    "is_agrum_xdsl",
-    "is_legal",
-    "last_parent_fastest",
-    "parse_xml",
-    "replace_illegal",
-]
-
-
 #: Elements may be nested this deeply.
 MAX_DEPTH = 100
 #: A text may have this many elements.

@@ -33,8 +33,6 @@ from plausible.io.property_texts import (
 from plausible.io.xml_source import WHITESPACE, Element, parse_xml, replace_illegal
 from plausible.models import BayesianNetwork
 
-__all__ = ["FORMAT", "format_xmlbif", "parse_xmlbif"]
-
 _NAME, _STATES = "plausible_name", "plausible_states"
 _DEFINITION = "definition."
 _TYPES = ("nature", "discrete", "decision", "utility")

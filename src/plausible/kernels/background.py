@@ -26,9 +26,6 @@ import numpy as np
 
 from plausible.kernels import machine_code
 
-__all__ = ["Job", "compile_soon", "is_busy", "is_compiled", "num_finished", "record", "recorded"]
-
-
 _LOG = logging.getLogger("plausible")
 #: A lock that is older, in seconds, was left by a process that did not end well: no kernel takes as long.
 _OLD = 300.0

@@ -7,9 +7,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel
 
-__all__ = ["FOUND", "GAVE_UP", "NONE", "find_possible"]
-
-
 FOUND, NONE, GAVE_UP = 1, 0, -1
 
 

@@ -17,20 +17,6 @@ from plausible.kernels.jit import inlined_kernel
 from plausible.kernels.vectors import scaled, shifted
 from plausible.kernels.views import add, fill, multiply
 
-__all__ = [
-    "LOG_SUM",
-    "MAX",
-    "SUM",
-    "Buffers",
-    "Layout",
-    "combine",
-    "make_block",
-    "next_block",
-    "seek",
-    "sort_operands",
-    "view_of",
-]
-
 Flags = NDArray[np.uint8]
 Records = NDArray[Any]
 
@@ -52,47 +38,24 @@ class Layout(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """What a run writes to.
+    """What a run writes to."""
 
-    Attributes
-    ----------
-    store
-        The numbers of all operands.
-    floors, ceilings
-        The logarithms of the smallest positive and of the largest number of each operand, at most and at
-        least zero; where numbers are not logarithms themselves.
-    log_scales
-        The logarithm of what was taken out of each clique's message.
-    stale
-        Whether a clique's message has to be computed anew.
-    risky
-        Whether products in a clique may be too small or too large for a float.
-    observed
-        Whether a variable's states have weights.
-    live
-        Whether a block may have entries that are not zero.
-    block, base
-        The entries of a block; the product of the operands that are the same in all blocks.
-    offsets
-        Where in the store each operand of the clique stands for the current block.
-    counters
-        The current block, by outer axis; then scratch for the inner axes.
-    mixed, flat
-        The operands of the clique that vary from block to block: inside blocks too, or not.
-    """
-
-    store: Floats
+    store: Floats  # The numbers of all operands
+    #: The logarithms of the smallest positive and of the largest number of each operand, at most and at least zero;
+    #: where numbers are not logarithms themselves.
     floors: Floats
     ceilings: Floats
-    log_scales: Floats
-    stale: Flags
-    risky: Flags
-    observed: Flags
-    live: Flags
+    log_scales: Floats  # The logarithm of what was taken out of each clique's message
+    stale: Flags  # Whether a clique's message has to be computed anew
+    risky: Flags  # Whether products in a clique may be too small or too large for a float
+    observed: Flags  # Whether a variable's states have weights
+    live: Flags  # Whether a block may have entries that are not zero
+    #: The entries of a block; the product of the operands that are the same in all blocks.
     block: Floats
     base: Floats
-    offsets: Ints
-    counters: Ints
+    offsets: Ints  # Where in the store each operand of the clique stands for the current block
+    counters: Ints  # The current block, by outer axis; then scratch for the inner axes
+    #: The operands of the clique that vary from block to block: inside blocks too, or not.
     mixed: Ints
     flat: Ints
 

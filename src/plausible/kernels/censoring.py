@@ -11,9 +11,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["censor", "passed_back", "solve_censored"]
-
-
 _LARGE = 1e100
 
 

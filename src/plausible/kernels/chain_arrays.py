@@ -9,58 +9,34 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats, Ints
 
-__all__ = ["BlockLinks", "ChainArrays"]
-
 
 class BlockLinks(NamedTuple):
-    """Which factors each block of variables moves, and how.
+    """Which factors each block of variables moves, and how."""
 
-    Attributes
-    ----------
-    block_sizes
-        Block b has the codes 0 .. block_sizes[b] - 1 for its joint states.
-    link_starts, link_factors
-        The factors that block b moves are `link_factors[link_starts[b]:link_starts[b + 1]]`.
-    offset_starts, offsets
-        Going from code c to code d moves the place of link k's factor in its table by
-        `offsets[offset_starts[k] + d] - offsets[offset_starts[k] + c]`.
-    """
-
-    block_sizes: Ints
+    block_sizes: Ints  # Block b has the codes 0 .. block_sizes[b] - 1 for its joint states.
+    #: The factors that block b moves are `link_factors[link_starts[b]:link_starts[b + 1]]`.
     link_starts: Ints
     link_factors: Ints
+    #: Going from code c to code d moves the place of link k's factor in its table by `offsets[offset_starts[k] + d] -
+    #: offsets[offset_starts[k] + c]`.
     offset_starts: Ints
     offsets: Ints
 
 
 class ChainArrays(NamedTuple):
-    """What sweeps move on in place, a row for each chain.
+    """What sweeps move on in place, a row for each chain."""
 
-    Attributes
-    ----------
-    codes
-        (chains, blocks): the joint state of each block.
-    places
-        (chains, factors): the place in the tables of each factor's current entry.
-    generators
-        A word for each chain: its random numbers go on from there.
-    sums, squares
-        (chains, cells): the probabilities of the codes of all blocks, one block after the other, and their squares,
-        are added here; nothing is where there are no cells.
-    watched, draws
-        Blocks, and (chains, sweeps, watched blocks): their codes after each sweep.
-    accepted
-        How many proposals each chain has taken.
-    """
-
-    codes: Ints
-    places: Ints
-    generators: NDArray[np.uint64]
+    codes: Ints  # (chains, blocks): the joint state of each block
+    places: Ints  # (chains, factors): the place in the tables of each factor's current entry
+    generators: NDArray[np.uint64]  # A word for each chain: its random numbers go on from there
+    #: (chains, cells): the probabilities of the codes of all blocks, one block after the other, and their squares, are
+    #: added here; nothing is where there are no cells.
     sums: Floats
     squares: Floats
+    #: Blocks, and (chains, sweeps, watched blocks): their codes after each sweep.
     watched: Ints
     draws: Codes
-    accepted: Ints
+    accepted: Ints  # How many proposals each chain has taken
 
     @classmethod
     def unwatched(cls, codes: Ints, places: Ints, generators: NDArray[np.uint64]) -> ChainArrays:

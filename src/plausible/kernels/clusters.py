@@ -10,9 +10,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, RowArrays
 from plausible.kernels.jit import kernel
 
-__all__ = ["add_row", "clear_slot", "fill_slots", "log_predictive", "log_predictives"]
-
-
 #: Products below this are turned into logarithms before they lose digits.
 _TINY = 1e-200
 

@@ -9,35 +9,22 @@ import numpy as np
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["FamilyArrays", "gibbs_cells"]
-
 
 class FamilyArrays(NamedTuple):
-    """The families of a network, whose tables lie one after the other; family v is that of variable v.
+    """The families of a network, whose tables lie one after the other; family v is that of variable v."""
 
-    Attributes
-    ----------
-    sizes
-        The number of states of each variable.
-    table_starts, row_starts
-        Where the table of each family begins, and which row of all rows is its first.
-    axis_starts, axes, strides
-        The variables of family f are `axes[axis_starts[f]:axis_starts[f + 1]]`, with the strides of its table.
-    touch_starts, touched
-        The families that variable v is in, its own first.
-    touch_strides
-        The strides of variable v in these.
-    """
-
-    sizes: Ints
+    sizes: Ints  # The number of states of each variable
+    #: Where the table of each family begins, and which row of all rows is its first.
     table_starts: Ints
     row_starts: Ints
+    #: The variables of family f are `axes[axis_starts[f]:axis_starts[f + 1]]`, with the strides of its table.
     axis_starts: Ints
     axes: Ints
     strides: Ints
+    #: The families that variable v is in, its own first.
     touch_starts: Ints
     touched: Ints
-    touch_strides: Ints
+    touch_strides: Ints  # The strides of variable v in these
 
 
 @kernel

@@ -7,8 +7,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 
-__all__ = ["measure_dependence"]
-
 
 @kernel
 def _measure(table: Floats, stratum: int, rows: Floats, columns: Floats, is_pearson: bool) -> tuple[float, int]:

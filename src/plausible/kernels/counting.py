@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 
-__all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_extensions", "weigh_rows"]
-
 Bits = NDArray[np.uint64]
 Codes = NDArray[Any]
 Counts = NDArray[np.int64]

@@ -10,8 +10,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import kernel
 
-__all__ = ["BoundingTables", "Path", "depth_first"]
-
 
 class BoundingTables(NamedTuple):
     """What bounds: variables are numbered in the order in which they are set.

@@ -12,17 +12,6 @@ from plausible.kernels.upward import collect, log_total, observe
 from plausible.kernels.vectors import add_scaled, log_quotients, quotients, total_of
 from plausible.kernels.views import accumulate
 
-__all__ = [
-    "all_marginals",
-    "answer_blocks",
-    "close_answers",
-    "distribute",
-    "flag_above",
-    "open_answer",
-    "read_joint",
-    "read_marginals",
-]
-
 Flags = NDArray[np.uint8]
 
 

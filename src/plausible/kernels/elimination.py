@@ -13,7 +13,6 @@ from plausible.kernels.heaps import Heap, make_heap, pop, reorder, ties_from
 from plausible.kernels.heuristics import (
     MIN_FILL,
     MIN_NEIGHBORS,
-    MIN_WEIGHT,
     WEIGHTED_MIN_FILL,
     State,
     change_fills,
@@ -22,9 +21,6 @@ from plausible.kernels.heuristics import (
 )
 from plausible.kernels.jit import kernel
 from plausible.kernels.neighbors import Lists, grown, items_of, mark_alive, neighbors, unmarked, with_room
-
-__all__ = ["MIN_FILL", "MIN_NEIGHBORS", "MIN_WEIGHT", "WEIGHTED_MIN_FILL", "eliminate", "greedy_order"]
-
 
 # How many list items could be looked at while the heap moves a variable by one level.
 _LEVEL_WORK = 7

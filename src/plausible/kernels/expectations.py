@@ -15,8 +15,6 @@ from plausible.kernels.jit import kernel
 from plausible.kernels.vectors import multiply_by, quotients
 from plausible.kernels.views import accumulate, add
 
-__all__ = ["expect"]
-
 
 @kernel(steps=lambda layout, buffers, *_: 150 * buffers.live.size)
 def expect(

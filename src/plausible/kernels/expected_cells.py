@@ -12,8 +12,6 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["sum_pairs", "weigh_parts"]
-
 
 @kernel(steps=lambda parts, *_: 20 * parts.chances.size)
 def sum_pairs(parts: Any, first_cells: Ints, heads: Ints, pairs: Floats) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 
-__all__ = ["sum_family_terms"]
-
 
 @kernel
 def sum_family_terms(counts: Ints, cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:

@@ -8,8 +8,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.groups import grouped, products
 from plausible.kernels.jit import kernel
 
-__all__ = ["join_cliques"]
-
 
 @kernel(steps=lambda order, cliques, *_: 10 * cliques.size)
 def join_cliques(order: Ints, cliques: Ints, clique_starts: Ints, sizes: Ints) -> tuple[Ints, Ints, Ints]:

@@ -14,8 +14,6 @@ from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
 from plausible.kernels.jit import kernel
 from plausible.kernels.splitmix import STEP, hashed_uniform
 
-__all__ = ["accept_in_turn", "gibbs_sweeps", "metropolis_sweeps", "uniform"]
-
 Words = NDArray[np.uint64]
 
 #: Products below this may have lost digits; they are formed again from logarithms.

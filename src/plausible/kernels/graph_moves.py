@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 
-__all__ = ["best_additions", "edge_gains", "find_descendants"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["grouped", "holders_of", "products"]
-
 
 @kernel
 def grouped(keys: Ints, num: int) -> tuple[Ints, Ints]:

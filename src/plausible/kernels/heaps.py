@@ -10,8 +10,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.heuristics import State, cost_of
 from plausible.kernels.jit import kernel
 
-__all__ = ["Heap", "make_heap", "pop", "reorder", "ties_from"]
-
 
 class Heap(NamedTuple):
     """Variables by (cost, tie): `items` is a binary heap, and v is `items[places[v]]`.

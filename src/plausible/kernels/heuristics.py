@@ -15,50 +15,20 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.neighbors import Lists, items_of
 
-__all__ = [
-    "MIN_FILL",
-    "MIN_NEIGHBORS",
-    "MIN_WEIGHT",
-    "WEIGHTED_MIN_FILL",
-    "State",
-    "change_fills",
-    "cost_of",
-    "leave",
-    "open_state",
-]
-
-
 MIN_NEIGHBORS, MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT = range(4)
 
 
 class State(NamedTuple):
-    """What changes while variables leave.
+    """What changes while variables leave."""
 
-    Attributes
-    ----------
-    alive
-        1 for the variables that are left.
-    units
-        What a variable counts: its size, one, or the logarithm of its size, as the heuristic wants.
-    weights
-        The sum of the units of each one's neighbours that are left.
-    fills
-        See above; empty where the heuristic does not ask for them.
-    marks
-        Sets of variables: those with the latest mark, which is the last item.
-    missing
-        Scratch for a set of variables.
-    touched, is_touched
-        The variables whose costs may have changed, and whether one is among them; the last item of `touched` counts
-        them.
-    """
-
-    alive: Ints
-    units: Floats
-    weights: Floats
-    fills: Floats
-    marks: Ints
-    missing: Ints
+    alive: Ints  # 1 for the variables that are left
+    units: Floats  # What a variable counts: its size, one, or the logarithm of its size, as the heuristic wants
+    weights: Floats  # The sum of the units of each one's neighbours that are left
+    fills: Floats  # See above; empty where the heuristic does not ask for them
+    marks: Ints  # Sets of variables: those with the latest mark, which is the last item
+    missing: Ints  # Scratch for a set of variables
+    #: The variables whose costs may have changed, and whether one is among them; the last item of `touched` counts
+    #: them.
     touched: Ints
     is_touched: Ints
 

@@ -8,8 +8,6 @@ from plausible.base.arrays import Ints
 from plausible.kernels.groups import grouped
 from plausible.kernels.jit import kernel
 
-__all__ = ["axis_orders", "homes_of", "smallest_holders"]
-
 
 @kernel
 def axis_orders(members: Ints, starts: Ints, parents: Ints, num_variables: int) -> tuple[Ints, Ints]:

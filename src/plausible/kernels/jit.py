@@ -26,20 +26,6 @@ import numpy as np
 from plausible.errors import InvalidArgument
 from plausible.kernels import background, machine_code
 
-__all__ = [
-    "Kernel",
-    "Tier",
-    "inlined_kernel",
-    "kernel",
-    "reordering_kernel",
-    "repeated",
-    "runs_as_machine_code",
-    "steady",
-    "tier",
-    "twin_of",
-    "use_tier",
-]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 Tier = Literal["auto", "interpreted", "compiled"]
 

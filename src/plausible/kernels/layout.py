@@ -22,8 +22,6 @@ from plausible.kernels.jit import kernel
 from plausible.kernels.operands import make_shelf, put_factors, put_findings, put_messages, put_results
 from plausible.kernels.records import record_dtype
 
-__all__ = ["BLOCK", "CLIQUE", "WIDE_BLOCK", "Extent", "lay_out"]
-
 Records = NDArray[Any]
 
 #: The most entries of a block: such that it stays in the cache nearest to the processor, and for the interpreter, which
@@ -62,21 +60,13 @@ CLIQUE = record_dtype(Clique, _CLIQUE_FIELDS)
 
 
 class Extent(NamedTuple):
-    """How much room a layout takes.
+    """How much room a layout takes."""
 
-    Attributes
-    ----------
-    store
-        The numbers of all operands.
-    entries, blocks
-        Those of all tables together.
-    table, block, operands, axes
-        The most entries of a table and of a block, and the most operands and axes of a clique.
-    """
-
-    store: int
+    store: int  # The numbers of all operands
+    #: Those of all tables together.
     entries: int
     blocks: int
+    #: The most entries of a table and of a block, and the most operands and axes of a clique.
     table: int
     block: int
     operands: int

@@ -15,23 +15,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.kernels.jit import kernel
 
-__all__ = [
-    "IDLE",
-    "MAXIMUM",
-    "RUNNING",
-    "STUCK",
-    "Attempts",
-    "FlipFields",
-    "FlipLayout",
-    "Moves",
-    "Tabu",
-    "Tally",
-    "climb",
-    "fill",
-    "wander",
-]
-
-
 #: What `climb` returns: all flips made, no flip that improves, no flip that is allowed, patience over.
 RUNNING, MAXIMUM, STUCK, IDLE = 0, 1, 2, 3
 

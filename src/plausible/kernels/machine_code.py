@@ -27,8 +27,6 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-__all__ = ["cache_of", "compiled_names", "first_writable"]
-
 _HOME = Path(__file__).parent
 
 

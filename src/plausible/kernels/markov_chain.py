@@ -5,8 +5,6 @@ from __future__ import annotations
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["walk"]
-
 
 @kernel(steps=lambda starts, targets, weights, levels, paths: 8 * levels.size)
 def walk(starts: Ints, targets: Ints, weights: Floats, levels: Floats, paths: Ints) -> None:

@@ -9,37 +9,26 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["SumLayout", "ascend", "shift_all"]
-
 #: Rounding must not make an ascent go round in circles; those that end take a few sweeps.
 _MOST_SWEEPS = 200
 
 
 class SumLayout(NamedTuple):
-    """Where everything lies; an *entry* is a variable of a factor, in scope order.
+    """Where everything lies; an *entry* is a variable of a factor, in scope order."""
 
-    Attributes
-    ----------
-    logs, table_starts
-        The logarithms of the tables, a low number for that of zero, and where each begins.
-    scopes, scope_starts
-        The variable of each entry, and where those of each factor begin.
-    owners, strides
-        The factor of each entry, and the step of its variable in the factor's table.
-    belief_starts, message_starts
-        Where the numbers of each variable begin, one for each state, and those of each entry.
-    entry_starts, entries
-        The entries of variable v are `entries[entry_starts[v]:entry_starts[v + 1]]`.
-    """
-
+    #: The logarithms of the tables, a low number for that of zero, and where each begins.
     logs: Floats
     table_starts: Ints
+    #: The variable of each entry, and where those of each factor begin.
     scopes: Ints
     scope_starts: Ints
+    #: The factor of each entry, and the step of its variable in the factor's table.
     owners: Ints
     strides: Ints
+    #: Where the numbers of each variable begin, one for each state, and those of each entry.
     belief_starts: Ints
     message_starts: Ints
+    #: The entries of variable v are `entries[entry_starts[v]:entry_starts[v + 1]]`.
     entry_starts: Ints
     entries: Ints
 

@@ -17,8 +17,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel
 
-__all__ = ["expected_log", "gather", "lay_out_places", "update_singles"]
-
 
 @kernel(steps=lambda *arguments: 2 * arguments[-1].size)
 def lay_out_places(sizes: Ints, scope_starts: Ints, scopes: Ints, slots: Ints, links: Ints, places: Ints) -> None:

@@ -8,8 +8,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.messages import MessageGraph, Messages, Workspace, send
 
-__all__ = ["decode", "improve"]
-
 #: An ascent that rounding sends round in circles ends here; others take a few sweeps.
 _MOST_SWEEPS = 50
 

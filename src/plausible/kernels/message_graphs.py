@@ -9,9 +9,6 @@ from __future__ import annotations
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["acyclic", "find_hosts", "merge_tables", "walk"]
-
-
 # --- factors within others ---
 
 

@@ -11,23 +11,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.records import record_dtype
 
-__all__ = [
-    "CONTRADICTION",
-    "EDGE",
-    "FACTOR",
-    "VARIABLE",
-    "MessageGraph",
-    "Messages",
-    "Rule",
-    "Workspace",
-    "pull",
-    "pull_all",
-    "push",
-    "push_all",
-    "send",
-    "sweep",
-]
-
 Records = NDArray[Any]
 
 #: The change that is returned where the messages leave some variable no state.
@@ -55,31 +38,17 @@ EDGE = record_dtype(EdgeRecord, ["variable", "factor", "start", "table", "step",
 
 
 class MessageGraph(NamedTuple):
-    """A factor graph, an edge for each variable of each factor; unary factors are fields of the variables.
+    """A factor graph, an edge for each variable of each factor; unary factors are fields of the variables."""
 
-    Attributes
-    ----------
-    variables
-        Records: the number of states, where its field starts, and its edges, which lie side by side.
-    factors
-        Records: where its table starts, where in `members` its edges are, and how often it counts.
-    edges
-        Records: its variable, its factor, where its messages start, a number for each state; where the factor's table
-        starts, and the step of the variable's states in it; where the messages of the factor's other variable start
-        (-1 unless there is exactly one) and how many states it has; and how often the factor counts.
-    members
-        The edges of each factor, in axis order.
-    fields
-        The sum of the logarithms of unary factors, for each state of each variable.
-    logs, tables
-        log φ / weight, one table after the other, and the exponential of that.
-    """
-
-    variables: Records
-    factors: Records
+    variables: Records  # Records: the number of states, where its field starts, and its edges, which lie side by side
+    factors: Records  # Records: where its table starts, where in `members` its edges are, and how often it counts
+    #: Records: its variable, its factor, where its messages start, a number for each state; where the factor's table
+    #: starts, and the step of the variable's states in it; where the messages of the factor's other variable start (-1
+    #: unless there is exactly one) and how many states it has; and how often the factor counts.
     edges: Records
-    members: Ints
-    fields: Floats
+    members: Ints  # The edges of each factor, in axis order
+    fields: Floats  # The sum of the logarithms of unary factors, for each state of each variable
+    #: log φ / weight, one table after the other, and the exponential of that.
     logs: Floats
     tables: Floats
 

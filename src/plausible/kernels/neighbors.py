@@ -10,8 +10,6 @@ from plausible.base.arrays import Ints
 from plausible.kernels.groups import holders_of
 from plausible.kernels.jit import kernel
 
-__all__ = ["Lists", "grown", "items_of", "mark_alive", "neighbors", "unmarked", "with_room"]
-
 
 class Lists(NamedTuple):
     """The neighbours of v are `pool[starts[v]:starts[v] + lengths[v]]`; eliminated ones may be among them.

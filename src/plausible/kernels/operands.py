@@ -11,8 +11,6 @@ from plausible.base.arrays import Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.records import record_dtype
 
-__all__ = ["OPERAND", "Shelf", "make_shelf", "put_factors", "put_findings", "put_messages", "put_results"]
-
 Records = NDArray[Any]
 
 _OPERAND_FIELDS = [
@@ -36,29 +34,20 @@ OPERAND = record_dtype(Operand, _OPERAND_FIELDS)
 
 
 class Shelf(NamedTuple):
-    """Where operands are put.
+    """Where operands are put."""
 
-    Attributes
-    ----------
-    sizes, axes, cliques
-        The variables' sizes, the variables of the cliques in axis order, and the cliques.
-    operands, places
-        The operands, and where the next one of each clique goes.
-    strides, views, used
-        How operands lie on their cliques, and how many items of the two arrays are used.
-    steps
-        Scratch: the stride of each variable in the operand at hand, otherwise zero.
-    """
-
+    #: The variables' sizes, the variables of the cliques in axis order, and the cliques.
     sizes: Ints
     axes: Ints
     cliques: Records
+    #: The operands, and where the next one of each clique goes.
     operands: Records
     places: Ints
+    #: How operands lie on their cliques, and how many items of the two arrays are used.
     strides: Ints
     views: Ints
     used: Ints
-    steps: Ints
+    steps: Ints  # Scratch: the stride of each variable in the operand at hand, otherwise zero
 
 
 @kernel

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 
-__all__ = ["best_of_subsets", "find_fitting"]
-
 Words = NDArray[np.uint64]
 
 

@@ -15,8 +15,6 @@ from plausible.kernels.clusters import add_row, clear_slot, log_predictive
 from plausible.kernels.gibbs import uniform
 from plausible.kernels.jit import kernel
 
-__all__ = ["gibbs_rows", "merge_split", "weigh_split"]
-
 
 @kernel
 def _free(moves: MoveArrays, num_active: int, slot: int) -> None:

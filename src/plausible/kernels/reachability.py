@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from plausible.kernels.jit import kernel
 
-__all__ = ["bayes_ball"]
-
 Ints = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 

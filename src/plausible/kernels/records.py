@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["record_dtype"]
-
 
 def record_dtype(record: type[np.void], integers: Iterable[str], floats: Iterable[str] = ()) -> np.dtype[Any]:
     """The dtype of arrays of a kind of record, a class of its own whose attributes are the numbers."""

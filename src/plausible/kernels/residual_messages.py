@@ -8,8 +8,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel
 from plausible.kernels.messages import CONTRADICTION, MessageGraph, Messages, Rule, Workspace, pull, push
 
-__all__ = ["chase"]
-
 
 @kernel(steps=lambda graph, *_: 60 * graph.edges.size + 4 * graph.tables.size)
 def chase(

@@ -14,9 +14,6 @@ from plausible.base.arrays import Codes, Ints
 from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.row_plan import RowPlan
 
-__all__ = ["group_rows", "is_cut"]
-
-
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 

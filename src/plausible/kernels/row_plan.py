@@ -16,9 +16,6 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.kernels.blocks import Layout
 from plausible.kernels.jit import kernel
 
-__all__ = ["RowPlan", "plan_rows"]
-
-
 # Cliques are taken apart where a row is expected to leave at least so many entries of them.
 _LARGE = 64.0
 # Messages over the same variables are multiplied so many at a time.
@@ -29,40 +26,26 @@ class RowPlan(NamedTuple):
     """Nodes, children before parents: cliques and parts of cliques.
 
     The operands of a node are its table, its children's messages and its own message, in this order.
-
-    Attributes
-    ----------
-    sizes
-        The number of states of each variable.
-    parents
-        Each node's parent; -1 for a root.
-    axis_starts, axes
-        The variables of node p are `axes[axis_starts[p]:axis_starts[p + 1]]`, those of its message first.
-    num_kept, message_sizes
-        How many variables the message has, and how many entries. That of a root has the target, if that is there.
-    tables
-        Where each table begins, all of them in a row as the layout says; where a number one is expected behind them,
-        for a node without a table.
-    operand_starts, children
-        For each operand whose message it is; -1 for the table and the own one.
-    step_starts, steps
-        From `step_starts[p]` on: for each variable of node p, the strides of its operands.
-    home
-        The root whose message is the target's marginal; -1 for none.
     """
 
-    sizes: Ints
-    parents: Ints
+    sizes: Ints  # The number of states of each variable
+    parents: Ints  # Each node's parent; -1 for a root
+    #: The variables of node p are `axes[axis_starts[p]:axis_starts[p + 1]]`, those of its message first.
     axis_starts: Ints
     axes: Ints
+    #: How many variables the message has, and how many entries. That of a root has the target, if that is there.
     num_kept: Ints
     message_sizes: Ints
+    #: Where each table begins, all of them in a row as the layout says; where a number one is expected behind them, for
+    #: a node without a table.
     tables: Ints
+    #: For each operand whose message it is; -1 for the table and the own one.
     operand_starts: Ints
     children: Ints
+    #: From `step_starts[p]` on: for each variable of node p, the strides of its operands.
     step_starts: Ints
     steps: Ints
-    home: int
+    home: int  # The root whose message is the target's marginal; -1 for none
 
 
 class _Tree(NamedTuple):

@@ -19,8 +19,6 @@ from plausible.kernels.row_groups import is_cut
 from plausible.kernels.row_plan import RowPlan
 from plausible.kernels.vectors import largest_of, total_of
 
-__all__ = ["RowRun", "collect_rows", "distribute_rows", "read_rows"]
-
 Flags = NDArray[np.uint8]
 
 # Products below this are looked at: they may have lost what is left of them, which is less than this.
@@ -32,39 +30,25 @@ _SMALL = 1e-30
 
 
 class RowRun(NamedTuple):
-    """Some rows, their groups, and what a run writes to.
+    """Some rows, their groups, and what a run writes to."""
 
-    Attributes
-    ----------
-    tables, peaks
-        The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table,
-        at least one.
-    rows
-        For each row and variable the observed state, -1 for none.
-    groups, group_starts, firsts
-        What `group_rows` found. All that follows is by group.
-    message_starts, messages
-        Where the messages of each clique begin, and all messages, then a number one.
-    entries
-        Where the one entry of a message that is cut off lies; -1 for others.
-    scales, log_scales
-        What each message was divided by, and the logarithm of that, with those of its children's messages.
-    losses
-        How much each entry of a message may lack because products underflowed, at most.
-    """
-
+    #: The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table, at
+    #: least one.
     tables: Floats
     peaks: Floats
-    rows: Codes
+    rows: Codes  # For each row and variable the observed state, -1 for none
+    #: What `group_rows` found. All that follows is by group.
     groups: Codes
     group_starts: Ints
     firsts: Codes
+    #: Where the messages of each clique begin, and all messages, then a number one.
     message_starts: Ints
     messages: Floats
-    entries: Ints
+    entries: Ints  # Where the one entry of a message that is cut off lies; -1 for others
+    #: What each message was divided by, and the logarithm of that, with those of its children's messages.
     scales: Floats
     log_scales: Floats
-    losses: Floats
+    losses: Floats  # How much each entry of a message may lack because products underflowed, at most
 
 
 class _Odometer(NamedTuple):

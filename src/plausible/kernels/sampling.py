@@ -16,8 +16,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, twin_of
 from plausible.kernels.splitmix import STEP, hashed_uniform
 
-__all__ = ["BLOCK", "Lookups", "draw_block", "sum_samples"]
-
 Columns = NDArray[np.int32]
 
 #: Samples drawn at a time.
@@ -28,19 +26,13 @@ _STRETCH = np.uint64(40)
 
 
 class Lookups(NamedTuple):
-    """Tables that are looked up by the states of some variables.
+    """Tables that are looked up by the states of some variables."""
 
-    Attributes
-    ----------
-    starts, variables, strides
-        Table t is indexed by `variables[starts[t]:starts[t + 1]]`, the state of each times its stride.
-    table_starts, tables
-        Where each table begins, and all their numbers.
-    """
-
+    #: Table t is indexed by `variables[starts[t]:starts[t + 1]]`, the state of each times its stride.
     starts: Ints
     variables: Ints
     strides: Ints
+    #: Where each table begins, and all their numbers.
     table_starts: Ints
     tables: Floats
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from plausible.kernels.jit import kernel
 
-__all__ = ["STEP", "hashed_uniform"]
-
 #: By so much the word goes on from one number to the next.
 STEP = np.uint64(0x9E3779B97F4A7C15)
 

@@ -10,8 +10,6 @@ from plausible.kernels.jit import kernel
 from plausible.kernels.upward import SAFE_LOG
 from plausible.kernels.vectors import total_of
 
-__all__ = ["best_states", "draw", "load"]
-
 
 @kernel(steps=lambda layout, buffers, tables, floors: 100 * buffers.live.size)
 def load(layout: Layout, buffers: Buffers, tables: Floats, floors: Floats) -> None:

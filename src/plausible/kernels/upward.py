@@ -35,18 +35,6 @@ from plausible.kernels.vectors import (
 )
 from plausible.kernels.views import accumulate, accumulate_max
 
-__all__ = [
-    "SAFE_LOG",
-    "bound_sources",
-    "close_message",
-    "collect",
-    "log_total",
-    "observe",
-    "open_message",
-    "send_blocks",
-]
-
-
 # Products of numbers whose logarithms add up to no more than this, up or down, neither overflow nor vanish.
 SAFE_LOG = 690.0
 

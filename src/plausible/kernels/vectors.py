@@ -7,23 +7,6 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.kernels.jit import kernel, reordering_kernel, twin_of
 
-__all__ = [
-    "add_scaled",
-    "divide",
-    "largest_log",
-    "largest_of",
-    "log_quotients",
-    "logs_less",
-    "multiply_by",
-    "negate",
-    "quotients",
-    "scaled",
-    "shifted",
-    "smallest_log",
-    "subtract",
-    "total_of",
-]
-
 
 @reordering_kernel
 def total_of(values: Floats) -> float:

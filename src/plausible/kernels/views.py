@@ -12,17 +12,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.kernels.jit import kernel, reordering_kernel, twin_of
 
-__all__ = [
-    "accumulate",
-    "accumulate_max",
-    "add",
-    "advance",
-    "fill",
-    "inner_axes",
-    "multiply",
-    "unsigned",
-]
-
 
 @kernel
 def unsigned(number: int) -> np.uint64:

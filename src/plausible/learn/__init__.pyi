@@ -207,7 +207,6 @@ from plausible.learn.independence.oracle import MSeparationOracle as MSeparation
 from plausible.learn.learned_parameters import ParameterFit as ParameterFit
 from plausible.learn.learned_parameters import fit_parameters as fit_parameters
 from plausible.learn.learned_parameters import learn_parameters as _learn_parameters
-from plausible.learn.learned_structure import METHODS as METHODS
 from plausible.learn.learned_structure import learn_structure as _learn_structure
 from plausible.learn.missingness.diagnosis import MissingnessReport as MissingnessReport
 from plausible.learn.missingness.diagnosis import ProportionBounds as ProportionBounds
@@ -309,6 +308,7 @@ from plausible.learn.scores.structure_prior import EdgeLogOdds as EdgeLogOdds
 from plausible.learn.scores.structure_prior import EdgePenalty as EdgePenalty
 from plausible.learn.scores.structure_prior import ExpectedParents as ExpectedParents
 from plausible.learn.scores.structure_prior import WithPrior as WithPrior
+from plausible.learn.structure_methods import METHODS as METHODS
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets as optimal_by_subsets
 from plausible.learn.structures.exact.equivalence import search_classes as search_classes
 from plausible.learn.structures.exact.optimal_parents import optimal_along_order as optimal_along_order

@@ -13,8 +13,6 @@ from plausible.learn.scores.penalized import BIC
 from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import Score
 
-__all__ = ["score_graph"]
-
 #: The scores that have a way with missing cells of their own.
 _METHODS = (BIC, BDeScore, BDeuScore, DirichletScore, K2Score)
 

@@ -11,13 +11,14 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
+from plausible.data.table_statistics import DataLike
 from plausible.errors import (
     InvalidArgument,
     NotSupported,
     counted,
     warn_caller,
 )
-from plausible.learn.estimation.families import CPDLearner, DataLike, Families, FamilyTask, read_families
+from plausible.learn.estimation.families import CPDLearner, Families, FamilyTask, read_families
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.learners import UnidentifiedParameters, find_learners
@@ -29,28 +30,18 @@ from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.variables import State
 
-__all__ = ["ParameterFit", "fit_parameters", "learn_parameters"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterFit:
-    """A network whose parameters were learned, and how much the data tell about them.
+    """A network whose parameters were learned, and how much the data tell about them."""
 
-    Attributes
-    ----------
-    network
-        The network.
-    posterior
-        The posterior over its tables; distributions of other kinds are in it as they were estimated, without any
-        uncertainty of their own.
-    unidentified
-        Name -> where the data and the prior leave parameters open: for tables, trees and Gaussians a mask with an axis
-        for each discrete parent, for noisy-or and logistic distributions one entry for each parent. Variables all of
-        whose parameters are identified are left out.
-    """
-
-    network: BayesianNetwork
+    network: BayesianNetwork  # The network
+    #: The posterior over its tables; distributions of other kinds are in it as they were estimated, without any
+    #: uncertainty of their own.
     posterior: ParameterPosterior
+    #: Name -> where the data and the prior leave parameters open: for tables, trees and Gaussians a mask with an axis
+    #: for each discrete parent, for noisy-or and logistic distributions one entry for each parent. Variables all of
+    #: whose parameters are identified are left out.
     unidentified: Mapping[str, Flags]
 
     @property

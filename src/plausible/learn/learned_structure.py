@@ -16,14 +16,12 @@ from plausible.learn.incomplete_structures.missing import Missing, Treated, trea
 from plausible.learn.named_options import read_named_option
 from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import Score
-from plausible.learn.structure_methods import METHODS, StructureSearch
+from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.task import Progress, check_progress
 from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod
-
-__all__ = ["METHODS", "learn_structure", "usual_score"]
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")

@@ -9,9 +9,6 @@ from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
 
-__all__ = ["log_rising", "stirling_rest"]
-
-
 #: From here on Stirling's series with the terms below is exact up to rounding.
 _LARGE = 10.0
 

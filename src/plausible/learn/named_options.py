@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from plausible.errors import InvalidArgument
 
-__all__ = ["NamedOption", "read_named_option"]
-
 
 class NamedOption(NamedTuple):
     """A name in lower case with hyphens, and the number that stands after its colon, if one does."""

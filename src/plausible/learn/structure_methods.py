@@ -34,8 +34,6 @@ from plausible.learn.structures.trees import learn_tan, learn_tree
 from plausible.search.clock import Clock
 from plausible.search.local_search import GreedyAscent, SearchMethod
 
-__all__ = ["METHODS", "OVERALL_METHODS", "StructureSearch", "bound_for"]
-
 
 def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBound | None:
     """What rules out parent sets that can't be best under a score; `None` where nothing is known of it."""

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ParameterAnalyses"]
 
 _PARAMETERS = QuestionKind(
     refuses_beliefs=(

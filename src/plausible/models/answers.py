@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["Answers", "DrawChoice"]
 
 DrawChoice: TypeAlias = SamplingEngine | Literal["auto"] | None
 

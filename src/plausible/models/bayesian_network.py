@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["BayesianNetwork"]
-
 
 @own_methods
 class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answers, Frozen, Hinted):

@@ -37,8 +37,6 @@ from plausible.models.ways import Named, Tables, compile_parts
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import settings_of
 
-__all__ = ["NOTHING", "Beliefs"]
-
 NOTHING = Evidence({}, {}, {})
 
 

@@ -21,35 +21,21 @@ from plausible.graphs.elimination import Elimination, eliminate, elimination_ord
 from plausible.graphs.nodes import Node
 from plausible.variables import Variable
 
-__all__ = ["Causes", "Decomposition", "decompose", "read_causes"]
-
 Table = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Causes:
-    """P(Y | x_1, ..., x_n) as the maximum of independent effects, or a number of levels of it.
+    """P(Y | x_1, ..., x_n) as the maximum of independent effects, or a number of levels of it."""
 
-    Attributes
-    ----------
-    child
-        Y.
-    is_observed
-        Whether Y is known. Then there are two levels, "lower than observed" and "as observed", and the maximum has to
-        come out at the second.
-    parents
-        The causes that are not observed.
-    effects
-        For each parent P(Y_i = level | x_i), of shape `(its states, levels)`; rows need not sum to one.
-    leak
-        P(Y_0 = level), with the effects of observed parents in it.
-    """
-
-    child: Variable
+    child: Variable  # Y
+    #: Whether Y is known. Then there are two levels, "lower than observed" and "as observed", and the maximum has to
+    #: come out at the second.
     is_observed: bool
-    parents: tuple[Variable, ...]
+    parents: tuple[Variable, ...]  # The causes that are not observed
+    #: For each parent P(Y_i = level | x_i), of shape `(its states, levels)`; rows need not sum to one.
     effects: tuple[Table, ...]
-    leak: Table
+    leak: Table  # P(Y_0 = level), with the effects of observed parents in it
 
     @property
     def num_levels(self) -> int:
@@ -114,21 +100,12 @@ def _around(effect: Table, level: int) -> Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
-    """Small factors, and an order that keeps them small.
+    """Small factors, and an order that keeps them small."""
 
-    Attributes
-    ----------
-    factors
-        Their product, auxiliary variables summed out, is that of the children's distributions.
-    order
-        All variables of the problem, auxiliary ones too, in an order in which to eliminate them.
-    cost
-        The table entries, roughly, that this order builds: to compare decompositions by.
-    """
-
+    #: Their product, auxiliary variables summed out, is that of the children's distributions.
     factors: tuple[Factor, ...]
-    order: tuple[str, ...]
-    cost: int
+    order: tuple[str, ...]  # All variables of the problem, auxiliary ones too, in an order in which to eliminate them
+    cost: int  # The table entries, roughly, that this order builds: to compare decompositions by
 
 
 def decompose(children: Sequence[Causes], others: Iterable[Sequence[Variable]], taken: Iterable[str]) -> Decomposition:

@@ -17,8 +17,6 @@ from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine
 from plausible.variables import Evidence, Variable
 
-__all__ = ["NetworkComparison", "compare", "kl_divergence_networks", "with_states_of"]
-
 
 def with_states_of(network: BayesianNetwork, variables: Mapping[str, Variable]) -> BayesianNetwork:
     """The same distribution with states in the order that they have in `variables`.
@@ -163,21 +161,12 @@ def _check_comparable(p: BayesianNetwork, q: BayesianNetwork) -> None:
 
 @record
 class NetworkComparison:
-    """How two networks over the same variables differ.
+    """How two networks over the same variables differ."""
 
-    Attributes
-    ----------
-    structure
-        Edges that are the same, missing, extra or reversed.
-    parameters
-        For each discrete family that is the same in both networks, the largest difference between two probabilities.
-    incomparable
-        The variables whose parents differ, or that are an input of the estimate.
-    """
-
-    structure: StructureComparison
+    structure: StructureComparison  # Edges that are the same, missing, extra or reversed
+    #: For each discrete family that is the same in both networks, the largest difference between two probabilities.
     parameters: Mapping[str, float]
-    incomparable: tuple[str, ...]
+    incomparable: tuple[str, ...]  # The variables whose parents differ, or that are an input of the estimate
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = [
-    "LARGEST_FAMILY",
-    "CompiledModel",
-    "checked_count",
-    "checked_weights",
-    "impossible_row",
-    "index_of",
-    "named_families",
-    "refuse_large_families",
-]
 
 #: Families with more entries are not counted: they have no table in any question.
 LARGEST_FAMILY = 2**18

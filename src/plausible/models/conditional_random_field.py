@@ -24,8 +24,6 @@ from plausible.variables import Evidence, State, Variable
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ConditionalRandomField"]
-
 
 class ConditionalRandomField(EvidenceAnalyses, Answers, Frozen):
     """P(Y | X) = Π φ_i(D_i) / Z(X): nothing is said about the inputs X, which may depend on each other in any way.

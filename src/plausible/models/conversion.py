@@ -18,8 +18,6 @@ from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import conditional_table
 from plausible.models.notes import Notes
 
-__all__ = ["chain_rule_network", "factorizes", "naive_bayes", "to_bayesian_network"]
-
 
 def to_bayesian_network(network: MarkovNetwork, triangulate: bool = False) -> BayesianNetwork:
     """A Bayesian network with the same joint distribution as a Markov network, over the same adjacencies.

@@ -11,8 +11,6 @@ from plausible.cpds.display import states_text
 from plausible.factors import Factor
 from plausible.variables import Variable
 
-__all__ = ["factors_table", "learned_html", "network_table", "states_cell", "title_of", "variables_table"]
-
 #: Lists in a cell that are longer are cut.
 _MAX_LISTED = 12
 

@@ -29,8 +29,6 @@ from plausible.variables.evidence import findings_of, read_findings
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EvidenceAnalyses"]
-
 
 _REMEDIES = (ADD_EVIDENCE, RAISE_BUDGET)
 

@@ -32,36 +32,20 @@ from plausible.variables import Assignment, Evidence, Variable
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine"]
-
 
 @own_methods
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactEngine(CompiledModel):
-    """Exact answers from a clique tree that was laid out once; made by `model.compile()`.
+    """Exact answers from a clique tree that was laid out once; made by `model.compile()`."""
 
-    Attributes
-    ----------
-    variables
-        Name -> variable, as in the model.
-    sums
-        The compiled factors that sums are taken of.
-    maxima
-        Finds a best assignment, where the factors of the sums have auxiliary variables.
-    log_normalizer
-        log Z, by which the product of the factors exceeds the probability.
-    families
-        Name -> (parents..., child), for expected counts; empty for a Markov network.
-    place
-        What errors call it.
-    """
-
-    variables: Mapping[str, Variable]
-    sums: CompiledFactors
+    variables: Mapping[str, Variable]  # Name -> variable, as in the model
+    sums: CompiledFactors  # The compiled factors that sums are taken of
+    #: Finds a best assignment, where the factors of the sums have auxiliary variables.
     maxima: Callable[[Evidence], Assignment] | None
-    log_normalizer: float
+    log_normalizer: float  # log Z, by which the product of the factors exceeds the probability
+    #: Name -> (parents..., child), for expected counts; empty for a Markov network.
     families: Mapping[str, tuple[Variable, ...]]
-    place: str = "this compiled model"
+    place: str = "this compiled model"  # What errors call it
 
     def __repr__(self) -> str:
         return f"<ExactEngine: {counted(len(self.variables), 'variable')}, {self.sums.program}>"

@@ -22,8 +22,6 @@ from plausible.variables import Evidence, Variable
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["FactorGraph", "unique_names"]
-
 
 class FactorGraph(EvidenceAnalyses, Answers, Frozen):
     """A factor graph: variables and factors as nodes. It tells φ(A, B) φ(B, C) φ(A, C) from φ(A, B, C).

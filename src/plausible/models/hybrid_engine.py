@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["HybridEngine"]
 
 _NUMBERS = QuestionKind(takes_numbers=True)
 
@@ -43,17 +42,6 @@ class HybridEngine(CompiledModel):
 
     Linear Gaussian variables whose parameters may depend on discrete ones. A discrete variable that depends on
     numbers can be asked about, and observed, where these numbers are observed.
-
-    Attributes
-    ----------
-    cpds
-        Name -> conditional distribution.
-    variables
-        Name -> variable, as in the network.
-    place
-        What errors call it.
-    budget
-        The most that one answer, or one row of a table of evidence, may cost; by default `Budget()`.
 
     Examples
     --------
@@ -69,9 +57,10 @@ class HybridEngine(CompiledModel):
     [10.0, 11.0]
     """
 
-    cpds: Mapping[str, CPD]
-    variables: Mapping[str, Variable]
-    place: str = "this compiled model"
+    cpds: Mapping[str, CPD]  # Name -> conditional distribution
+    variables: Mapping[str, Variable]  # Name -> variable, as in the network
+    place: str = "this compiled model"  # What errors call it
+    #: The most that one answer, or one row of a table of evidence, may cost; by default `Budget()`.
     budget: Budget | None = None
 
     def __repr__(self) -> str:

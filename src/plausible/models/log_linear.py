@@ -18,9 +18,6 @@ from plausible.graphs.cliques import all_cliques
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["canonical_network", "feature", "gibbs_factors", "log_linear"]
-
-
 #: The ratio of exp(this) and exp(-this) is still a float.
 _LARGEST_EXPONENT = 350.0
 _MOST_PARTS = 1000

@@ -16,8 +16,6 @@ from plausible.factors.alignment import check_size, num_entries, table_shape, wi
 from plausible.models.causes import Causes, decompose, read_causes
 from plausible.variables import Evidence, State, Variable
 
-__all__ = ["SMALL_TABLE", "Lowered", "lower", "plain_factors", "point_mass"]
-
 #: Families that would need auxiliary variables are written as one table up to this size: cheaper, unless they overlap.
 SMALL_TABLE = 1024
 #: Up to this size a table costs less than auxiliary variables, whatever else there is.
@@ -32,21 +30,12 @@ _MAX_LOG_SPREAD = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Factors whose product, times exp(`log_scale`) and with auxiliary variables summed out, is that of the CPDs.
+    """Factors whose product, times exp(`log_scale`) and with auxiliary variables summed out, is that of the CPDs."""
 
-    Attributes
-    ----------
-    factors
-        Factors that may mention observed variables.
-    log_scale
-        The logarithm of what was taken out of them.
-    order
-        An elimination order of their variables, observed ones left out, for which the factors were shaped; `None`
-        where any order is as good.
-    """
-
-    factors: tuple[Factor, ...]
-    log_scale: float
+    factors: tuple[Factor, ...]  # Factors that may mention observed variables
+    log_scale: float  # The logarithm of what was taken out of them
+    #: An elimination order of their variables, observed ones left out, for which the factors were shaped; `None` where
+    #: any order is as good.
     order: tuple[str, ...] | None = None
 
 

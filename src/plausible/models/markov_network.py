@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from plausible.models.factor_graph import FactorGraph
 
-__all__ = ["MarkovNetwork"]
-
 
 @own_methods
 class MarkovNetwork(EvidenceAnalyses, Answers, Frozen, Hinted):

@@ -20,8 +20,6 @@ from plausible.models.lowering import Lowered, lower
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["best_by", "best_engine", "best_of", "k_best_of"]
-
 #: Distributions are written out up to so many entries: then no search is needed.
 _LARGEST_TABLE = 2**18
 #: Auxiliary variables are summed out by elimination up to so many entries, beyond that a search is quicker.

@@ -15,21 +15,6 @@ from plausible.factors import Factor
 from plausible.graphs.nodes import NodeSet
 from plausible.variables import State, Variable
 
-__all__ = [
-    "ByName",
-    "collect_variables",
-    "conditional_table",
-    "contradicted",
-    "family_text",
-    "read_cpds",
-    "read_inputs",
-    "rebuilt",
-    "refuse_parts",
-    "renamed_variables",
-    "with_new_states",
-]
-
-
 PartT = TypeVar("PartT")
 
 

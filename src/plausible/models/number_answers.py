@@ -12,8 +12,6 @@ from plausible.models.beliefs import Beliefs
 from plausible.models.question import Question, QuestionKind
 from plausible.variables import EvidenceLike, State
 
-__all__ = ["NumberAnswers"]
-
 _NUMBERS = QuestionKind(takes_numbers=True, is_hybrid=True)
 
 

@@ -37,8 +37,6 @@ from plausible.variables import Assignment, Evidence, Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Densities", "Numbers", "ancestors_of", "densities", "refuse_hidden_parents", "regression_of"]
-
 
 class Numbers(Way):
     """The exact way of a question that involves numbers that are not observed."""
@@ -285,18 +283,10 @@ def refuse_hidden_parents(cpds: Iterable[CPD], evidence: Evidence) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Densities:
-    """The density of observed numbers as factors of discrete variables, the hidden numbers integrated out.
+    """The density of observed numbers as factors of discrete variables, the hidden numbers integrated out."""
 
-    Attributes
-    ----------
-    factors
-        Their product, times exp(`log_scale`), is the density of the numbers given the states.
-    log_scale
-        The log of what was taken out of them.
-    """
-
-    factors: tuple[Factor, ...]
-    log_scale: float
+    factors: tuple[Factor, ...]  # Their product, times exp(`log_scale`), is the density of the numbers given the states
+    log_scale: float  # The log of what was taken out of them
 
 
 def densities(cpds: Iterable[CPD], evidence: Evidence, *, only_relative: bool) -> Densities:

@@ -20,8 +20,6 @@ from plausible.models.log_linear import gibbs_factors
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["boltzmann_machine", "grid", "ising", "metric_network"]
-
 #: A graph, arrow text, or the numbers of rows and columns of a grid.
 GraphLike: TypeAlias = UndirectedGraph | str | tuple[int, int]
 #: One number for all edges, or a number for each edge, keyed by its two ends in either order.

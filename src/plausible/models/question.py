@@ -37,19 +37,6 @@ from plausible.variables.evidence import findings_of, read_findings
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "MapLimits",
-    "Model",
-    "Parts",
-    "Question",
-    "QuestionKind",
-    "Way",
-    "contradiction_of",
-    "has_hidden_numbers",
-    "read_any_targets",
-    "read_names",
-    "refuse_numbers_alone",
-]
 
 _Answer = TypeVar("_Answer")
 

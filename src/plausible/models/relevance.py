@@ -7,23 +7,13 @@ from dataclasses import dataclass
 
 from plausible.graphs import DAG
 
-__all__ = ["Requisite", "requisite"]
-
 
 @dataclass(frozen=True, slots=True)
 class Requisite:
-    """What P(targets | evidence) can depend on, whatever the numbers of the network are.
+    """What P(targets | evidence) can depend on, whatever the numbers of the network are."""
 
-    Attributes
-    ----------
-    distributions
-        The variables whose conditional distributions matter.
-    findings
-        The observed variables whose states matter.
-    """
-
-    distributions: frozenset[str]
-    findings: frozenset[str]
+    distributions: frozenset[str]  # The variables whose conditional distributions matter
+    findings: frozenset[str]  # The observed variables whose states matter
 
 
 def requisite(

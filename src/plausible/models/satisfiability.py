@@ -21,8 +21,6 @@ from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Assignment, Variable
 
-__all__ = ["CNF", "Literal"]
-
 _NEGATIONS = ("~", "¬", "-", "!")
 
 

@@ -20,7 +20,6 @@ from plausible.variables.evidence import findings_of, settings_of
 if TYPE_CHECKING:
     from plausible.inference.sensitivity import Derivatives
 
-__all__ = ["HasPosterior", "ParameterUncertainty", "with_error_bars"]
 
 Slopes: TypeAlias = Mapping[str, Floats]
 

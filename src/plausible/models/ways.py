@@ -37,7 +37,6 @@ from plausible.variables import Assignment, Evidence, Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Named", "Tables", "Tree", "compile_parts"]
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
 _LARGE_TREE = 2**20

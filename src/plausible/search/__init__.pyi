@@ -17,9 +17,6 @@ from plausible.search.local_search import BeamSearch as BeamSearch
 from plausible.search.local_search import FirstAscent as FirstAscent
 from plausible.search.local_search import GreedyAscent as GreedyAscent
 from plausible.search.local_search import SearchMethod as SearchMethod
-from plausible.search.local_search import SearchProblem as SearchProblem
-from plausible.search.local_search import SearchState as SearchState
-from plausible.search.local_search import StopReason as StopReason
 from plausible.search.local_search import TabuSearch as TabuSearch
 from plausible.search.restarts import PerturbationRestarts as PerturbationRestarts
 from plausible.search.restarts import RandomRestarts as RandomRestarts
@@ -28,3 +25,6 @@ from plausible.search.run import Run as Run
 from plausible.search.run import Stops as Stops
 from plausible.search.run import best_run as best_run
 from plausible.search.run import iterate as iterate
+from plausible.search.search_problem import SearchProblem as SearchProblem
+from plausible.search.search_state import SearchState as SearchState
+from plausible.search.search_state import StopReason as StopReason

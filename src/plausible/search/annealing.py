@@ -15,8 +15,6 @@ from plausible.search.local_search import SearchMethod
 from plausible.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after
 from plausible.search.search_state import SearchState
 
-__all__ = ["CoolingSchedule", "ExponentialCooling", "SimulatedAnnealing"]
-
 #: The attempts of one step: to begin a stream of random numbers takes longer than most attempts.
 _BLOCK = 64
 

@@ -13,49 +13,25 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, suggestion
 
-__all__ = [
-    "LBFGS",
-    "Ascent",
-    "AscentLike",
-    "AscentState",
-    "Climbed",
-    "ConjugateGradient",
-    "SteepestAscent",
-    "ascent_step",
-    "init_ascent",
-    "read_ascent",
-]
-
 #: A function to climb: the value and the gradient at a point.
 Climbed: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 
 class AscentState(NamedTuple):
-    """All that the next step needs: it can be pickled and gone on with.
+    """All that the next step needs: it can be pickled and gone on with."""
 
-    Attributes
-    ----------
-    num_steps
-        How many steps have been made.
-    point, value, gradient
-        Where they led.
-    direction, previous_value, previous_gradient
-        The direction of the last step, and what held before it.
-    pairs
-        Differences of points and of gradients over the last steps, the newest last.
-    is_stuck
-        Whether no step along the gradient leads higher.
-    """
-
-    num_steps: int
+    num_steps: int  # How many steps have been made
+    #: Where they led.
     point: Floats
     value: float
     gradient: Floats
+    #: The direction of the last step, and what held before it.
     direction: Floats
     previous_value: float
     previous_gradient: Floats
+    #: Differences of points and of gradients over the last steps, the newest last.
     pairs: tuple[tuple[Floats, Floats], ...] = ()
-    is_stuck: bool = False
+    is_stuck: bool = False  # Whether no step along the gradient leads higher
 
 
 class Ascent(ABC):

@@ -11,8 +11,6 @@ from typing import Generic, TypeVar
 
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = ["Branches", "BranchingState", "branch_and_bound", "branch_step"]
-
 PartialT = TypeVar("PartialT")
 
 
@@ -39,25 +37,15 @@ class Branches(ABC, Generic[PartialT]):
 
 @dataclass(frozen=True, slots=True)
 class BranchingState(Generic[PartialT]):
-    """How far a search is.
+    """How far a search is."""
 
-    Attributes
-    ----------
-    best, score
-        The best full solution so far; `None` and -inf as long as there is none.
-    floor
-        The best solution of all scores at least this.
-    stack
-        The partial solutions that wait, with their upper bounds; the last one is next, and may lead to better ones.
-    num_steps
-        The partial and full solutions that were looked at.
-    """
-
+    #: The best full solution so far; `None` and -inf as long as there is none.
     best: PartialT | None
     score: float
-    floor: float
+    floor: float  # The best solution of all scores at least this
+    #: The partial solutions that wait, with their upper bounds; the last one is next, and may lead to better ones.
     stack: tuple[tuple[float, PartialT], ...]
-    num_steps: int = 0
+    num_steps: int = 0  # The partial and full solutions that were looked at
 
     @property
     def is_finished(self) -> bool:

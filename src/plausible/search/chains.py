@@ -14,26 +14,17 @@ from plausible.errors import InvalidArgument
 from plausible.kernels.jit import repeated
 from plausible.search.run import Stops, iterate
 
-__all__ = ["ChainLengths", "ChainProgress", "ChainRun", "ChainSteps", "HasChains", "run_chains"]
-
 StateT = TypeVar("StateT")
 
 
 @dataclass(frozen=True, slots=True)
 class ChainProgress(Generic[StateT]):
-    """What `progress=` is told after each step of all chains.
+    """What `progress=` is told after each step of all chains."""
 
-    Attributes
-    ----------
-    num_steps, max_steps
-        Steps made by each chain, and how many it is to make.
-    states
-        Where the chains are.
-    """
-
+    #: Steps made by each chain, and how many it is to make.
     num_steps: int
     max_steps: int
-    states: tuple[StateT, ...]
+    states: tuple[StateT, ...]  # Where the chains are
 
 
 class ChainSteps(NamedTuple):

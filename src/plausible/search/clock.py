@@ -8,17 +8,10 @@ from time import monotonic
 
 from plausible.base.options import check_seconds
 
-__all__ = ["UNLIMITED", "Clock"]
-
 
 @dataclass(frozen=True, slots=True)
 class Clock:
     """When work began and when it has to end; it is handed down to everything that shares a limit.
-
-    Attributes
-    ----------
-    start, deadline
-        Readings of `time.monotonic`; the deadline is infinite where there is no limit.
 
     Examples
     --------
@@ -26,6 +19,7 @@ class Clock:
     (False, True, inf)
     """
 
+    #: Readings of `time.monotonic`; the deadline is infinite where there is no limit.
     start: float
     deadline: float
 

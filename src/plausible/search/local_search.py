@@ -25,18 +25,6 @@ from plausible.search.search_problem import (
 )
 from plausible.search.search_state import LIMITS, Grown, SearchState, StopReason, improves
 
-__all__ = [
-    "BasinFlooding",
-    "BeamSearch",
-    "FirstAscent",
-    "GreedyAscent",
-    "SearchMethod",
-    "SearchProblem",
-    "SearchState",
-    "StopReason",
-    "TabuSearch",
-]
-
 #: Told each state after a step; an answer that is true stops the search, which can be resumed later.
 Progress: TypeAlias = Callable[[SearchState[StateT]], object]
 

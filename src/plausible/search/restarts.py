@@ -15,8 +15,6 @@ from plausible.search.local_search import GreedyAscent, SearchMethod
 from plausible.search.search_problem import OperatorT, SearchProblem, StateT
 from plausible.search.search_state import SearchState
 
-__all__ = ["PerturbationRestarts", "RandomRestarts", "Restarts"]
-
 #: No walk is longer: where so many steps have not led away, more will not.
 _LONGEST_WALK = 10_000
 

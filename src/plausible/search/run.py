@@ -14,19 +14,6 @@ from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 
-__all__ = [
-    "CONVERGED",
-    "LIMITS",
-    "HasRun",
-    "Rule",
-    "Run",
-    "Stops",
-    "best_first",
-    "best_run",
-    "ends_converged",
-    "iterate",
-]
-
 StateT = TypeVar("StateT")
 ItemT = TypeVar("ItemT")
 
@@ -71,30 +58,16 @@ class Stops:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run(Generic[StateT]):
-    """How a run went.
+    """How a run went."""
 
-    Attributes
-    ----------
-    state
-        The last state.
-    num_steps
-        The steps made, those before it was resumed included.
-    stopped_by
-        "converged", "step limit", "time limit", "interrupted" (`progress` said so), or a reason of the method's own;
-        "" while it goes on.
-    trace
-        The objective at the start and after each step, where the method has one.
-    seconds
-        The time that it took.
-    previous
-        The state before the last step, which rules may compare with; `None` before the first.
-    """
-
-    state: StateT
-    num_steps: int = 0
+    state: StateT  # The last state
+    num_steps: int = 0  # The steps made, those before it was resumed included
+    #: "converged", "step limit", "time limit", "interrupted" (`progress` said so), or a reason of the method's own; ""
+    #: while it goes on.
     stopped_by: str = ""
-    trace: Sequence[float] = ()
-    seconds: float = 0.0
+    trace: Sequence[float] = ()  # The objective at the start and after each step, where the method has one
+    seconds: float = 0.0  # The time that it took
+    #: The state before the last step, which rules may compare with; `None` before the first.
     previous: StateT | None = None
 
     @property

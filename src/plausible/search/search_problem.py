@@ -13,8 +13,6 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
 
-__all__ = ["SearchProblem", "best_gain", "gains", "score_after", "score_of"]
-
 StateT = TypeVar("StateT", bound=Hashable)
 OperatorT = TypeVar("OperatorT")
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from plausible.base.tolerances import score_noise
 
-__all__ = ["LIMITS", "Grown", "SearchState", "StopReason", "improves"]
-
 ItemT = TypeVar("ItemT", bound=Hashable)
 
 
@@ -105,44 +103,24 @@ def improves(gain: float, score: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchState(Generic[StateT]):
-    """All that the next step needs, and the result once `stopped_by` says why there is none.
+    """All that the next step needs, and the result once `stopped_by` says why there is none."""
 
-    Attributes
-    ----------
-    current, score
-        Where the search is.
-    best, best_score
-        The best state seen, the start included.
-    num_steps
-        The steps made.
-    idle
-        The steps since the best score improved.
-    operator
-        What the last step applied, or of a step of many attempts the last one that was made; `None` for nothing.
-    history
-        (num_steps, best score) of the start and of each improvement; `trace` has them as a tuple.
-    stopped_by
-        Why the search stopped; "" while it goes on.
-    seed
-        What random numbers are drawn from, together with `num_steps`.
-    memory
-        What the method remembers besides.
-    seconds
-        The time that `run` and `resume` took.
-    """
-
+    #: Where the search is.
     current: StateT
     score: float
+    #: The best state seen, the start included.
     best: StateT
     best_score: float
-    num_steps: int = 0
-    idle: int = 0
+    num_steps: int = 0  # The steps made
+    idle: int = 0  # The steps since the best score improved
+    #: What the last step applied, or of a step of many attempts the last one that was made; `None` for nothing.
     operator: Any = None
+    #: (num_steps, best score) of the start and of each improvement; `trace` has them as a tuple.
     history: Grown[tuple[int, float]] = field(default_factory=Grown)
-    stopped_by: StopReason = ""
-    seed: int = 0
-    memory: Any = None
-    seconds: float = field(default=0.0, compare=False)
+    stopped_by: StopReason = ""  # Why the search stopped; "" while it goes on
+    seed: int = 0  # What random numbers are drawn from, together with `num_steps`
+    memory: Any = None  # What the method remembers besides
+    seconds: float = field(default=0.0, compare=False)  # The time that `run` and `resume` took
 
     @property
     def converged(self) -> bool:

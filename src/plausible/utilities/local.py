@@ -20,8 +20,6 @@ from plausible.utilities.state_functions import check_arguments
 from plausible.utilities.wording import seen_text
 from plausible.variables import Variable
 
-__all__ = ["Utility", "read_names"]
-
 #: Larger utilities could not be added up.
 _LARGEST = 1e300
 

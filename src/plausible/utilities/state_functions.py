@@ -9,8 +9,6 @@ from typing import Any
 from plausible.errors import InvalidModel
 from plausible.variables import Variable
 
-__all__ = ["check_arguments"]
-
 
 def check_arguments(function: Callable[..., Any], scope: tuple[Variable, ...], what: str) -> None:
     """Refuse a function that does not take the states of the variables, one argument for each.

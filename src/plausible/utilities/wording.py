@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from plausible.base.display import format_number
 from plausible.variables import State
 
-__all__ = ["place_text", "seen_text"]
-
 
 def seen_text(seen: Mapping[str, State]) -> str:
     """What is seen, name by name.

@@ -10,8 +10,6 @@ from plausible.base.frozen import Frozen
 from plausible.errors import UnknownVariable
 from plausible.variables.variable import State
 
-__all__ = ["Assignment"]
-
 
 class Assignment(Frozen, Mapping[str, State]):
     """A mapping from names to states; the answers of `mpe`, `map` and `k_best` also have a log-probability.

@@ -25,17 +25,6 @@ from plausible.variables.variable import State, Variable, is_missing
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Evidence",
-    "EvidenceLike",
-    "Jeffrey",
-    "Likelihood",
-    "findings_of",
-    "jeffrey",
-    "likelihood",
-    "read_findings",
-    "settings_of",
-]
 
 Weights: TypeAlias = "Sequence[float] | Floats | Mapping[State, float] | pd.Series[float]"
 #: What public functions accept: a name for each finding, and a state, states, a number, `likelihood` or `jeffrey`.
@@ -115,21 +104,11 @@ def jeffrey(probabilities: Weights) -> Jeffrey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Evidence checked against the variables of a model and sorted by kind; beliefs to establish are no part of it.
+    """Evidence checked against the variables of a model and sorted by kind; beliefs to establish are no part of it."""
 
-    Attributes
-    ----------
-    hard
-        Name -> position of the observed state.
-    soft
-        Name -> non-negative weight of each state (one-of-several and virtual evidence).
-    values
-        Name -> observed number of a continuous variable.
-    """
-
-    hard: Mapping[str, int]
-    soft: Mapping[str, Floats]
-    values: Mapping[str, float]
+    hard: Mapping[str, int]  # Name -> position of the observed state
+    soft: Mapping[str, Floats]  # Name -> non-negative weight of each state (one-of-several and virtual evidence)
+    values: Mapping[str, float]  # Name -> observed number of a continuous variable
 
     @classmethod
     def read(

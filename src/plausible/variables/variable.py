@@ -11,8 +11,6 @@ from plausible.base.display import html_of_repr
 from plausible.base.plain_values import plain, shown
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, suggestion
 
-__all__ = ["State", "Variable", "is_missing"]
-
 #: Any hashable value but `None`: text, a number, a boolean, a tuple, an enum member ...
 State: TypeAlias = Hashable
 

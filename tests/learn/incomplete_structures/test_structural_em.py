@@ -26,8 +26,9 @@ from plausible.learn.incomplete_structures.available import (
 from plausible.learn.incomplete_structures.rescoring import RescoringRules, learn_by_rescoring
 from plausible.learn.incomplete_structures.starts import DisconnectedHidden, start_graph
 from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores, learn_structural_em
-from plausible.learn.learned_structure import METHODS, learn_structure
+from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.penalized import BIC
+from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.variables import Variable
 

@@ -10,7 +10,8 @@ import plausible as pb
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.equivalence import is_i_equivalent
-from plausible.learn.learned_structure import METHODS, learn_structure
+from plausible.learn.learned_structure import learn_structure
+from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import ClassWalks, covered_reversals

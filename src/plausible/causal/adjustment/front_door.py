@@ -17,31 +17,18 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
 
-__all__ = ["FrontDoorCheck", "check_front_door", "front_door_set", "front_door_sets"]
-
 
 @record
 class FrontDoorCheck(Check):
-    """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why.
+    """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why."""
 
-    Attributes
-    ----------
-    outcome, treatment, mediators
-        Y, X and M.
-    missed
-        A directed path from X to Y that meets no mediator.
-    before
-        An open back-door trail from X to a mediator.
-    after
-        A back-door trail from a mediator to Y that X leaves open.
-    """
-
+    #: Y, X and M.
     outcome: tuple[Node, ...]
     treatment: tuple[Node, ...]
     mediators: tuple[Node, ...]
-    missed: tuple[Node, ...] | None
-    before: Trail | None
-    after: Trail | None
+    missed: tuple[Node, ...] | None  # A directed path from X to Y that meets no mediator
+    before: Trail | None  # An open back-door trail from X to a mediator
+    after: Trail | None  # A back-door trail from a mediator to Y that X leaves open
 
     @property
     def is_valid(self) -> bool:

@@ -12,23 +12,13 @@ from plausible.graphs.separator_choice import SeparatorChoice
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
 
-__all__ = ["Instrument", "InstrumentCheck", "check_instrument", "instruments"]
-
 
 @record
 class Instrument:
-    """A variable that is an instrument, and the set that it is one given.
+    """A variable that is an instrument, and the set that it is one given."""
 
-    Attributes
-    ----------
-    node
-        Z.
-    given
-        W; empty for an instrument without conditions.
-    """
-
-    node: Node
-    given: frozenset[Node]
+    node: Node  # Z
+    given: frozenset[Node]  # W; empty for an instrument without conditions
 
     def __str__(self) -> str:
         condition = f" given {', '.join(map(quote, sorted(self.given, key=str)))}" if self.given else ""
@@ -37,29 +27,17 @@ class Instrument:
 
 @record
 class InstrumentCheck(Check):
-    """Whether a variable is an instrument given a set, and if not, why.
+    """Whether a variable is an instrument given a set, and if not, why."""
 
-    Attributes
-    ----------
-    instrument, given
-        Z and W.
-    outcome, treatment
-        Y and X.
-    moves_treatment
-        Whether Z and X are connected given W.
-    trail
-        An open trail from Z to Y that does not use the effect of X.
-    forbidden
-        Members of W, or Z, that lie on a causal path from X to Y or below one.
-    """
-
+    #: Z and W.
     instrument: Node
     given: tuple[Node, ...]
+    #: Y and X.
     outcome: Node
     treatment: Node
-    moves_treatment: bool
-    trail: Trail | None
-    forbidden: tuple[Node, ...]
+    moves_treatment: bool  # Whether Z and X are connected given W
+    trail: Trail | None  # An open trail from Z to Y that does not use the effect of X
+    forbidden: tuple[Node, ...]  # Members of W, or Z, that lie on a causal path from X to Y or below one
 
     @property
     def is_valid(self) -> bool:

@@ -14,32 +14,19 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
 
-__all__ = ["MediationCheck", "check_mediation", "mediation_set", "recanting_witness"]
-
 
 @record
 class MediationCheck(Check):
-    """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why.
+    """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why."""
 
-    Attributes
-    ----------
-    outcome, treatment, mediators, given
-        Y, X, M and W.
-    forbidden
-        Members of W that lie below a treatment.
-    treatment_trail
-        A trail that confounds the treatment with a mediator or the outcome.
-    mediator_trail
-        A trail that confounds treatment and mediators with the outcome.
-    """
-
+    #: Y, X, M and W.
     outcome: tuple[Node, ...]
     treatment: tuple[Node, ...]
     mediators: tuple[Node, ...]
     given: tuple[Node, ...]
-    forbidden: tuple[Node, ...]
-    treatment_trail: Trail | None
-    mediator_trail: Trail | None
+    forbidden: tuple[Node, ...]  # Members of W that lie below a treatment
+    treatment_trail: Trail | None  # A trail that confounds the treatment with a mediator or the outcome
+    mediator_trail: Trail | None  # A trail that confounds treatment and mediators with the outcome
 
     @property
     def is_valid(self) -> bool:

@@ -25,23 +25,6 @@ from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.paths import checked_limit
 from plausible.graphs.trails import Trail
 
-__all__ = [
-    "USUAL_LIMIT",
-    "AdjustableGraph",
-    "AdjustmentProblem",
-    "Check",
-    "Criterion",
-    "KnownGraph",
-    "causal_nodes",
-    "listed",
-    "may_cause",
-    "open_trail",
-    "read_allowed",
-    "read_known",
-    "read_problem",
-    "read_sides",
-]
-
 #: "adjustment" is complete: a set satisfies it if and only if adjustment for it is right in all models of the graph.
 #: "back-door" is Pearl's stronger condition.
 Criterion: TypeAlias = Literal["adjustment", "back-door"]

@@ -28,43 +28,23 @@ from plausible.graphs.separator_choice import SeparatorChoice
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
 
-__all__ = [
-    "AdjustmentCheck",
-    "adjustment_set",
-    "adjustment_sets",
-    "check_adjustment",
-    "is_adjustment_set",
-    "optimal_adjustment_set",
-    "unclear_reason",
-]
-
 
 @record
 class AdjustmentCheck(Check):
-    """Whether P(y | do(x)) = Σ_w P(y | x, w) P(w) in every model of a graph, and if not, why.
+    """Whether P(y | do(x)) = Σ_w P(y | x, w) P(w) in every model of a graph, and if not, why."""
 
-    Attributes
-    ----------
-    outcome, treatment, given
-        Y, X and W.
-    criterion
-        "adjustment" or "back-door".
-    forbidden
-        The members of W that may not be adjusted for: for "adjustment" what lies on a causal path or below one, for
-        "back-door" what lies below a treatment.
-    trail
-        A trail between X and Y that is not causal and that W leaves open; in a class of graphs, one of some member.
-    unclear
-        In a class of graphs, an edge at a treatment that begins a causal path in some members and not in others, or
-        may hide a latent common cause.
-    """
-
+    #: Y, X and W.
     outcome: tuple[Node, ...]
     treatment: tuple[Node, ...]
     given: tuple[Node, ...]
-    criterion: Criterion
+    criterion: Criterion  # "adjustment" or "back-door"
+    #: The members of W that may not be adjusted for: for "adjustment" what lies on a causal path or below one, for
+    #: "back-door" what lies below a treatment.
     forbidden: tuple[Node, ...]
+    #: A trail between X and Y that is not causal and that W leaves open; in a class of graphs, one of some member.
     trail: Trail | None
+    #: In a class of graphs, an edge at a treatment that begins a causal path in some members and not in others, or may
+    #: hide a latent common cause.
     unclear: Edge | None
 
     @property

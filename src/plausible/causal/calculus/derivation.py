@@ -10,30 +10,17 @@ from plausible.causal.calculus.rules import Quantity, RuleStep, sum_sign, value_
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
 
-__all__ = ["Derivation", "ProbabilityStep"]
-
 
 @record
 class ProbabilityStep:
-    """A step by the laws of probability, true in every graph.
+    """A step by the laws of probability, true in every graph."""
 
-    Attributes
-    ----------
-    kind
-        "condition": P(y | z) = Σ_w P(y | z, w) P(w | z). "chain": P(y, w | z) = P(y | z, w) P(w | z). "ratio":
-        P(y | z, w) = P(y, w | z) / P(w | z).
-    before
-        The quantity on the left.
-    nodes
-        W.
-    terms
-        The two quantities on the right.
-    """
-
+    #: "condition": P(y | z) = Σ_w P(y | z, w) P(w | z). "chain": P(y, w | z) = P(y | z, w) P(w | z). "ratio": P(y | z,
+    #: w) = P(y, w | z) / P(w | z).
     kind: Literal["condition", "chain", "ratio"]
-    before: Quantity
-    nodes: tuple[Node, ...]
-    terms: tuple[Quantity, Quantity]
+    before: Quantity  # The quantity on the left
+    nodes: tuple[Node, ...]  # W
+    terms: tuple[Quantity, Quantity]  # The two quantities on the right
 
     def __str__(self) -> str:
         names = {node: quote(node) for node in self.before.outcome}
@@ -49,21 +36,12 @@ class ProbabilityStep:
 
 @record
 class Derivation:
-    """A quantity and how it follows: a step, and the derivations of the quantities that the step leads to.
+    """A quantity and how it follows: a step, and the derivations of the quantities that the step leads to."""
 
-    Attributes
-    ----------
-    quantity
-        What is derived.
-    reason
-        The step; `None` where the quantity is observational and nothing is left to do.
-    premises
-        One derivation for each quantity on the right-hand side of the step.
-    """
-
-    quantity: Quantity
+    quantity: Quantity  # What is derived
+    #: The step; `None` where the quantity is observational and nothing is left to do.
     reason: RuleStep | ProbabilityStep | None
-    premises: tuple[Derivation, ...]
+    premises: tuple[Derivation, ...]  # One derivation for each quantity on the right-hand side of the step
 
     @property
     def steps(self) -> tuple[RuleStep | ProbabilityStep, ...]:

@@ -12,30 +12,18 @@ from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["DerivationSearch", "derive"]
-
 
 @record
 class DerivationSearch:
-    """What a search for a derivation has found.
+    """What a search for a derivation has found."""
 
-    Attributes
-    ----------
-    quantity
-        What was to be derived.
-    derivation
-        An adjustment, or the one with the fewest steps, as far as was looked; `None` where there is none.
-    is_exhausted
-        Whether every quantity that the steps can lead to was looked at. Where it is false and nothing was found, a
-        limit ended the search, and nothing is known about the quantity.
-    num_quantities
-        How many different quantities were met.
-    """
-
-    quantity: Quantity
+    quantity: Quantity  # What was to be derived
+    #: An adjustment, or the one with the fewest steps, as far as was looked; `None` where there is none.
     derivation: Derivation | None
+    #: Whether every quantity that the steps can lead to was looked at. Where it is false and nothing was found, a limit
+    #: ended the search, and nothing is known about the quantity.
     is_exhausted: bool
-    num_quantities: int
+    num_quantities: int  # How many different quantities were met
 
     @property
     def found(self) -> bool:

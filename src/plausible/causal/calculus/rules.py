@@ -17,8 +17,6 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import SeparationExplanation
 
-__all__ = ["Quantity", "RuleStep", "rule_1", "rule_2", "rule_3", "sum_sign", "value_text", "written"]
-
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Quantity:
@@ -116,31 +114,16 @@ RuleForm: TypeAlias = Literal["augmented", "classic"]
 
 @record
 class RuleStep:
-    """One use of a rule: two quantities, and the separation that makes them equal; it is true where it applies.
+    """One use of a rule: two quantities, and the separation that makes them equal; it is true where it applies."""
 
-    Attributes
-    ----------
-    rule
-        1, 2 or 3.
-    before, after
-        The quantities. Where the rule does not apply, they can differ.
-    separation
-        What has to be separated.
-    graph
-        Where.
-    place
-        The graph in words.
-    applies
-        Whether it is separated there.
-    """
-
-    rule: Literal[1, 2, 3]
+    rule: Literal[1, 2, 3]  # 1, 2 or 3
+    #: The quantities. Where the rule does not apply, they can differ.
     before: Quantity
     after: Quantity
-    separation: Independence
-    graph: CausalGraph
-    place: str
-    applies: bool
+    separation: Independence  # What has to be separated
+    graph: CausalGraph  # Where
+    place: str  # The graph in words
+    applies: bool  # Whether it is separated there
 
     @property
     def explanation(self) -> SeparationExplanation:

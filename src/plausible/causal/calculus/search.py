@@ -17,8 +17,6 @@ from plausible.causal.identification.masks import MaskGraph
 from plausible.graphs.mark_masks import bits
 from plausible.search.clock import Clock
 
-__all__ = ["DerivationMove", "DerivationSpace", "Masks", "search"]
-
 #: How one quantity becomes one or two others.
 MoveKind: TypeAlias = Literal["rule 1", "rule 2", "rule 3", "condition", "chain", "ratio"]
 

@@ -7,8 +7,6 @@ from plausible.causal.queries.arguments import CausalLike, read_causal, read_nod
 from plausible.causal.queries.augmented import augmented_graph, intervention_name
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["effect_is_absent", "effect_is_association", "has_requisite_cpd", "requisite_cpds"]
-
 
 def has_requisite_cpd(graph: CausalLike, node: Node, outcome: Nodes, given: Nodes = (), intervened: Nodes = ()) -> bool:
     """Whether P(outcome | given) can depend on the mechanism of a node: its intervention node has an active trail.

@@ -23,16 +23,6 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State
 
-__all__ = [
-    "Contrast",
-    "NaturalEffects",
-    "effect_on_treated",
-    "natural_effects",
-    "probability_of_necessity",
-    "probability_of_necessity_and_sufficiency",
-    "probability_of_sufficiency",
-]
-
 
 @record
 class Contrast:
@@ -107,24 +97,12 @@ def effect_on_treated(
 
 @record
 class NaturalEffects:
-    """The effect of a treatment, and its parts that don't and that do go through mediators.
+    """The effect of a treatment, and its parts that don't and that do go through mediators."""
 
-    Attributes
-    ----------
-    total
-        Y_x against Y_x'.
-    direct
-        Y_{x, M_x'} against Y_x': the mediators stay as they would be without the treatment.
-    indirect
-        Y_{x', M_x} against Y_x': only the mediators learn of the treatment.
-    total_indirect
-        Y_x against Y_{x, M_x'}: total = direct + total_indirect.
-    """
-
-    total: Contrast
-    direct: Contrast
-    indirect: Contrast
-    total_indirect: Contrast
+    total: Contrast  # Y_x against Y_x'
+    direct: Contrast  # Y_{x, M_x'} against Y_x': the mediators stay as they would be without the treatment
+    indirect: Contrast  # Y_{x', M_x} against Y_x': only the mediators learn of the treatment
+    total_indirect: Contrast  # Y_x against Y_{x, M_x'}: total = direct + total_indirect
 
     def __str__(self) -> str:
         parts = {"total": self.total, "natural direct": self.direct, "natural indirect": self.indirect}

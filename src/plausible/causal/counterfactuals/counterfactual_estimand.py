@@ -16,8 +16,6 @@ from plausible.factors import Factor
 from plausible.inference.posterior import log_total
 from plausible.variables import Evidence, State, Variable
 
-__all__ = ["CounterfactualEstimand", "ExperimentTerm", "Free", "SumOfProducts"]
-
 
 class Experiment(Protocol):
     """What knows all interventional distributions: a network with its latent variables, a functional model."""
@@ -97,17 +95,10 @@ class SumOfProducts:
 
 @record
 class CounterfactualEstimand:
-    """A counterfactual probability in terms of interventional ones.
+    """A counterfactual probability in terms of interventional ones."""
 
-    Attributes
-    ----------
-    numerator
-        P(event, given).
-    denominator
-        P(given), once conditions that act like interventions have become such; one where nothing is given.
-    """
-
-    numerator: SumOfProducts
+    numerator: SumOfProducts  # P(event, given)
+    #: P(given), once conditions that act like interventions have become such; one where nothing is given.
     denominator: SumOfProducts = SumOfProducts()
 
     @property

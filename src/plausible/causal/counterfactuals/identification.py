@@ -22,8 +22,6 @@ from plausible.graphs.marks import Edge
 from plausible.variables import Jeffrey, State
 from plausible.variables.evidence import Likelihood
 
-__all__ = ["identify_counterfactual"]
-
 World: TypeAlias = "tuple[tuple[str, Setting], ...]"
 
 

@@ -16,21 +16,6 @@ from plausible.graphs.nodes import Node
 from plausible.variables import Evidence, Jeffrey, State, Variable, likelihood
 from plausible.variables.evidence import Likelihood, findings_of, settings_of
 
-__all__ = [
-    "Copies",
-    "Copy",
-    "CopyValue",
-    "Finding",
-    "Potential",
-    "Setting",
-    "as_evidence",
-    "check_comparison",
-    "findings_under",
-    "joint_evidence",
-    "refuse_idle_do",
-    "state_positions",
-]
-
 #: What an intervention sets a variable to: a state, or what the variable would be in another world.
 Setting: TypeAlias = "State | Potential"
 

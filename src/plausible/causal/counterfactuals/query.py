@@ -23,26 +23,17 @@ from plausible.models.network_parts import rebuilt
 from plausible.variables import EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, settings_of
 
-__all__ = ["Findings", "ParallelWorlds", "abduct", "counterfactual", "parallel_worlds", "twin_network"]
-
 
 @dataclass(frozen=True, slots=True)
 class ParallelWorlds:
-    """A network over variables of several worlds that share their noise.
+    """A network over variables of several worlds that share their noise."""
 
-    Attributes
-    ----------
-    network
-        What actually happens under the plain names; other worlds under names such as "Y[X=1]", which list the settings
-        that matter; constants under names such as "do(X=1)"; and the noise.
-    nodes
-        The name in the network of each potential response asked for. Those that must be equal share a node.
-    constants
-        Name -> state of the constants: evidence that changes nothing but makes answers cheaper.
-    """
-
+    #: What actually happens under the plain names; other worlds under names such as "Y[X=1]", which list the settings
+    #: that matter; constants under names such as "do(X=1)"; and the noise.
     network: BayesianNetwork
+    #: The name in the network of each potential response asked for. Those that must be equal share a node.
     nodes: Mapping[Potential, str]
+    #: Name -> state of the constants: evidence that changes nothing but makes answers cheaper.
     constants: Mapping[str, State]
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -17,28 +17,16 @@ from plausible.models import BayesianNetwork
 from plausible.variables import State
 from plausible.variables.evidence import findings_of
 
-__all__ = ["Repair", "rank_repairs", "repair", "single_fault_repairs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What a repair brings about.
+    """What a repair brings about."""
 
-    Attributes
-    ----------
-    components
-        What is repaired: name -> the state that it is put into.
-    probability_fixed
-        The probability that the system works afterwards.
-    faults
-        The posterior of each other component, which the repair does not change unless it depends on what is repaired.
-    faults_if_failed
-        The same, once the system is seen still not to work; empty where that can't happen.
-    """
-
-    components: Mapping[str, State]
-    probability_fixed: float
+    components: Mapping[str, State]  # What is repaired: name -> the state that it is put into
+    probability_fixed: float  # The probability that the system works afterwards
+    #: The posterior of each other component, which the repair does not change unless it depends on what is repaired.
     faults: Mapping[str, Factor]
+    #: The same, once the system is seen still not to work; empty where that can't happen.
     faults_if_failed: Mapping[str, Factor]
 
 

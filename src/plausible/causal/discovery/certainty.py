@@ -23,8 +23,6 @@ from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pag_questions import definite_ancestors
 from plausible.graphs.pag_rules import uncovered_reach
 
-__all__ = ["CausalCertainty", "HiddenStructure", "causal_certainty"]
-
 
 @dataclass(frozen=True, slots=True)
 class HiddenStructure:
@@ -38,24 +36,12 @@ class HiddenStructure:
 @final
 @record
 class CausalCertainty:
-    """The causal paths that are there whatever structure of the class is true.
+    """The causal paths that are there whatever structure of the class is true."""
 
-    Attributes
-    ----------
-    graph
-        The class: an essential graph without hidden variables, else a PAG.
-    pairs
-        The pairs (cause, effect) with a causal path in every structure.
-    hidden
-        Whether there may be latent variables.
-    selection
-        Whether the data may have been selected by effects of the variables.
-    """
-
-    graph: PDAG | PAG
-    pairs: frozenset[tuple[Node, Node]]
-    hidden: bool
-    selection: bool
+    graph: PDAG | PAG  # The class: an essential graph without hidden variables, else a PAG
+    pairs: frozenset[tuple[Node, Node]]  # The pairs (cause, effect) with a causal path in every structure
+    hidden: bool  # Whether there may be latent variables
+    selection: bool  # Whether the data may have been selected by effects of the variables
 
     def __str__(self) -> str:
         place = {node: number for number, node in enumerate(self.graph.nodes)}

@@ -28,8 +28,6 @@ from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.search.clock import Clock
 
-__all__ = ["MarkConflict", "PAGResult", "conflicts_of", "cycle_conflicts", "fci", "take_back"]
-
 Kind: TypeAlias = Literal["opposed marks", "against knowledge", "cycle", "ancestor", "undirected", "no class"]
 End: TypeAlias = tuple[int, int]
 
@@ -46,18 +44,12 @@ _SENTENCES: dict[Kind, str] = {
 
 @record
 class MarkConflict:
-    """A contradiction between marks: a sign of too few rows, of a cycle, or of an assumption that does not hold.
+    """A contradiction between marks: a sign of too few rows, of a cycle, or of an assumption that does not hold."""
 
-    Attributes
-    ----------
-    kind
-        What contradicts: two marks at one end, tests and knowledge, directed edges that form a cycle, `<->` between a
-        node and an ancestor of it, an edge `-` where there can be none, or marks that stand for no class.
-    names
-        The end in question, and the other one of its edge; () where it is about all marks together.
-    """
-
+    #: What contradicts: two marks at one end, tests and knowledge, directed edges that form a cycle, `<->` between a
+    #: node and an ancestor of it, an edge `-` where there can be none, or marks that stand for no class.
     kind: Kind
+    #: The end in question, and the other one of its edge; () where it is about all marks together.
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -142,12 +134,10 @@ class PAGResult(ConstraintBasedResult[PAG]):
         stopped. With knowledge but no conflicts, some members of a class have all its marks.
     separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped_by
         What the graph rests on: see `ConstraintResult`.
-    selection
-        Whether the rows may have been selected by what the variables cause.
     """
 
     conflicts: tuple[MarkConflict, ...] = ()
-    selection: bool = False
+    selection: bool = False  # Whether the rows may have been selected by what the variables cause
 
     @property
     def assumptions(self) -> tuple[str, ...]:

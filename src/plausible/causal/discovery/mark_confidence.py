@@ -24,7 +24,6 @@ from plausible.learn.confidence.bootstrap import Samples
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MarkConfidence", "bootstrap_marks"]
 
 _MARKS = (Mark.TAIL, Mark.CIRCLE, Mark.ARROW)
 _MARK_NAMES = ("tail", "circle", "arrowhead")
@@ -41,29 +40,18 @@ PAGLearner: TypeAlias = "Callable[[Table], PAG | _HasPAG]"
 
 @record(eq=False)
 class MarkConfidence:
-    """Shares of graphs learned from samples of the rows.
+    """Shares of graphs learned from samples of the rows."""
 
-    Attributes
-    ----------
-    names
-        The variables.
-    marks
-        By node, other node, and mark (tail, circle, arrowhead): the share of graphs with that mark at the node on an
-        edge between the two.
-    causes, possible_causes
-        By cause and effect, the share of graphs in which the one is certainly, or possibly, an ancestor of the other:
-        of the graphs that stand for a class, and NaN if none does.
-    num_graphs
-        How many graphs were learned.
-    num_without_class
-        How many of these stand for no class, so that they tell nothing about causes: see `stands_for_class`.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # The variables
+    #: By node, other node, and mark (tail, circle, arrowhead): the share of graphs with that mark at the node on an
+    #: edge between the two.
     marks: Floats = field(repr=False)
+    #: By cause and effect, the share of graphs in which the one is certainly, or possibly, an ancestor of the other: of
+    #: the graphs that stand for a class, and NaN if none does.
     causes: Floats = field(repr=False)
     possible_causes: Floats = field(repr=False)
-    num_graphs: int
+    num_graphs: int  # How many graphs were learned
+    #: How many of these stand for no class, so that they tell nothing about causes: see `stands_for_class`.
     num_without_class: int = 0
 
     def __post_init__(self) -> None:

@@ -18,8 +18,6 @@ from plausible.graphs.pag_questions import active_steps, ancestry, pag_separated
 from plausible.graphs.pag_rules import collider_path_start
 from plausible.learn.constraint_based.orientation import ConstraintBasedResult, Triple
 
-__all__ = ["PAGEffect", "effect_in_pag", "effect_is_conditional", "read_settled", "refuse_query"]
-
 #: So many triples are named.
 _MAX_SHOWN = 3
 
@@ -81,22 +79,14 @@ _ADVICE = (
 
 @record
 class PAGEffect:
-    """What all structures of a class agree on about P(outcome | do(treatment)).
+    """What all structures of a class agree on about P(outcome | do(treatment))."""
 
-    Attributes
-    ----------
-    outcome, treatment
-        Two nodes.
-    reading
-        "none": it is P(outcome). "conditional": it is P(outcome | treatment). "open": this graph alone does not tell.
-    path
-        A path that may confound the two where it is open, else ().
-    """
-
+    #: Two nodes.
     outcome: Node
     treatment: Node
+    #: "none": it is P(outcome). "conditional": it is P(outcome | treatment). "open": this graph alone does not tell.
     reading: Reading
-    path: tuple[Node, ...] = ()
+    path: tuple[Node, ...] = ()  # A path that may confound the two where it is open, else ()
 
     def __str__(self) -> str:
         outcome, treatment = self.outcome, self.treatment

@@ -16,8 +16,6 @@ from plausible.learn.independence.independence_test import IndependenceTest, Que
 from plausible.learn.structures.knowledge import Constraints
 from plausible.search.clock import Clock
 
-__all__ = ["check_colliders", "possible_causes_of", "possible_d_sep", "refine_skeleton", "remaining"]
-
 
 def continued(test: IndependenceTest, skeleton: Skeleton, search: SkeletonSearch, known: Constraints) -> SkeletonWork:
     """The work of a phase that starts with the edges which the phase before left."""

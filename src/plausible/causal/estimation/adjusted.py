@@ -19,9 +19,6 @@ from plausible.causal.estimation.regressions import Nuisances, linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation
 
-__all__ = ["DoublyRobust", "Model", "Standardization", "Weighting"]
-
-
 #: "saturated": a free number for each stratum, which needs discrete covariates; "regression": linear, or logistic for
 #: what is zero or one.
 Model: TypeAlias = Literal["saturated", "regression"]

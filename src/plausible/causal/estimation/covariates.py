@@ -22,18 +22,6 @@ from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node
 
-__all__ = [
-    "BY_FORMULA",
-    "ExperimentRows",
-    "as_one_graph",
-    "choose_covariates",
-    "experiment_rows",
-    "missing_columns",
-    "no_causal_path",
-    "observed_nodes",
-    "without_causes_of_set",
-]
-
 BY_FORMULA = Remedy("evaluate the formula of ", Call("identify"), " on a fitted network")
 _OTHER_WAYS = (
     Remedy("try ", Argument("method", Call("FrontDoor"))),

@@ -45,8 +45,6 @@ from plausible.graphs.dag import DAG
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["MethodName", "estimate_effect", "method_suggestion"]
-
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:

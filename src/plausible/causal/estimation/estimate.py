@@ -19,8 +19,6 @@ from plausible.causal.estimation.rows import EffectTask
 from plausible.errors import InvalidArgument
 from plausible.variables import State
 
-__all__ = ["Bootstrap", "EffectEstimate", "EffectMethod", "Means", "PreparedEstimate", "read_bootstrap", "uncertainty"]
-
 
 class Means(NamedTuple):
     """E[Y | do(x)] and E[Y | do(x')], NaN where a method does not tell them, and their difference."""
@@ -135,57 +133,28 @@ def _resampled(prepared: PreparedEstimate, plan: Bootstrap) -> Floats:
 
 @record
 class EffectEstimate:
-    """The effect of x' instead of x on the mean of Y, as data tell it.
+    """The effect of x' instead of x on the mean of Y, as data tell it."""
 
-    Attributes
-    ----------
-    outcome, treatment
-        Y and X.
-    levels
-        x and x'.
-    event
-        The state of the outcome whose probability the mean is; `None` where it is the mean of numbers.
-    method
-        How it was estimated.
-    variables
-        What was used besides: covariates, mediators, or an instrument and its conditions.
-    means
-        E[Y | do(x)] and E[Y | do(x')]; NaN for instruments, which tell only the difference.
-    difference
-        E[Y | do(x')] - E[Y | do(x)].
-    standard_error
-        Of the difference; `None` where nothing was resampled and the method has no formula.
-    interval
-        For the difference: the quantiles of the resamples, or the Normal interval of the standard error.
-    confidence
-        Of the interval.
-    num_cases
-        How much the rows weigh.
-    positivity
-        For methods that compare within strata.
-    strength
-        The F statistic of the first stage, for instruments; below 10 the instrument is weak.
-    assumption
-        What the estimate takes for granted besides the graph, such as linearity; empty where nothing.
-    rows
-        Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
-    """
-
+    #: Y and X.
     outcome: str
     treatment: str
-    levels: tuple[State, State]
+    levels: tuple[State, State]  # x and x'
+    #: The state of the outcome whose probability the mean is; `None` where it is the mean of numbers.
     event: State | None
-    method: str
-    variables: tuple[str, ...]
-    means: tuple[float, float]
-    difference: float
-    standard_error: float | None
+    method: str  # How it was estimated
+    variables: tuple[str, ...]  # What was used besides: covariates, mediators, or an instrument and its conditions
+    means: tuple[float, float]  # E[Y | do(x)] and E[Y | do(x')]; NaN for instruments, which tell only the difference
+    difference: float  # E[Y | do(x')] - E[Y | do(x)]
+    standard_error: float | None  # Of the difference; `None` where nothing was resampled and the method has no formula
+    #: For the difference: the quantiles of the resamples, or the Normal interval of the standard error.
     interval: tuple[float, float] | None
-    confidence: float
-    num_cases: float
-    positivity: PositivityReport | None
-    strength: float | None
+    confidence: float  # Of the interval
+    num_cases: float  # How much the rows weigh
+    positivity: PositivityReport | None  # For methods that compare within strata
+    strength: float | None  # The F statistic of the first stage, for instruments; below 10 the instrument is weak
+    #: What the estimate takes for granted besides the graph, such as linearity; empty where nothing.
     assumption: str = ""
+    #: Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
     rows: str = ""
 
     def __str__(self) -> str:

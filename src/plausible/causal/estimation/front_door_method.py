@@ -20,8 +20,6 @@ from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
 from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.graphs.causal_graph import read_causes
 
-__all__ = ["FrontDoor"]
-
 
 @dataclass(frozen=True, slots=True)
 class FrontDoor:

@@ -18,8 +18,6 @@ from plausible.causal.estimation.rows import EffectTask, design_of, refuse_unusa
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.causal_graph import read_causes
 
-__all__ = ["InstrumentalVariable"]
-
 
 @dataclass(frozen=True, slots=True)
 class InstrumentalVariable:

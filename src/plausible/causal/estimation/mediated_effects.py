@@ -14,31 +14,21 @@ from plausible.models import BayesianNetwork
 from plausible.models.network_parts import rebuilt
 from plausible.variables import State, Variable
 
-__all__ = ["MediatedEffects", "controlled_direct_effect", "mediated_effects"]
-
 #: Differences up to this share of the means are none: each is what four inferences leave of larger numbers.
 _ROUNDING = 1e-9
 
 
 @record
 class MediatedEffects:
-    """The effect of x' instead of x on the mean of Y, and its ways.
+    """The effect of x' instead of x on the mean of Y, and its ways."""
 
-    Attributes
-    ----------
-    outcome, treatment, mediators
-        Y, X and M.
-    levels
-        x and x'.
-    means
-        E[Y_{a, M_b}] for (a, b) = (x, x), (x, x'), (x', x) and (x', x'): the treatment is a, the mediators are as they
-        would be under b.
-    """
-
+    #: Y, X and M.
     outcome: str
     treatment: str
     mediators: tuple[str, ...]
-    levels: tuple[State, State]
+    levels: tuple[State, State]  # x and x'
+    #: E[Y_{a, M_b}] for (a, b) = (x, x), (x, x'), (x', x) and (x', x'): the treatment is a, the mediators are as they
+    #: would be under b.
     means: tuple[float, float, float, float]
 
     @property

@@ -29,8 +29,6 @@ from plausible.learn.learned_parameters import fit_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["Identified", "PlugIn"]
-
 #: More joint states of the variables of an estimand are not tabulated.
 _MAX_STATES = 2**20
 

@@ -15,9 +15,6 @@ from plausible.base.records import record
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.variables import State
 
-__all__ = ["FEW_CASES", "PositivityReport", "ThinCell", "positivity_report", "thin_cells"]
-
-
 #: Fewer cases than these are few.
 FEW_CASES = 5.0
 #: A chance that is smaller than this part of the level's share of all cases is all but none.
@@ -30,24 +27,13 @@ _NUM_PARTS = 10
 
 @record
 class ThinCell:
-    """A stratum in which a level of the treatment hardly occurs.
+    """A stratum in which a level of the treatment hardly occurs."""
 
-    Attributes
-    ----------
-    level
-        The level; `None` where the stratum itself hardly occurs, with whatever treatment.
-    covariates
-        Covariate -> its state.
-    num_cases
-        How many cases have both.
-    share
-        The share of all cases that are in the stratum, with whatever treatment; for `PlugIn`, its probability once the
-        treatment is set.
-    """
-
-    level: State | None
-    covariates: Mapping[str, State]
-    num_cases: float
+    level: State | None  # The level; `None` where the stratum itself hardly occurs, with whatever treatment
+    covariates: Mapping[str, State]  # Covariate -> its state
+    num_cases: float  # How many cases have both
+    #: The share of all cases that are in the stratum, with whatever treatment; for `PlugIn`, its probability once the
+    #: treatment is set.
     share: float
 
     def __str__(self) -> str:
@@ -59,32 +45,20 @@ class ThinCell:
 
 @record
 class PositivityReport:
-    """Whether the levels of a treatment occur in all strata of the covariates.
+    """Whether the levels of a treatment occur in all strata of the covariates."""
 
-    Attributes
-    ----------
-    empty
-        Strata of the discrete covariates in which a level never occurs, and tenths of the range of a continuous one in
-        which five cases of it or more were to be expected: there the data do not tell what it does.
-    sparse
-        Strata with some cases of a level, but fewer than asked for.
-    propensity
-        Level -> the least and the greatest estimated P(level | covariates); for methods that adjust.
-    effective
-        Level -> how many cases of equal weight are worth as much as its weighted ones: (Σ 1/e)² / Σ 1/e²; likewise.
-    unlikely
-        Level -> the share of all cases whose estimated P(level | covariates) is less than a fiftieth of P(level), where
-        there are some; likewise.
-    comparable
-        The share of all cases for which neither level is that unlikely.
-    """
-
+    #: Strata of the discrete covariates in which a level never occurs, and tenths of the range of a continuous one in
+    #: which five cases of it or more were to be expected: there the data do not tell what it does.
     empty: tuple[ThinCell, ...]
-    sparse: tuple[ThinCell, ...]
+    sparse: tuple[ThinCell, ...]  # Strata with some cases of a level, but fewer than asked for
+    #: Level -> the least and the greatest estimated P(level | covariates); for methods that adjust.
     propensity: Mapping[State, tuple[float, float]]
+    #: Level -> how many cases of equal weight are worth as much as its weighted ones: (Σ 1/e)² / Σ 1/e²; likewise.
     effective: Mapping[State, float]
+    #: Level -> the share of all cases whose estimated P(level | covariates) is less than a fiftieth of P(level), where
+    #: there are some; likewise.
     unlikely: Mapping[State, float]
-    comparable: float = 1.0
+    comparable: float = 1.0  # The share of all cases for which neither level is that unlikely
 
     @classmethod
     def of(cls, cells: Iterable[ThinCell]) -> PositivityReport:

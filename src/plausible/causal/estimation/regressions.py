@@ -12,8 +12,6 @@ from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.variables import State
 
-__all__ = ["Nuisances", "linear_fit", "logistic_fit", "logistic_mean"]
-
 #: Precision of the Normal prior of each slope, per unit of weight: it only settles what the data leave open.
 _RIDGE = 1e-8
 _MAX_STEPS = 50

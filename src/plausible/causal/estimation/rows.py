@@ -17,19 +17,6 @@ from plausible.graphs.nodes import Node
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = [
-    "EffectRows",
-    "EffectTask",
-    "design_of",
-    "effect_rows",
-    "expected_outcome",
-    "read_levels",
-    "refuse_unusable",
-    "scored_state",
-    "state_scores",
-    "totals",
-]
-
 
 def state_scores(variable: Variable, event: State | None = None) -> Floats:
     """A number for each state of a discrete outcome: the mean of the outcome is that of these numbers.

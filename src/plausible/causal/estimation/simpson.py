@@ -27,33 +27,21 @@ from plausible.graphs.dag import DAG
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["SimpsonReport", "StratifiedComparison", "simpson"]
-
 #: At most so many places without cases are named.
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StratifiedComparison:
-    """P(event | treatment) for two states of the treatment, within each stratum.
+    """P(event | treatment) for two states of the treatment, within each stratum."""
 
-    Attributes
-    ----------
-    strata
-        S, the variables that make the strata; none for the comparison of all cases.
-    weights
-        P(s): an axis for each of S.
-    baseline, treated
-        P(event | x, s) for either state x; NaN where P(x, s) = 0.
-    is_admissible
-        Whether the graph says that this comparison, averaged over P(s), is causal (the adjustment criterion); `None`
-        without a graph.
-    """
-
-    strata: tuple[Variable, ...]
-    weights: Floats
+    strata: tuple[Variable, ...]  # S, the variables that make the strata; none for the comparison of all cases
+    weights: Floats  # P(s): an axis for each of S
+    #: P(event | x, s) for either state x; NaN where P(x, s) = 0.
     baseline: Floats
     treated: Floats
+    #: Whether the graph says that this comparison, averaged over P(s), is causal (the adjustment criterion); `None`
+    #: without a graph.
     is_admissible: bool | None
 
     @property
@@ -81,32 +69,21 @@ class StratifiedComparison:
 
 @record(eq=False)
 class SimpsonReport:
-    """A comparison made over all cases and within finer and finer strata, and the effect.
+    """A comparison made over all cases and within finer and finer strata, and the effect."""
 
-    Attributes
-    ----------
-    treatment, states
-        The treatment, and its two states that are compared: the baseline and the treated.
-    outcome, event
-        The outcome, and its state whose probability is compared.
-    comparisons
-        Over all cases, then with one more stratifying variable each.
-    effect
-        P(event | do(x)) for both states, NaN where there are no cases to tell it; `None` where there is no graph, or
-        one that leaves it open.
-    unknown
-        The joint states without cases because of which a part of the effect is NaN, in words.
-    rows
-        Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
-    """
-
+    #: The treatment, and its two states that are compared: the baseline and the treated.
     treatment: Variable
     states: tuple[State, State]
+    #: The outcome, and its state whose probability is compared.
     outcome: Variable
     event: State
-    comparisons: tuple[StratifiedComparison, ...]
+    comparisons: tuple[StratifiedComparison, ...]  # Over all cases, then with one more stratifying variable each
+    #: P(event | do(x)) for both states, NaN where there are no cases to tell it; `None` where there is no graph, or one
+    #: that leaves it open.
     effect: tuple[float, float] | None
+    #: The joint states without cases because of which a part of the effect is NaN, in words.
     unknown: tuple[str, ...] = ()
+    #: Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
     rows: str = ""
 
     @property

@@ -9,8 +9,6 @@ from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
 from plausible.errors import NotSupported
 from plausible.graphs.nodes import Node
 
-__all__ = ["CodeWriter", "function_text"]
-
 
 class CodeWriter:
     """Lines of NumPy that compute expressions from `joint`, each shared part once."""

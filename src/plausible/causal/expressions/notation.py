@@ -11,8 +11,6 @@ from typing import ClassVar, Self, final
 from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
 from plausible.graphs.nodes import Node
 
-__all__ = ["LONGEST", "LatexNotation", "Notation", "TextNotation", "written"]
-
 #: What LaTeX reads as commands in mathematics -> how it is written.
 _LATEX = {**{letter: rf"\{letter}" for letter in "#$%&_{}"}, "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}"}
 

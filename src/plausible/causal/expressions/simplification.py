@@ -9,8 +9,6 @@ from plausible.causal.expressions.notation import LONGEST
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Product, Quotient, Sum, product_of, sum_over
 
-__all__ = ["simplify", "with_canonical_symbols"]
-
 #: Expressions that are nested deeper are not simplified.
 _DEEPEST = 80
 

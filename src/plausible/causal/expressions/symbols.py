@@ -9,8 +9,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from plausible.base.display import html_of_print
 from plausible.graphs.nodes import Node
 
-__all__ = ["Part", "Symbol", "Symbols", "distinct_parts", "read_symbols"]
-
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

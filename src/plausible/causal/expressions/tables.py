@@ -20,8 +20,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
 from plausible.variables import Variable
 
-__all__ = ["Evaluation", "Source", "SymbolTable"]
-
 
 class CanBeAsked(Protocol):
     """A model that gives exact joint tables of some of its variables."""

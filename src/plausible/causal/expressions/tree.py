@@ -16,33 +16,20 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.nodes import Node
 
-__all__ = ["ONE", "Expression", "Probability", "Product", "Quotient", "Sum", "probability", "product_of", "sum_over"]
-
 
 class Expression(ABC):
     """A function of symbols, built from probabilities of the observed distribution: an immutable value.
 
     Subtrees may be shared, and every algorithm here visits a shared one once: a tree that would be exponentially large
     when written out costs no more than its different parts.
-
-    Attributes
-    ----------
-    free
-        The symbols that it is a function of.
-    variables
-        All variables in it, also those that sums run over.
-    size
-        How many symbols it takes to write it out.
-    depth
-        How deep its parts are nested.
     """
 
     __slots__ = ("_hash", "depth", "free", "size", "variables")
 
-    free: frozenset[Symbol]
-    variables: frozenset[Node]
-    size: int
-    depth: int
+    free: frozenset[Symbol]  # The symbols that it is a function of
+    variables: frozenset[Node]  # All variables in it, also those that sums run over
+    size: int  # How many symbols it takes to write it out
+    depth: int  # How deep its parts are nested
     _hash: int
 
     def _settle(self, own: Iterable[Symbol], bound: Iterable[Symbol] = ()) -> None:

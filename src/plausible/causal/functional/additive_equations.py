@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["AdditiveEquations"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 #: The standard deviation of normal noise, or a function of a random generator and a number of rows.

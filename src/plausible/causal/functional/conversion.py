@@ -19,8 +19,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.network_parts import conditional_table
 from plausible.variables import Variable
 
-__all__ = ["Coupling", "functional_model", "observational_network", "trial_model"]
-
 #: How the values of a variable for different parents hang together.
 Coupling = Literal["independent", "comonotone"]
 Table = npt.NDArray[np.float64]

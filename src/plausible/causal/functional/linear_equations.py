@@ -20,8 +20,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import Evidence, settings_of
 
-__all__ = ["LinearEquations"]
-
 Array = npt.NDArray[np.float64]
 
 

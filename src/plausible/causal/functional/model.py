@@ -24,8 +24,6 @@ from plausible.models.network_parts import conditional_table
 from plausible.variables import EvidenceLike, State, Variable
 from plausible.variables.evidence import settings_of
 
-__all__ = ["FunctionalModel", "causes_of"]
-
 
 def causes_of(name: str, function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's arguments, which are the causes of the variable `name`.

@@ -15,18 +15,6 @@ from plausible.errors import InvalidArgument, InvalidVariable, TooLarge, counted
 from plausible.factors.alignment import num_entries
 from plausible.variables import State, Variable
 
-__all__ = [
-    "COMPLIANCE",
-    "HIRING",
-    "MAX_ENTRIES",
-    "MAX_TYPES",
-    "OUTCOME",
-    "ParameterCounts",
-    "ResponseVariable",
-    "Vocabulary",
-    "written_product",
-]
-
 #: The largest table (assignments to the parents × types) that a response variable may have.
 MAX_ENTRIES = 2**20
 #: The most joint response types that variables joined by latent causes may have: each is an unknown.

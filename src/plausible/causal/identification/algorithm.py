@@ -34,8 +34,6 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["find_hedge", "identify", "is_identifiable"]
-
 
 def minimal_adjustment(graph: CausalGraph, effect: Effect) -> tuple[Node, ...] | None:
     """A minimal W with P(y | do(x), z) = Σ_w P(y | x, w, z) P(w | z); `None` where there is none.

@@ -15,17 +15,6 @@ from plausible.causal.identification.question import IDStep, node_list
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node
 
-__all__ = [
-    "Chain",
-    "EffectPlan",
-    "Failure",
-    "Link",
-    "district_chains",
-    "district_steps",
-    "effect_expression",
-    "plan_effect",
-]
-
 
 class Restriction(NamedTuple):
     """One step of the algorithm: the distribution goes over to fewer variables."""

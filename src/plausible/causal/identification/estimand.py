@@ -16,28 +16,15 @@ from plausible.errors import InvalidArgument, suggestion
 from plausible.factors import Factor
 from plausible.graphs.nodes import Node
 
-__all__ = ["Estimand"]
-
 
 @record
 class Estimand:
-    """An effect as a function of the observed distribution; made by `identify`.
+    """An effect as a function of the observed distribution; made by `identify`."""
 
-    Attributes
-    ----------
-    query
-        The effect.
-    expression
-        The expression tree that equals it in every model of the graph.
-    derivation
-        How it was got.
-    adjustment
-        The nodes that it adjusts for, where it is Σ_w P(y | x, w) P(w); None for every other form.
-    """
-
-    query: Effect
-    expression: Expression
-    derivation: IDDerivation
+    query: Effect  # The effect
+    expression: Expression  # The expression tree that equals it in every model of the graph
+    derivation: IDDerivation  # How it was got
+    #: The nodes that it adjusts for, where it is Σ_w P(y | x, w) P(w); None for every other form.
     adjustment: tuple[Node, ...] | None = None
 
     @property

@@ -11,9 +11,6 @@ from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node
 
-__all__ = ["Hedge", "hedge_of"]
-
-
 #: At most so many nodes are named in a short message.
 _SHOWN = 8
 
@@ -24,23 +21,12 @@ class Hedge:
 
     Both are connected by edges `<->`, in both every node has at most one child, and both lead to the same roots, which
     are ancestors of the outcome that no treatment cuts off. The outer one holds treatments, the inner one none.
-
-    Attributes
-    ----------
-    effect
-        What is not identifiable.
-    outer
-        F: a subgraph, its nodes and its edges.
-    inner
-        F′: a subgraph of F.
-    roots
-        The nodes without children, the same in both.
     """
 
-    effect: Effect
-    outer: CausalGraph
-    inner: CausalGraph
-    roots: tuple[Node, ...]
+    effect: Effect  # What is not identifiable
+    outer: CausalGraph  # F: a subgraph, its nodes and its edges
+    inner: CausalGraph  # F′: a subgraph of F
+    roots: tuple[Node, ...]  # The nodes without children, the same in both
 
     def explain(self) -> str:
         """Why the effect is not identifiable, in words.

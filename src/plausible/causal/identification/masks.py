@@ -11,8 +11,6 @@ from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node
 
-__all__ = ["MaskGraph"]
-
 
 @dataclass(frozen=True, slots=True)
 class MaskGraph:

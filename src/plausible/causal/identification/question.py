@@ -15,8 +15,6 @@ from plausible.graphs.causal_graph import CausalGraph, latent_projection, read_c
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 
-__all__ = ["Effect", "IDDerivation", "IDStep", "node_list", "read_question", "reduce_question"]
-
 
 @record
 class Effect:

@@ -13,8 +13,6 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 
-__all__ = ["EdgeSensitivity", "blocking_bows", "edge_sensitivity"]
-
 
 def blocking_bows(
     graph: CausalLike, outcome: Nodes, treatment: Nodes, *, observed: Nodes | None = None
@@ -61,29 +59,14 @@ class EdgeSensitivity:
     """What one more or one less edge does to an effect that is, or is not, identifiable.
 
     Adding an edge never makes an effect identifiable, and removing one never makes it not so.
-
-    Attributes
-    ----------
-    effect
-        The effect.
-    identifiable
-        Whether it is so in the graph itself.
-    breaking
-        Edges that are not there and would make it not identifiable.
-    harmless
-        Edges that are not there and would leave it identifiable.
-    repairing
-        Edges that are there and whose removal would make it identifiable.
-    stubborn
-        Edges that are there and whose removal would not.
     """
 
-    effect: Effect
-    identifiable: bool
-    breaking: tuple[Edge, ...] = ()
-    harmless: tuple[Edge, ...] = ()
-    repairing: tuple[Edge, ...] = ()
-    stubborn: tuple[Edge, ...] = ()
+    effect: Effect  # The effect
+    identifiable: bool  # Whether it is so in the graph itself
+    breaking: tuple[Edge, ...] = ()  # Edges that are not there and would make it not identifiable
+    harmless: tuple[Edge, ...] = ()  # Edges that are not there and would leave it identifiable
+    repairing: tuple[Edge, ...] = ()  # Edges that are there and whose removal would make it identifiable
+    stubborn: tuple[Edge, ...] = ()  # Edges that are there and whose removal would not
 
     @property
     def is_maximal_identifiable(self) -> bool:

@@ -32,17 +32,6 @@ from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 from plausible.search.search_state import improves
 
-__all__ = [
-    "ClassTurn",
-    "InterventionalClass",
-    "InterventionalStep",
-    "after_turn",
-    "class_turns",
-    "gies",
-    "is_valid_turn",
-    "search_interventional_classes",
-]
-
 
 class ClassTurn(NamedTuple):
     """In a graph of the class in which `before` are the neighbours of y that are its parents, y -> x becomes x -> y.
@@ -130,56 +119,27 @@ Phase: TypeAlias = Literal["insert", "delete", "turn"]
 
 @dataclass(frozen=True, slots=True)
 class InterventionalStep:
-    """What `progress=` is told after each step.
+    """What `progress=` is told after each step."""
 
-    Attributes
-    ----------
-    phase
-        "insert", "delete" or "turn": by what the step was made.
-    num_steps
-        How many were made.
-    graph
-        A graph of the class, from which a search can go on: `start=`.
-    score
-        Its score, and that of all others of the class.
-    """
-
-    phase: Phase
-    num_steps: int
-    graph: DAG
-    score: float
+    phase: Phase  # "insert", "delete" or "turn": by what the step was made
+    num_steps: int  # How many were made
+    graph: DAG  # A graph of the class, from which a search can go on: `start=`
+    score: float  # Its score, and that of all others of the class
 
 
 @record(eq=False)
 class InterventionalClass:
-    """A class of graphs learned from experiments; made by `gies`.
+    """A class of graphs learned from experiments; made by `gies`."""
 
-    Attributes
-    ----------
-    graph
-        The essential graph: directed are the edges that all graphs of the class share.
-    member
-        One graph of the class.
-    score
-        Of each graph of the class.
-    targets
-        The experiments: what was set together.
-    trace
-        The score at the start and after each step.
-    stopped_by
-        Why the search ended: "local maximum" where no insertion, deletion or turn of an edge in any graph of the class
-        is better; "time limit", "interrupted".
-    seconds
-        How long it took.
-    """
-
-    graph: PDAG
-    member: DAG
-    score: float
-    targets: tuple[tuple[str, ...], ...]
-    trace: tuple[float, ...]
+    graph: PDAG  # The essential graph: directed are the edges that all graphs of the class share
+    member: DAG  # One graph of the class
+    score: float  # Of each graph of the class
+    targets: tuple[tuple[str, ...], ...]  # The experiments: what was set together
+    trace: tuple[float, ...]  # The score at the start and after each step
+    #: Why the search ended: "local maximum" where no insertion, deletion or turn of an edge in any graph of the class
+    #: is better; "time limit", "interrupted".
     stopped_by: str
-    seconds: float
+    seconds: float  # How long it took
 
     @property
     def num_steps(self) -> int:

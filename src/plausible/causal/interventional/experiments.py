@@ -23,47 +23,22 @@ from plausible.graphs.meek import Orientation
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 
-__all__ = [
-    "ExperimentPlan",
-    "ExperimentValue",
-    "after_experiment",
-    "choose_experiment",
-    "experiment_information",
-    "plan_experiments",
-    "rank_experiments",
-]
-
 #: What makes an experiment good: much information, a small class at worst, or many edges directed on average.
 Criterion: TypeAlias = Literal["entropy", "minimax", "edges"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentValue:
-    """What setting one variable tells, where all graphs of a class are equally probable.
+    """What setting one variable tells, where all graphs of a class are equally probable."""
 
-    Attributes
-    ----------
-    target
-        The variable that is set.
-    entropy
-        Of what is seen, in nats: by so much the uncertainty about the graph falls on average.
-    largest_class
-        How many graphs are left at worst.
-    expected_class_size
-        How many are left on average.
-    fewest_directed, expected_directed
-        How many edges get a direction at least, and on average.
-    num_outcomes
-        In how many ways the edges at the target can turn out to be directed.
-    """
-
-    target: Node
-    entropy: float
-    largest_class: int
-    expected_class_size: float
+    target: Node  # The variable that is set
+    entropy: float  # Of what is seen, in nats: by so much the uncertainty about the graph falls on average
+    largest_class: int  # How many graphs are left at worst
+    expected_class_size: float  # How many are left on average
+    #: How many edges get a direction at least, and on average.
     fewest_directed: int
     expected_directed: float
-    num_outcomes: int
+    num_outcomes: int  # In how many ways the edges at the target can turn out to be directed
 
 
 class ExperimentPlan(NamedTuple):

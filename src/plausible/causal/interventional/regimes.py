@@ -17,23 +17,14 @@ from plausible.graphs.causal_graph import read_causes
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceResult
 
-__all__ = ["Regime", "RegimeTest", "RegimeTests", "check_regimes", "regimes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regime:
-    """An experiment; made by `regimes`.
+    """An experiment; made by `regimes`."""
 
-    Attributes
-    ----------
-    targets
-        The variables that were set from outside, in the order of the table; none in observation.
-    table
-        Its rows, without marks of what was set: their independencies are those of `graph.without_incoming(targets)`,
-        and can be tested as any others, where there are enough rows.
-    """
-
-    targets: tuple[str, ...]
+    targets: tuple[str, ...]  # The variables that were set from outside, in the order of the table; none in observation
+    #: Its rows, without marks of what was set: their independencies are those of `graph.without_incoming(targets)`, and
+    #: can be tested as any others, where there are enough rows.
     table: Table = field(repr=False)
 
 
@@ -73,39 +64,22 @@ def regimes(data: TableLike) -> tuple[Regime, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RegimeTest:
-    """A test that two variables are independent in an experiment, as the graph without the edges into its targets says.
+    """A test that two variables are independent in an experiment, as the graph without edges into its targets says."""
 
-    Attributes
-    ----------
-    targets
-        What was set from outside.
-    x, y, given
-        x ⟂ y | given.
-    result
-        Of the test on the rows of the experiment.
-    """
-
-    targets: tuple[str, ...]
+    targets: tuple[str, ...]  # What was set from outside
+    #: x ⟂ y | given.
     x: str
     y: str
     given: tuple[str, ...]
-    result: IndependenceResult
+    result: IndependenceResult  # Of the test on the rows of the experiment
 
 
 @dataclass(frozen=True, slots=True)
 class RegimeTests:
-    """All tests of a graph; made by `check_regimes`.
+    """All tests of a graph; made by `check_regimes`."""
 
-    Attributes
-    ----------
-    tests
-        One for each pair that is not joined in an experiment's graph.
-    alpha
-        The probability that a true graph is rejected, at most.
-    """
-
-    tests: tuple[RegimeTest, ...]
-    alpha: float
+    tests: tuple[RegimeTest, ...]  # One for each pair that is not joined in an experiment's graph
+    alpha: float  # The probability that a true graph is rejected, at most
 
     @property
     def violations(self) -> tuple[RegimeTest, ...]:

@@ -40,27 +40,16 @@ from plausible.inference.sampling.chain_diagnostics import effective_sample_size
 from plausible.search.chains import ChainProgress, ChainSteps, run_chains
 from plausible.variables.evidence import findings_of, settings_of
 
-__all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
-
-
 #: A question may look at so many combinations of functions.
 _MAX_COMBINATIONS = 2**22
 
 
 @record(eq=False)
 class PosteriorAnswer:
-    """A number that depends on unknown probabilities of types, as drawn from their posterior.
+    """A number that depends on unknown probabilities of types, as drawn from their posterior."""
 
-    Attributes
-    ----------
-    draws
-        By chain and draw.
-    weights
-        By chain and draw, how probable the evidence is; all one without evidence.
-    """
-
-    draws: Floats = field(repr=False)
-    weights: Floats = field(repr=False)
+    draws: Floats = field(repr=False)  # By chain and draw
+    weights: Floats = field(repr=False)  # By chain and draw, how probable the evidence is; all one without evidence
 
     @property
     def mean(self) -> float:
@@ -94,24 +83,13 @@ class PosteriorAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResponsePosterior:
-    """Draws of the probabilities of response types; made by `learn_responses`.
+    """Draws of the probabilities of response types; made by `learn_responses`."""
 
-    Attributes
-    ----------
-    space
-        The graph, its variables and their types.
-    draws
-        For each component an array by chain, draw and joint type.
-    state
-        Where the chains are; `learn_responses(..., start=posterior)` goes on from there.
-    stopped_by
-        Empty, or what stopped the chains early: "time limit" or "interrupted".
-    """
-
-    space: ResponseSpace
-    draws: tuple[Floats, ...] = field(repr=False)
+    space: ResponseSpace  # The graph, its variables and their types
+    draws: tuple[Floats, ...] = field(repr=False)  # For each component an array by chain, draw and joint type
+    #: Where the chains are; `learn_responses(..., start=posterior)` goes on from there.
     state: ResponseState = field(repr=False)
-    stopped_by: str = ""
+    stopped_by: str = ""  # Empty, or what stopped the chains early: "time limit" or "interrupted"
 
     def probability(
         self,

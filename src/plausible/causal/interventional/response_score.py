@@ -30,9 +30,6 @@ from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.task import FoundGraph
 
-__all__ = ["ResponseEvidence", "ResponseScores", "learn_functional_structure", "response_evidence"]
-
-
 #: So many rows come first.
 _FIRST_ROWS = 4
 
@@ -41,21 +38,12 @@ _NUM_ERRORS = 2
 
 
 class ResponseEvidence(NamedTuple):
-    """An estimate of log P(D | graph), and how good it is.
+    """An estimate of log P(D | graph), and how good it is."""
 
-    Attributes
-    ----------
-    log_evidence
-        The estimate.
-    num_effective
-        How many particles carried its worst stage: if few, take more.
-    standard_error
-        Of the estimate, as far as the weights of particles tell: Σ (N / effective - 1) / N over the stages is about
-        its variance.
-    """
-
-    log_evidence: float
-    num_effective: float
+    log_evidence: float  # The estimate
+    num_effective: float  # How many particles carried its worst stage: if few, take more
+    #: Of the estimate, as far as the weights of particles tell: Σ (N / effective - 1) / N over the stages is about its
+    #: variance.
     standard_error: float
 
 

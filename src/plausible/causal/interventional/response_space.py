@@ -19,18 +19,6 @@ from plausible.graphs import CausalGraph
 from plausible.graphs.causal_graph import read_causes
 from plausible.variables import Variable
 
-__all__ = [
-    "Cells",
-    "ResponsePrior",
-    "ResponseProblem",
-    "ResponseSpace",
-    "ResponseState",
-    "draw_types",
-    "redraw",
-    "response_step",
-    "start_responses",
-]
-
 Masks = NDArray[np.bool_]
 
 
@@ -62,23 +50,13 @@ class ResponseSpace:
 
     A variable with k states whose parents have m joint states has k^m functions; a root has one for each state.
     Variables that latent causes connect, a district of the graph, have joint types.
-
-    Attributes
-    ----------
-    graph
-        Causes, and latent common causes.
-    variables
-        Name -> variable, in topological order.
-    functions
-        Name -> an array: for each function its value, a state position, at each joint state of the parents.
-    components
-        The districts.
     """
 
-    graph: CausalGraph
-    variables: Mapping[str, Variable]
+    graph: CausalGraph  # Causes, and latent common causes
+    variables: Mapping[str, Variable]  # Name -> variable, in topological order
+    #: Name -> an array: for each function its value, a state position, at each joint state of the parents.
     functions: Mapping[str, Ints] = field(repr=False)
-    components: tuple[ResponseComponent, ...]
+    components: tuple[ResponseComponent, ...]  # The districts
 
     @classmethod
     def of(

@@ -19,17 +19,6 @@ from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
 
-__all__ = [
-    "Assumption",
-    "AssumptionsLike",
-    "Limit",
-    "Monotone",
-    "NoDirectEffect",
-    "TypeAssumption",
-    "check_edge",
-    "read_assumptions",
-]
-
 
 class TypeAssumption(ABC):
     """Response types of one variable that do not occur."""
@@ -87,15 +76,6 @@ class Monotone(TypeAssumption):
 
     States are ordered as the variables list them; other direct causes are held at any states.
 
-    Attributes
-    ----------
-    variable
-        The effect, which comes first: `Monotone("T", "A")` says that A never lowers T.
-    cause
-        One of its parents.
-    is_decreasing
-        Whether higher states of the cause never raise the effect, instead of never lowering it.
-
     Examples
     --------
     >>> from plausible.variables import Variable
@@ -104,8 +84,9 @@ class Monotone(TypeAssumption):
     [(0, 0), (0, 1), (1, 1)]
     """
 
-    variable: str
-    cause: str
+    variable: str  # The effect, which comes first: `Monotone("T", "A")` says that A never lowers T
+    cause: str  # One of its parents
+    #: Whether higher states of the cause never raise the effect, instead of never lowering it.
     is_decreasing: bool = False
 
     def allows(self, response: ResponseVariable) -> Flags:
@@ -125,13 +106,6 @@ class Monotone(TypeAssumption):
 class NoDirectEffect(TypeAssumption):
     """An edge of the graph carries nothing: the exclusion restriction of an instrument, for one edge.
 
-    Attributes
-    ----------
-    variable
-        The effect.
-    cause
-        One of its parents, whose state makes no difference while the other parents keep theirs.
-
     Examples
     --------
     >>> from plausible.variables import Variable
@@ -140,8 +114,8 @@ class NoDirectEffect(TypeAssumption):
     (4, 16)
     """
 
-    variable: str
-    cause: str
+    variable: str  # The effect
+    cause: str  # One of its parents, whose state makes no difference while the other parents keep theirs
 
     def allows(self, response: ResponseVariable) -> Flags:
         """Whether each type may occur, in order."""
@@ -159,13 +133,6 @@ class NoDirectEffect(TypeAssumption):
 class Limit:
     """lower ≤ query ≤ upper, for any query that is linear in the response types: at most 5 % defiers, say.
 
-    Attributes
-    ----------
-    query
-        What is limited.
-    lower, upper
-        Where it must lie.
-
     Examples
     --------
     >>> from plausible.causal.partial.linear_query import probability_of
@@ -173,7 +140,8 @@ class Limit:
     -inf <= P(Y[X=0]=1) <= 0.1
     """
 
-    query: LinearQuery
+    query: LinearQuery  # What is limited
+    #: Where it must lie.
     lower: float = -np.inf
     upper: float = np.inf
 

@@ -23,31 +23,19 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradic
 from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 
-__all__ = ["BootstrappedBounds", "bootstrap_bounds"]
-
-
 #: The largest joint table of all variables that the bounds look at.
 _MAX_CELLS = 2**22
 
 
 @record(eq=False)
 class BootstrappedBounds:
-    """Bounds of data, and of samples of them.
+    """Bounds of data, and of samples of them."""
 
-    Attributes
-    ----------
-    bounds
-        Those of the data as they are.
-    lowers, uppers
-        The ends of each sample; NaN where a sample makes the evidence impossible or contradicts a limit.
-    violations
-        By how much each sample had to be moved to something that the graph can show.
-    """
-
-    bounds: Bounds
+    bounds: Bounds  # Those of the data as they are
+    #: The ends of each sample; NaN where a sample makes the evidence impossible or contradicts a limit.
     lowers: Floats
     uppers: Floats
-    violations: Floats
+    violations: Floats  # By how much each sample had to be moved to something that the graph can show
 
     def __str__(self) -> str:
         num_samples = int((~np.isnan(self.lowers)).sum())

@@ -31,37 +31,24 @@ from plausible.factors import Factor
 from plausible.graphs.causal_graph import latent_projection
 from plausible.graphs.nodes import Node
 
-__all__ = ["Bounds", "bounds", "check_order", "limited_program", "read_systems", "solved"]
-
 End = Literal["lower", "upper"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """Where a quantity lies, and the models that attain the ends.
+    """Where a quantity lies, and the models that attain the ends."""
 
-    Attributes
-    ----------
-    query
-        What was asked.
-    lower, upper
-        The ends.
-    is_sharp
-        Whether each end is attained by a model of the graph: where latent causes act on pairs of a larger district
-        only, not every joint distribution of its types can be, and the bounds are valid but may be too wide. (A clique
-        of `<->` counts as one latent cause of all its variables.)
-    violation
-        By how much, in total, observed data had to be moved to something that the graph can show; zero where they fit.
-    confidence
-        The level at which sampling noise is allowed for; `None` where it is not.
-    """
-
-    query: LinearQuery
+    query: LinearQuery  # What was asked
+    #: The ends.
     lower: float
     upper: float
+    #: Whether each end is attained by a model of the graph: where latent causes act on pairs of a larger district only,
+    #: not every joint distribution of its types can be, and the bounds are valid but may be too wide. (A clique of
+    #: `<->` counts as one latent cause of all its variables.)
     is_sharp: bool
+    #: By how much, in total, observed data had to be moved to something that the graph can show; zero where they fit.
     violation: float
-    confidence: float | None
+    confidence: float | None  # The level at which sampling noise is allowed for; `None` where it is not
     _systems: Systems = field(repr=False)
     _program: BoundsProgram = field(repr=False)
     _ends: Mapping[str, Extremum] = field(repr=False)

@@ -23,18 +23,6 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "WHOLE",
-    "District",
-    "LevelRows",
-    "Polytope",
-    "assembled",
-    "build_district",
-    "conditional",
-    "ordered_members",
-    "polytope",
-    "scope_of",
-]
 
 #: The most (joint type, state of the outside parents) pairs: each is an entry of the constraint matrix.
 MAX_CELLS = 2**22

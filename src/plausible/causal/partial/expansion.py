@@ -21,8 +21,6 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.inference.elimination import sum_product
 from plausible.variables import Variable
 
-__all__ = ["Expansion", "expand"]
-
 #: The most joint states that the variables whose types matter to an event may have, with their causes.
 MAX_TERMS = 2**18
 

@@ -12,29 +12,18 @@ from plausible.causal.partial.source import SourceLike, read_source
 from plausible.causal.partial.systems import ROUNDING, Contradictions, confidence_polytope, smallest_violation
 from plausible.causal.queries.arguments import CausalLike
 
-__all__ = ["Falsification", "falsification"]
-
 
 @record
 class Falsification:
-    """How far what is observed is from what a graph can show.
+    """How far what is observed is from what a graph can show."""
 
-    Attributes
-    ----------
-    violations
-        District -> the least Σ |shown - observed| over distributions of its response types, whatever the limits.
-    confidence
-        The level of the region around data within which everything counts as shown; `None` without one.
-    missed_limits
-        By how much in total the limits are missed by the types that show what is observed, or the nearest to it.
-    limits
-        What was claimed of quantities.
-    """
-
+    #: District -> the least Σ |shown - observed| over distributions of its response types, whatever the limits.
     violations: Mapping[tuple[str, ...], float]
+    #: The level of the region around data within which everything counts as shown; `None` without one.
     confidence: float | None
+    #: By how much in total the limits are missed by the types that show what is observed, or the nearest to it.
     missed_limits: float = 0.0
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[Limit, ...] = ()  # What was claimed of quantities
 
     @property
     def is_contradicted(self) -> bool:

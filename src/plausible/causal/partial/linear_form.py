@@ -19,8 +19,6 @@ from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
 from plausible.causal.partial.systems import Members, Systems
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge, UnknownVariable
 
-__all__ = ["LinearForm", "NotLinear", "Ratio", "ratio_of"]
-
 Ints = NDArray[np.intp]
 
 #: The largest table of functionals × types, and of terms × terms.

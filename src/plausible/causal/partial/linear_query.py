@@ -22,15 +22,6 @@ from plausible.errors import InvalidArgument
 from plausible.variables import State
 from plausible.variables.evidence import findings_of, settings_of
 
-__all__ = [
-    "LinearQuery",
-    "WorldFinding",
-    "average_causal_effect",
-    "interventional_mean",
-    "probability_of",
-    "type_probability",
-]
-
 
 class WorldFinding(NamedTuple):
     """A variable of some world is in a state, or in one of several."""

@@ -20,19 +20,6 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
 
-__all__ = [
-    "EffectInterval",
-    "InstrumentalInequality",
-    "NoncomplianceReport",
-    "binarize",
-    "encouragement_effect",
-    "instrument_bounds",
-    "instrumental_inequality",
-    "natural_bounds",
-    "noncompliance_rate",
-    "noncompliance_report",
-]
-
 
 def binarize(values: npt.ArrayLike, threshold: float | None = None) -> Floats:
     """One where a value reaches the threshold, else zero; NaN, which is missing, stays.
@@ -181,15 +168,9 @@ def instrument_bounds(table: npt.ArrayLike) -> EffectInterval:
 
 
 class InstrumentalInequality(NamedTuple):
-    """Whether a table may come from an instrument: Σ_o max_a P(t, o | a) ≤ 1 for every state of the treatment.
+    """Whether a table may come from an instrument: Σ_o max_a P(t, o | a) ≤ 1 for every state of the treatment."""
 
-    Attributes
-    ----------
-    sums
-        The left side for each state of the treatment.
-    """
-
-    sums: tuple[float, ...]
+    sums: tuple[float, ...]  # The left side for each state of the treatment
 
     @property
     def excess(self) -> float:
@@ -241,37 +222,19 @@ def _checked(table: npt.ArrayLike) -> Floats:
 
 @record(eq=False)
 class NoncomplianceReport:
-    """A trial with assignment A, treatment T and outcome O, all binary; the second state of each is "yes".
+    """A trial with assignment A, treatment T and outcome O, all binary; the second state of each is "yes"."""
 
-    Attributes
-    ----------
-    table
-        P(T, O | A).
-    encouragement
-        The effect of the assignment, P(o¹ | a¹) - P(o¹ | a⁰).
-    noncompliance
-        P(t⁰ | a¹) + P(t¹ | a⁰).
-    natural
-        The natural bounds on the effect of the treatment, which hold with or without defiers.
-    effect
-        The sharp ones; both allow for sampling noise at the level `effect.confidence`, unless it is `None`.
-    treated, untreated
-        Bounds on P(o¹ | do(t¹)) and P(o¹ | do(t⁰)).
-    inequality
-        Whether the table may come from an instrument at all.
-    has_no_defiers
-        Whether the sharp bounds assume that there are no defiers.
-    """
-
-    table: Factor
-    encouragement: float
-    noncompliance: float
-    natural: EffectInterval
+    table: Factor  # P(T, O | A)
+    encouragement: float  # The effect of the assignment, P(o¹ | a¹) - P(o¹ | a⁰)
+    noncompliance: float  # P(t⁰ | a¹) + P(t¹ | a⁰)
+    natural: EffectInterval  # The natural bounds on the effect of the treatment, which hold with or without defiers
+    #: The sharp ones; both allow for sampling noise at the level `effect.confidence`, unless it is `None`.
     effect: Bounds
+    #: Bounds on P(o¹ | do(t¹)) and P(o¹ | do(t⁰)).
     treated: Bounds
     untreated: Bounds
-    inequality: InstrumentalInequality
-    has_no_defiers: bool = False
+    inequality: InstrumentalInequality  # Whether the table may come from an instrument at all
+    has_no_defiers: bool = False  # Whether the sharp bounds assume that there are no defiers
 
     @property
     def is_contradicted(self) -> bool:

@@ -14,9 +14,6 @@ from plausible.causal.partial.linear_form import LinearForm
 from plausible.causal.partial.systems import Members, least_total
 from plausible.errors import ImpossibleEvidence, ModelContradicted, NotSupported
 
-__all__ = ["BoundsProgram", "Extremum", "LimitRow"]
-
-
 _INFEASIBLE = 2
 
 

@@ -19,9 +19,6 @@ from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["Observed", "SourceLike", "read_source"]
-
-
 #: A joint distribution, a model whose observed variables have one, rows of data, or what was counted in them.
 SourceLike: TypeAlias = "Factor | BayesianNetwork | ObservedModel | FunctionalModel | DataLike"
 

@@ -30,18 +30,6 @@ from plausible.errors import InvalidArgument, ModelContradicted, NotSupported
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
 
-__all__ = [
-    "ROUNDING",
-    "Contradictions",
-    "Members",
-    "Systems",
-    "binomial_interval",
-    "confidence_polytope",
-    "joint_intervals",
-    "least_total",
-    "smallest_violation",
-]
-
 _PROJECT = Argument("contradictions", "project")
 
 

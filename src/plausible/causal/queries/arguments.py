@@ -14,8 +14,6 @@ from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["CausalLike", "fresh_name", "read_causal", "read_node", "read_nodes", "read_variables", "refuse_overlap"]
-
 #: A DAG or a causal graph (`<->` is a latent common cause), a model with one of these, or arrow text.
 CausalLike: TypeAlias = "GraphLike[DAG | CausalGraph]"
 

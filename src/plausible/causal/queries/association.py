@@ -19,8 +19,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
 
-__all__ = ["EffectComparison", "compare_effect", "effect_table"]
-
 
 def association_table(
     network: BayesianNetwork,
@@ -58,28 +56,15 @@ _SHOWN = 5
 
 @record(eq=False)
 class EffectComparison:
-    """What seeing the treatment tells about the outcome, and what setting it does.
+    """What seeing the treatment tells about the outcome, and what setting it does."""
 
-    Attributes
-    ----------
-    outcome, treatment
-        Y and X.
-    evidence
-        e, what else is known.
-    marginal
-        P(Y | e): an axis for each outcome.
-    association
-        P(Y | x, e): an axis for each treatment, then one for each outcome; NaN where P(x, e) = 0.
-    effect
-        P(Y | do(x), e), likewise; NaN where P(e | do(x)) = 0.
-    """
-
+    #: Y and X.
     outcome: tuple[Variable, ...]
     treatment: tuple[Variable, ...]
-    evidence: Mapping[str, Any]
-    marginal: Floats
-    association: Floats
-    effect: Floats
+    evidence: Mapping[str, Any]  # e, what else is known
+    marginal: Floats  # P(Y | e): an axis for each outcome
+    association: Floats  # P(Y | x, e): an axis for each treatment, then one for each outcome; NaN where P(x, e) = 0
+    effect: Floats  # P(Y | do(x), e), likewise; NaN where P(e | do(x)) = 0
 
     @property
     def max_difference(self) -> float:

@@ -17,8 +17,6 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["augmented", "augmented_graph", "intervention_name"]
-
 
 def intervention_name(node: Node) -> str:
     """The name of the node, or variable, that stands for an intervention on `node`.

@@ -13,33 +13,21 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import SeparationExplanation, Trail, without_latent
 
-__all__ = ["AssociationExplanation", "AssociationSource", "explain_association"]
-
 #: What kind of association a trail makes.
 SourceKind: TypeAlias = Literal["causal", "reverse causal", "common cause", "selection"]
 
 
 @record
 class AssociationSource:
-    """An active trail, and what makes it carry association.
+    """An active trail, and what makes it carry association."""
 
-    Attributes
-    ----------
-    trail
-        The trail from x to y.
-    kind
-        "causal" where it leads from x to y along the arrows, "reverse causal" where it leads from y to x, "selection"
-        where it passes a collider that observations have opened, else "common cause".
-    through
-        The common cause, or the observed nodes that open the colliders; empty for causes and for `<->`.
-    is_latent
-        Whether the common cause is not observable.
-    """
-
-    trail: Trail
+    trail: Trail  # The trail from x to y
+    #: "causal" where it leads from x to y along the arrows, "reverse causal" where it leads from y to x, "selection"
+    #: where it passes a collider that observations have opened, else "common cause".
     kind: SourceKind
+    #: The common cause, or the observed nodes that open the colliders; empty for causes and for `<->`.
     through: tuple[Node, ...]
-    is_latent: bool
+    is_latent: bool  # Whether the common cause is not observable
 
     def __str__(self) -> str:
         names = ", ".join(map(quote, self.through))
@@ -54,23 +42,14 @@ class AssociationSource:
 
 @record
 class AssociationExplanation:
-    """The trails that associate two nodes.
+    """The trails that associate two nodes."""
 
-    Attributes
-    ----------
-    x, y, given
-        The nodes, and what is observed.
-    sources
-        The active trails, shortest first.
-    is_complete
-        Whether these are all.
-    """
-
+    #: The nodes, and what is observed.
     x: Node
     y: Node
     given: tuple[Node, ...]
-    sources: tuple[AssociationSource, ...]
-    is_complete: bool
+    sources: tuple[AssociationSource, ...]  # The active trails, shortest first
+    is_complete: bool  # Whether these are all
 
     @property
     def is_associated(self) -> bool:

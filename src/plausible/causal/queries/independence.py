@@ -17,30 +17,19 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
 
-__all__ = ["CausalIndependence", "causally_independent", "directed_path"]
-
 
 @record
 class CausalIndependence:
-    """Whether X ⟂_C Y | Z, and how that was found out; it is true where it holds.
+    """Whether X ⟂_C Y | Z, and how that was found out; it is true where it holds."""
 
-    Attributes
-    ----------
-    x, y, given
-        X, Y and Z.
-    holds
-        The answer. Of a graph, whether every distribution over it has the independence.
-    path
-        A directed path from X to Y around Z, where the graph has one; without it the graph entails the independence.
-    difference
-        The largest difference that x makes to a P(y | do(z), do(x)); `None` where only a graph was given.
-    """
-
+    #: X, Y and Z.
     x: tuple[Node, ...]
     y: tuple[Node, ...]
     given: tuple[Node, ...]
-    holds: bool
+    holds: bool  # The answer. Of a graph, whether every distribution over it has the independence.
+    #: A directed path from X to Y around Z, where the graph has one; without it the graph entails the independence.
     path: tuple[Node, ...] | None
+    #: The largest difference that x makes to a P(y | do(z), do(x)); `None` where only a graph was given.
     difference: float | None
 
     def __bool__(self) -> bool:

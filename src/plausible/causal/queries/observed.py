@@ -12,8 +12,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
-__all__ = ["ObservedModel", "observed_model"]
-
 
 @dataclass(frozen=True, slots=True)
 class ObservedModel:
@@ -22,17 +20,10 @@ class ObservedModel:
     It has a causal graph and answers questions, but it is no `BayesianNetwork`: where latent variables act on several
     observed ones, the distribution of these does not factorise into one CPD for each node given its parents in the
     graph.
-
-    Attributes
-    ----------
-    network
-        The truth, with the latent variables in it.
-    observed
-        The names of the variables that can be seen.
     """
 
-    network: BayesianNetwork
-    observed: tuple[str, ...]
+    network: BayesianNetwork  # The truth, with the latent variables in it
+    observed: tuple[str, ...]  # The names of the variables that can be seen
 
     @property
     def latent(self) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from plausible.variables import State
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SpuriousAssociation", "SpuriousKind", "spurious_association"]
 
 #: The four ways in which variables are associated without an effect.
 SpuriousKind: TypeAlias = Literal["latent common cause", "selection bias", "mixture of populations", "time trend"]
@@ -27,27 +26,15 @@ SpuriousKind: TypeAlias = Literal["latent common cause", "selection bias", "mixt
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpuriousAssociation:
-    """Two variables without an effect on each other that are associated in the data.
+    """Two variables without an effect on each other that are associated in the data."""
 
-    Attributes
-    ----------
-    kind
-        Why they are associated.
-    network
-        The truth.
-    x, y
-        The names of the two.
-    hidden
-        The variables that the data do not show.
-    selected
-        What all rows of the data have in common: name -> state.
-    """
-
-    kind: SpuriousKind
-    network: BayesianNetwork
+    kind: SpuriousKind  # Why they are associated
+    network: BayesianNetwork  # The truth
+    #: The names of the two.
     x: str
     y: str
-    hidden: tuple[str, ...]
+    hidden: tuple[str, ...]  # The variables that the data do not show
+    #: What all rows of the data have in common: name -> state.
     selected: Mapping[str, State] = field(default_factory=lambda: MappingProxyType({}))
 
     def sample(self, size: int, seed: int | np.random.Generator | None = None) -> pd.DataFrame:

@@ -13,36 +13,18 @@ from plausible.errors import InvalidArgument, InvalidModel, UnknownState, Unknow
 from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 
-__all__ = [
-    "FollowedPlan",
-    "History",
-    "NextStep",
-    "PlanBranch",
-    "best_step",
-    "met_twice",
-    "missing_outcome",
-    "plan_text",
-    "read_history",
-]
-
 #: What was done and seen so far: name -> action or state.
 History: TypeAlias = Mapping[str, State]
 
 
 @record
 class NextStep:
-    """A decision to make now, and what it brings.
+    """A decision to make now, and what it brings."""
 
-    Attributes
-    ----------
-    decision, action
-        What to do.
-    expected_utility
-        The total to be expected, given what was done and seen, where the best is done after this step.
-    """
-
+    #: What to do.
     decision: str
     action: State
+    #: The total to be expected, given what was done and seen, where the best is done after this step.
     expected_utility: float
 
     def __str__(self) -> str:

@@ -29,8 +29,6 @@ from plausible.errors import InvalidArgument, InvalidModel, TooLarge, counted
 from plausible.utilities.wording import seen_text
 from plausible.variables import State
 
-__all__ = ["SequentialSolution", "sequential_tree", "solve_sequential"]
-
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 #: A call that yields the requests whose answers it needs, and returns its own answer.
@@ -41,21 +39,12 @@ _ABSENT = object()
 
 @record(eq=False)
 class SequentialSolution:
-    """The best plan of a sequential diagram.
+    """The best plan of a sequential diagram."""
 
-    Attributes
-    ----------
-    expected_utility
-        That of the best plan.
-    num_subproblems
-        How many different sub-problems were solved: a node, with all that matters of what was met before it.
-    diagram
-        The diagram.
-    """
-
-    expected_utility: float
+    expected_utility: float  # That of the best plan
+    #: How many different sub-problems were solved: a node, with all that matters of what was met before it.
     num_subproblems: int
-    diagram: SequentialProblem
+    diagram: SequentialProblem  # The diagram
     _rollback: _Rollback = field(repr=False)
 
     def next_step(self, history: History) -> NextStep | None:

@@ -6,8 +6,6 @@ from plausible.decisions.asymmetric.rollback import SequentialSolution, sequenti
 from plausible.decisions.asymmetric.sequential_problem import SequentialProblem
 from plausible.decisions.trees.tree import DecisionTree
 
-__all__ = ["SequentialDiagram"]
-
 
 class SequentialDiagram(SequentialProblem):
     """A decision problem as a walk from node to node, each of which comes up in some contexts only.

@@ -16,8 +16,6 @@ from plausible.models import BayesianNetwork
 from plausible.utilities.local import Utility
 from plausible.variables import State, Variable
 
-__all__ = ["Follower", "Following", "NotedHistory", "OpenActions", "SequentialProblem"]
-
 #: The next node, `None` for the end; or a function that tells it from the states of all that was met so far.
 Follower: TypeAlias = str | Callable[[History], str | None] | None
 #: What comes after a node, whatever its state, or for each of its states.

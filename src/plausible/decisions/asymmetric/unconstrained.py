@@ -27,9 +27,6 @@ from plausible.decisions.trees.unrolling import path_tables
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.variables import Variable
 
-__all__ = ["UnconstrainedDiagram", "UnconstrainedSolution"]
-
-
 #: The decisions that were made.
 Made = frozenset[str]
 
@@ -116,27 +113,15 @@ class UnconstrainedDiagram(UnconstrainedProblem):
 
 @record(eq=False)
 class UnconstrainedSolution:
-    """The best plan of an unconstrained diagram: what to do next after all that was done and seen.
+    """The best plan of an unconstrained diagram: what to do next after all that was done and seen."""
 
-    Attributes
-    ----------
-    expected_utility
-        That of the best plan; no plan is better.
-    diagram
-        The diagram.
-    order
-        The axes of all tables: what is observable, then the decisions.
-    probability
-        For each set of decisions made: P(seen; actions) over what is seen by then and the actions; other axes have
-        length one.
-    worth
-        The same times the total expected utility, where the best is done from then on.
-    """
-
-    expected_utility: float
-    diagram: UnconstrainedDiagram
-    order: tuple[Variable, ...] = field(repr=False)
+    expected_utility: float  # That of the best plan; no plan is better
+    diagram: UnconstrainedDiagram  # The diagram
+    order: tuple[Variable, ...] = field(repr=False)  # The axes of all tables: what is observable, then the decisions
+    #: For each set of decisions made: P(seen; actions) over what is seen by then and the actions; other axes have
+    #: length one.
     probability: Mapping[Made, Floats] = field(repr=False)
+    #: The same times the total expected utility, where the best is done from then on.
     worth: Mapping[Made, Floats] = field(repr=False)
 
     def next_step(self, history: History) -> NextStep | None:

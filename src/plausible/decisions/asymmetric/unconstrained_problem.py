@@ -16,8 +16,6 @@ from plausible.graphs.listing import Listing
 from plausible.utilities.local import Utility, read_names
 from plausible.variables import State, Variable
 
-__all__ = ["FreeDecision", "UnconstrainedProblem"]
-
 
 class FreeDecision(Frozen):
     """A decision whose place in time is open.

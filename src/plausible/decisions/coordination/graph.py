@@ -25,33 +25,20 @@ from plausible.inference.max_elimination import max_tables
 from plausible.inference.optimizer import Optimizer
 from plausible.variables import Assignment, Evidence, State, Variable
 
-__all__ = ["CoordinationGraph", "JointAction"]
-
 #: The largest and the least difference between exponents that messages are made of.
 _RANGE, _LEAST_RANGE = 200.0, 1.0
 
 
 @record
 class JointAction:
-    """What each agent does.
+    """What each agent does."""
 
-    Attributes
-    ----------
-    actions
-        Agent -> action; passive agents have none.
-    value
-        What the team gains.
-    bound
-        No joint action gains more than this; infinite where nothing is known, and the value itself where the two
-        differ by no more than rounding.
-    method
-        How it was found.
-    """
-
-    actions: Assignment
-    value: float
+    actions: Assignment  # Agent -> action; passive agents have none
+    value: float  # What the team gains
+    #: No joint action gains more than this; infinite where nothing is known, and the value itself where the two differ
+    #: by no more than rounding.
     bound: float
-    method: str
+    method: str  # How it was found
 
     @property
     def is_exact(self) -> bool:

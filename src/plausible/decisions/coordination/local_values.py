@@ -16,8 +16,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import State, Variable
 
-__all__ = ["LocalValue", "TableValue", "ValueRule", "local_value"]
-
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:

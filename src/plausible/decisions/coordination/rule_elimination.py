@@ -10,8 +10,6 @@ from plausible.decisions.coordination.local_values import ValueRule
 from plausible.errors import TooLarge
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_RULES", "RuleMaximum", "best_by_rules"]
-
 #: More rules than this are not built on the way.
 MAX_RULES = 2**18
 

@@ -17,31 +17,17 @@ from plausible.decisions.solving.solve import Asked
 from plausible.errors import InvalidArgument
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["ValueOfControl", "value_of_control"]
-
 
 @record(eq=False)
 class ValueOfControl:
-    """What it is worth to decide on a chance variable.
+    """What it is worth to decide on a chance variable."""
 
-    Attributes
-    ----------
-    variable
-        The variable that becomes a decision.
-    sees
-        What is known when it is set.
-    value
-        MEU with control less MEU without; negative only where less is known than what the variable depends on.
-    cost
-        What control costs.
-    before, after
-        The solutions without and with control.
-    """
-
-    variable: str
-    sees: tuple[str, ...]
+    variable: str  # The variable that becomes a decision
+    sees: tuple[str, ...]  # What is known when it is set
+    #: MEU with control less MEU without; negative only where less is known than what the variable depends on.
     value: float
-    cost: float
+    cost: float  # What control costs
+    #: The solutions without and with control.
     before: Solution
     after: Solution
 

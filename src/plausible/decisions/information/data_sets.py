@@ -26,18 +26,6 @@ from plausible.search.clock import Clock
 from plausible.variables import Variable
 from plausible.variables.evidence import EvidenceLike, findings_of
 
-__all__ = [
-    "SampleEstimate",
-    "SampleOptions",
-    "SampleState",
-    "all_data_sets",
-    "data_set_probabilities",
-    "estimated",
-    "log_rows",
-    "num_data_sets",
-    "solved_samples",
-]
-
 #: Stands for the logarithm of zero: no number of observations of anything else makes up for it.
 _NEVER = -1e200
 #: So many data sets at most are the states of one variable.
@@ -62,26 +50,16 @@ class SampleState:
 class SampleOptions:
     """How many data sets to draw, from what source, for how long, and whom to tell.
 
-    Attributes
-    ----------
-    num_samples
-        How many data sets.
-    seed
-        Their source.
-    time_limit
-        No more are drawn after so many seconds.
-    progress
-        Told a `SampleState` after each block; an answer that is true ends it.
-
     Examples
     --------
     >>> SampleOptions(2000, seed=1).num_samples
     2000
     """
 
-    num_samples: int = 10_000
-    seed: int | np.random.Generator = 0
-    time_limit: float | None = None
+    num_samples: int = 10_000  # How many data sets
+    seed: int | np.random.Generator = 0  # Their source
+    time_limit: float | None = None  # No more are drawn after so many seconds
+    #: Told a `SampleState` after each block; an answer that is true ends it.
     progress: Callable[[SampleState], object] | None = None
 
     def __post_init__(self) -> None:

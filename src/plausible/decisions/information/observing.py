@@ -21,20 +21,6 @@ from plausible.graphs import DAG
 from plausible.variables import Variable
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "SeenTable",
-    "informative",
-    "observable",
-    "observing",
-    "read_candidates",
-    "read_chance",
-    "read_costs",
-    "read_decision",
-    "read_variables",
-    "seen_tables",
-    "unobserving",
-]
-
 
 def observing(diagram: DiagramT, variables: Iterable[str], decision: str) -> DiagramT:
     """The diagram in which a decision and all later ones also see some variables.

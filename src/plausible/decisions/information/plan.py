@@ -12,48 +12,25 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.utilities.wording import seen_text
 from plausible.variables import Assignment, State
 
-__all__ = ["Act", "Look", "ObservationPlan", "PlanNode", "PlanStart", "count_plans"]
-
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Stop looking and act.
+    """Stop looking and act."""
 
-    Attributes
-    ----------
-    action
-        What to do.
-    expected_utility
-        What that brings, given all that was seen; costs paid before are not taken off.
-    """
-
-    action: State
-    expected_utility: float
+    action: State  # What to do
+    expected_utility: float  # What that brings, given all that was seen; costs paid before are not taken off
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Look at a variable, and go on by what is seen.
+    """Look at a variable, and go on by what is seen."""
 
-    Attributes
-    ----------
-    variable
-        What to look at.
-    cost
-        What that costs.
-    expected_utility
-        What is to be expected from here on, less this cost and those still to come.
-    probability
-        State of the variable -> its probability, given all that was seen; states that can't be are left out.
-    branches
-        State of the variable -> how to go on.
-    """
-
-    variable: str
-    cost: float
-    expected_utility: float
+    variable: str  # What to look at
+    cost: float  # What that costs
+    expected_utility: float  # What is to be expected from here on, less this cost and those still to come
+    #: State of the variable -> its probability, given all that was seen; states that can't be are left out.
     probability: Mapping[State, float]
-    branches: Mapping[State, PlanNode]
+    branches: Mapping[State, PlanNode]  # State of the variable -> how to go on
 
 
 PlanNode = Act | Look
@@ -70,27 +47,14 @@ class PlanStart:
 
 @record
 class ObservationPlan:
-    """What to look at before a decision, step by step.
+    """What to look at before a decision, step by step."""
 
-    Attributes
-    ----------
-    decision
-        The decision.
-    starts
-        A plan for each thing that the decision sees anyway; a single one where it sees nothing.
-    expected_utility
-        Of the plan, net of costs.
-    without
-        MEU without any observation.
-    is_exact
-        Whether no plan is better; otherwise each step was chosen as if it were the last one.
-    """
-
-    decision: str
+    decision: str  # The decision
+    #: A plan for each thing that the decision sees anyway; a single one where it sees nothing.
     starts: tuple[PlanStart, ...]
-    expected_utility: float
-    without: float
-    is_exact: bool
+    expected_utility: float  # Of the plan, net of costs
+    without: float  # MEU without any observation
+    is_exact: bool  # Whether no plan is better; otherwise each step was chosen as if it were the last one
 
     @property
     def value(self) -> float:

@@ -23,8 +23,6 @@ from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors.alignment import assignment_at
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["myopic_plan", "observation_plan"]
-
 #: The entries of all tables of what may be known.
 _MAX_ENTRIES = 2**22
 

@@ -21,33 +21,18 @@ from plausible.decisions.totals import utility_rounding
 from plausible.errors import TooLarge, UnknownVariable
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["InformationValue", "ObservationRanking", "rank_observations"]
-
-
 #: Beyond so many entries one tree for all variables takes longer than a small one for each.
 _MAX_TREE = 2**22
 
 
 @record
 class InformationValue:
-    """What it is worth to see some variables, and what it costs.
+    """What it is worth to see some variables, and what it costs."""
 
-    Attributes
-    ----------
-    variables
-        What is seen.
-    value
-        MEU with them less MEU without.
-    cost
-        What it costs to see them all, in units of utility or of a budget.
-    is_charged
-        Whether the cost is taken off the value.
-    """
-
-    variables: tuple[str, ...]
-    value: float
-    cost: float
-    is_charged: bool = True
+    variables: tuple[str, ...]  # What is seen
+    value: float  # MEU with them less MEU without
+    cost: float  # What it costs to see them all, in units of utility or of a budget
+    is_charged: bool = True  # Whether the cost is taken off the value
 
     @property
     def net_value(self) -> float:
@@ -61,24 +46,12 @@ class InformationValue:
 
 @record
 class ObservationRanking:
-    """Single observations by what they are worth, net of their costs; the best first.
+    """Single observations by what they are worth, net of their costs; the best first."""
 
-    Attributes
-    ----------
-    decision
-        The first decision that would see the variable; later ones would, too.
-    expected_utility
-        MEU without any of them.
-    values
-        The value of each.
-    is_exact
-        Whether all strategies behind it are proved best.
-    """
-
-    decision: str
-    expected_utility: float
-    values: tuple[InformationValue, ...]
-    is_exact: bool = True
+    decision: str  # The first decision that would see the variable; later ones would, too
+    expected_utility: float  # MEU without any of them
+    values: tuple[InformationValue, ...]  # The value of each
+    is_exact: bool = True  # Whether all strategies behind it are proved best
 
     @property
     def best(self) -> InformationValue | None:

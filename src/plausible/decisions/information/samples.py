@@ -27,8 +27,6 @@ from plausible.decisions.information.value import gain
 from plausible.decisions.totals import utility_rounding
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["ValueOfSample", "value_of_sample"]
-
 #: Data sets are drawn and weighed in blocks of about this many numbers.
 _BLOCK = 2**20
 #: All data sets are weighed at once up to this many numbers.
@@ -37,38 +35,20 @@ _MAX_NUMBERS = 2**23
 
 @record
 class ValueOfSample:
-    """What a number of independent observations is worth.
+    """What a number of independent observations is worth."""
 
-    Attributes
-    ----------
-    variable, size
-        What is observed, and how often.
-    decision
-        The first decision that sees them; later ones do, too.
-    tells_about
-        The parents of the variable: copies of it say something about these, and through them about all else. Copies of
-        a variable without parents say nothing, not even about the variable itself.
-    value
-        The value, or an estimate of it.
-    standard_error
-        The standard error of an estimate; 0 of an exact value.
-    cost
-        What the observations cost together.
-    num_samples
-        The data sets that it is a mean over.
-    is_exact
-        Whether these are all data sets that there can be, and all strategies are proved best.
-    """
-
+    #: What is observed, and how often.
     variable: str
     size: int
-    decision: str
+    decision: str  # The first decision that sees them; later ones do, too
+    #: The parents of the variable: copies of it say something about these, and through them about all else. Copies of a
+    #: variable without parents say nothing, not even about the variable itself.
     tells_about: tuple[str, ...]
-    value: float
-    standard_error: float
-    cost: float
-    num_samples: int
-    is_exact: bool = False
+    value: float  # The value, or an estimate of it
+    standard_error: float  # The standard error of an estimate; 0 of an exact value
+    cost: float  # What the observations cost together
+    num_samples: int  # The data sets that it is a mean over
+    is_exact: bool = False  # Whether these are all data sets that there can be, and all strategies are proved best
 
     @property
     def net_value(self) -> float:

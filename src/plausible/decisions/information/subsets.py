@@ -30,19 +30,6 @@ from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "ChoiceState",
-    "Limits",
-    "ObservationChoice",
-    "SetSearch",
-    "Told",
-    "Value",
-    "Worth",
-    "choose_observations",
-    "read_limits",
-    "worth_of_sets",
-]
-
 #: Sets of variables with at most this many joint entries are kept in one table.
 _MAX_TABLE = 2**16
 
@@ -137,23 +124,15 @@ _MAX_SETS = 2**12
 class Limits:
     """How much may be observed.
 
-    Attributes
-    ----------
-    number
-        At most so many variables.
-    budget
-        Costs of at most this in all.
-    is_charged
-        Whether costs are in units of utility, and taken off the value; if not, they count for the budget alone.
-
     Examples
     --------
     >>> Limits(number=2, budget=25, is_charged=False)  # two tests at most, 25 minutes
     Limits(number=2, budget=25, is_charged=False)
     """
 
-    number: int | None = None
-    budget: float = math.inf
+    number: int | None = None  # At most so many variables
+    budget: float = math.inf  # Costs of at most this in all
+    #: Whether costs are in units of utility, and taken off the value; if not, they count for the budget alone.
     is_charged: bool = True
 
     def __post_init__(self) -> None:
@@ -177,52 +156,29 @@ def read_limits(limits: Limits | int | None) -> Limits:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceState:
-    """How far a choice is.
+    """How far a choice is."""
 
-    Attributes
-    ----------
-    num_sets, most_sets
-        How many sets were looked at, and how many there can be.
-    best
-        The best of them.
-    """
-
+    #: How many sets were looked at, and how many there can be.
     num_sets: int
     most_sets: int
-    best: InformationValue
+    best: InformationValue  # The best of them
 
 
 @record
 class ObservationChoice:
-    """A set of observations, and the best of each size.
+    """A set of observations, and the best of each size."""
 
-    Attributes
-    ----------
-    decision
-        The first decision that would see them.
-    best
-        The set with the largest net value within the limits.
-    by_size
-        The best set of each size that is possible within the limits, nothing first; of a greedy choice, the sets on its
-        way.
-    is_exact
-        Whether all sets were looked at, and what each is worth was proved; otherwise see `is_greedy`, or give the
-        solutions more time.
-    is_greedy
-        Whether variables were added one by one, the best at a time, which gives no guarantee in general.
-    num_sets
-        How many sets were looked at.
-    stopped_by
-        "converged", or "interrupted" where `progress` ended it before its time.
-    """
-
-    decision: str
-    best: InformationValue
+    decision: str  # The first decision that would see them
+    best: InformationValue  # The set with the largest net value within the limits
+    #: The best set of each size that is possible within the limits, nothing first; of a greedy choice, the sets on its
+    #: way.
     by_size: tuple[InformationValue, ...]
+    #: Whether all sets were looked at, and what each is worth was proved; otherwise see `is_greedy`, or give the
+    #: solutions more time.
     is_exact: bool
-    is_greedy: bool
-    num_sets: int
-    stopped_by: str = CONVERGED
+    is_greedy: bool  # Whether variables were added one by one, the best at a time, which gives no guarantee in general
+    num_sets: int  # How many sets were looked at
+    stopped_by: str = CONVERGED  # "converged", or "interrupted" where `progress` ended it before its time
 
     @property
     def converged(self) -> bool:

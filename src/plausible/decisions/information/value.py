@@ -21,41 +21,18 @@ from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "NOT_PROVED",
-    "ActionChange",
-    "AlreadySeen",
-    "ValueOfInformation",
-    "action_changes",
-    "gain",
-    "value_of_information",
-]
-
 
 @record
 class ActionChange:
-    """Something that may be seen, and after which another action is taken than before.
+    """Something that may be seen, and after which another action is taken than before."""
 
-    Attributes
-    ----------
-    decision
-        The decision.
-    seen
-        What is seen.
-    before, after
-        The action taken before and now.
-    probability
-        How likely this is seen now.
-    gain
-        By how much the new action is better than the old one where this is seen and all else is as now.
-    """
-
-    decision: str
-    seen: Assignment
+    decision: str  # The decision
+    seen: Assignment  # What is seen
+    #: The action taken before and now.
     before: State
     after: State
-    probability: float
-    gain: float
+    probability: float  # How likely this is seen now
+    gain: float  # By how much the new action is better than the old one where this is seen and all else is as now
 
     def __str__(self) -> str:
         where = place_text(self.decision, self.seen, self.probability)
@@ -117,52 +94,26 @@ NOT_PROVED = "Not exact: a strategy was not proved to be the best one."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlreadySeen:
-    """What a decision sees anyway, and what that is worth to it.
+    """What a decision sees anyway, and what that is worth to it."""
 
-    Attributes
-    ----------
-    variables
-        What it sees.
-    value
-        MEU less MEU where neither the decision nor any later one sees them; never negative.
-    without
-        The solution where they do not see them.
-    """
-
-    variables: tuple[str, ...]
-    value: float
-    without: Solution
+    variables: tuple[str, ...]  # What it sees
+    value: float  # MEU less MEU where neither the decision nor any later one sees them; never negative
+    without: Solution  # The solution where they do not see them
 
 
 @record(eq=False)
 class ValueOfInformation:
-    """What it is worth to see some variables at a decision, and why.
+    """What it is worth to see some variables at a decision, and why."""
 
-    Attributes
-    ----------
-    variables
-        What is seen.
-    decision
-        The first decision that sees it; later ones do, too.
-    value
-        MEU with them less MEU without; never negative, and zero exactly where no action changes.
-    cost
-        What it costs to see them.
-    before, after
-        The solutions without and with them.
-    changes
-        What is done otherwise, and after seeing what.
-    already_seen
-        Those of the variables that the decision sees anyway, and what that is worth; nothing where it sees none.
-    """
-
-    variables: tuple[str, ...]
-    decision: str
-    value: float
-    cost: float
+    variables: tuple[str, ...]  # What is seen
+    decision: str  # The first decision that sees it; later ones do, too
+    value: float  # MEU with them less MEU without; never negative, and zero exactly where no action changes
+    cost: float  # What it costs to see them
+    #: The solutions without and with them.
     before: Solution
     after: Solution
-    changes: tuple[ActionChange, ...]
+    changes: tuple[ActionChange, ...]  # What is done otherwise, and after seeing what
+    #: Those of the variables that the decision sees anyway, and what that is worth; nothing where it sees none.
     already_seen: AlreadySeen | None = None
 
     @property

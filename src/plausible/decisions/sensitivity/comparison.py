@@ -25,54 +25,28 @@ from plausible.utilities.wording import seen_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike, findings_of
 
-__all__ = ["ActionComparison", "ActionWorth", "compare_actions", "read_seen"]
-
 
 @dataclass(frozen=True, slots=True)
 class ActionWorth:
-    """What an action brings.
+    """What an action brings."""
 
-    Attributes
-    ----------
-    action
-        The action.
-    expected_utility
-        In total, all other decisions following the strategy.
-    parts
-        Utility -> its expectation; the parts add up.
-    """
-
-    action: State
-    expected_utility: float
-    parts: Mapping[str, float]
+    action: State  # The action
+    expected_utility: float  # In total, all other decisions following the strategy
+    parts: Mapping[str, float]  # Utility -> its expectation; the parts add up
 
 
 @record
 class ActionComparison:
-    """The actions of a decision where something is seen, the best first.
+    """The actions of a decision where something is seen, the best first."""
 
-    Attributes
-    ----------
-    decision
-        The decision.
-    seen
-        What is seen.
-    actions
-        What each action brings; those as good as the best come first, in the order of the decision.
-    averaged
-        What the decision sees and nothing is said of: the numbers are means over it.
-    is_reached
-        Whether the strategy ever gets there; if not, decisions that were seen count as set, whatever they saw.
-    rounding
-        Expected utilities that differ by no more count as equal.
-    """
-
-    decision: str
-    seen: Assignment
+    decision: str  # The decision
+    seen: Assignment  # What is seen
+    #: What each action brings; those as good as the best come first, in the order of the decision.
     actions: tuple[ActionWorth, ...]
-    averaged: tuple[str, ...] = ()
+    averaged: tuple[str, ...] = ()  # What the decision sees and nothing is said of: the numbers are means over it
+    #: Whether the strategy ever gets there; if not, decisions that were seen count as set, whatever they saw.
     is_reached: bool = True
-    rounding: float = 0.0
+    rounding: float = 0.0  # Expected utilities that differ by no more count as equal
 
     @property
     def best(self) -> State:

@@ -24,20 +24,6 @@ from plausible.utilities.wording import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "DiagramNumber",
-    "Line",
-    "NumberLike",
-    "ProbabilityEntry",
-    "Range",
-    "UtilityEntry",
-    "VariationState",
-    "all_numbers",
-    "one_by_one",
-    "read_number",
-    "read_numbers",
-]
-
 
 class Line(NamedTuple):
     """A linear function of a number."""
@@ -62,21 +48,11 @@ class Range(NamedTuple):
 
 @record
 class UtilityEntry:
-    """One entry of a utility.
+    """One entry of a utility."""
 
-    Attributes
-    ----------
-    utility
-        The name of the utility.
-    given
-        (name, state) of each of its parents, in their order.
-    place
-        The positions of these states: the index of the entry in the table.
-    """
-
-    utility: str
-    given: tuple[tuple[str, State], ...]
-    place: tuple[int, ...]
+    utility: str  # The name of the utility
+    given: tuple[tuple[str, State], ...]  # (name, state) of each of its parents, in their order
+    place: tuple[int, ...]  # The positions of these states: the index of the entry in the table
 
     def current(self, diagram: Diagram) -> float:
         """Its present value."""
@@ -132,15 +108,9 @@ class UtilityEntry:
 
 @record
 class ProbabilityEntry:
-    """One entry of a conditional table; where it changes, the others of its row share what is left in proportion.
+    """One entry of a conditional table; where it changes, the others of its row share what is left in proportion."""
 
-    Attributes
-    ----------
-    parameter
-        Which entry: see `plausible.inference.sensitivity_parameters.Parameter`.
-    """
-
-    parameter: Parameter
+    parameter: Parameter  # Which entry: see `plausible.inference.sensitivity_parameters.Parameter`
 
     def current(self, diagram: Diagram) -> float:
         """Its present value."""

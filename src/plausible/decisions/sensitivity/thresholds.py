@@ -30,40 +30,25 @@ from plausible.errors import counted
 from plausible.utilities.wording import place_text
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["StableInterval", "StrategyStability", "stable_interval", "strategy_stability"]
-
 #: Newton's method ends after finitely many steps; rounding must not keep it going.
 _MAX_STEPS = 200
 
 
 @record
 class StableInterval:
-    """The values of a number for which the present strategy stays optimal.
+    """The values of a number for which the present strategy stays optimal."""
 
-    Attributes
-    ----------
-    number
-        Which number of the diagram.
-    current
-        Its present value.
-    low, high
-        The ends of the interval; infinite, or 0 and 1 of a probability, where the strategy stays optimal all the way.
-    below, above
-        What is done otherwise past each end; nothing where there is no other side.
-    is_exact
-        Whether all solutions behind it are proved best.
-    scale
-        What moves are measured by: 1 for a probability, for a utility the distance between its largest and smallest
-        entry (of the widest utility where these are the same).
-    """
-
-    number: DiagramNumber
-    current: float
+    number: DiagramNumber  # Which number of the diagram
+    current: float  # Its present value
+    #: The ends of the interval; infinite, or 0 and 1 of a probability, where the strategy stays optimal all the way.
     low: float
     high: float
+    #: What is done otherwise past each end; nothing where there is no other side.
     below: tuple[ActionChange, ...]
     above: tuple[ActionChange, ...]
-    is_exact: bool
+    is_exact: bool  # Whether all solutions behind it are proved best
+    #: What moves are measured by: 1 for a probability, for a utility the distance between its largest and smallest
+    #: entry (of the widest utility where these are the same).
     scale: float = 1.0
 
     @property
@@ -93,18 +78,10 @@ class StableInterval:
 
 @record
 class StrategyStability:
-    """Stable intervals of many numbers, those with the least relative slack first.
+    """Stable intervals of many numbers, those with the least relative slack first."""
 
-    Attributes
-    ----------
-    intervals
-        The intervals.
-    num_left
-        Numbers that were not looked at, since `progress` ended it.
-    """
-
-    intervals: tuple[StableInterval, ...]
-    num_left: int = 0
+    intervals: tuple[StableInterval, ...]  # The intervals
+    num_left: int = 0  # Numbers that were not looked at, since `progress` ended it
 
     @property
     def fragile(self) -> tuple[StableInterval, ...]:

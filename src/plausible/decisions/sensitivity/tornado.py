@@ -24,35 +24,23 @@ from plausible.utilities.wording import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["DecisionTornado", "TornadoBar", "lead_tornado", "utility_tornado"]
-
 #: How many bars are printed.
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class TornadoBar:
-    """What one number does when it is varied alone.
+    """What one number does when it is varied alone."""
 
-    Attributes
-    ----------
-    number
-        Which number of the diagram.
-    current, low, high
-        Its present value, and the values that it is given.
-    at_low, at_high
-        What is measured, at both.
-    changes_strategy
-        Whether the present strategy is no longer optimal at one of them.
-    """
-
-    number: DiagramNumber
+    number: DiagramNumber  # Which number of the diagram
+    #: Its present value, and the values that it is given.
     current: float
     low: float
     high: float
+    #: What is measured, at both.
     at_low: float
     at_high: float
-    changes_strategy: bool
+    changes_strategy: bool  # Whether the present strategy is no longer optimal at one of them
 
     @property
     def swing(self) -> float:
@@ -62,28 +50,15 @@ class TornadoBar:
 
 @record
 class DecisionTornado:
-    """Bars for the numbers of a diagram, the longest first.
+    """Bars for the numbers of a diagram, the longest first."""
 
-    Attributes
-    ----------
-    measure
-        What is measured.
-    current
-        Its present value.
-    amount
-        By how much numbers were varied: probabilities by this share of themselves, entries of a utility by this share
-        of the distance between its largest and smallest entry.
-    bars
-        A bar for each number.
-    num_left
-        Numbers that were not varied, since `progress` ended it.
-    """
-
-    measure: str
-    current: float
+    measure: str  # What is measured
+    current: float  # Its present value
+    #: By how much numbers were varied: probabilities by this share of themselves, entries of a utility by this share of
+    #: the distance between its largest and smallest entry.
     amount: float
-    bars: tuple[TornadoBar, ...]
-    num_left: int = 0
+    bars: tuple[TornadoBar, ...]  # A bar for each number
+    num_left: int = 0  # Numbers that were not varied, since `progress` ended it
 
     def to_table(self, max_rows: int = _SHOWN) -> TextTable:
         """A row for each number."""

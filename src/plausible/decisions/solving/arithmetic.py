@@ -12,8 +12,6 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
 
-__all__ = ["LOGS", "PLAIN", "SCALED", "Arithmetic", "Pair", "placed", "scaled_or_logs", "summed", "summed_to"]
-
 #: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.
 _LARGE = 2048
 

@@ -18,8 +18,6 @@ from plausible.decisions.solving.updating import improve
 from plausible.decisions.structure.recall import temporal_order, with_recall
 from plausible.errors import TooLarge
 
-__all__ = ["relaxed_bound", "upper_bound"]
-
 
 def relaxed_bound(diagram: Diagram, findings: Mapping[str, Floats], max_entries: int = 2**22) -> float:
     """The expected utility of the best strategy where decisions remember all, or, if that is too much, know all.

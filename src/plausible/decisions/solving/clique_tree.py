@@ -14,8 +14,6 @@ from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import Variable
 
-__all__ = ["TreeLayout", "lay_out", "spread"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLayout:

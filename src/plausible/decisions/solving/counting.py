@@ -19,25 +19,16 @@ from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries
 from plausible.variables import Assignment
 
-__all__ = ["RuleCount", "StrategyCount", "count_strategies", "impossible_information", "information_probabilities"]
-
 #: Counts of more digits than this are given by their logarithm only.
 MAX_DIGITS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How many deterministic rules a decision has.
+    """How many deterministic rules a decision has."""
 
-    Attributes
-    ----------
-    decision
-        Its name.
-    choices
-        Pairs (actions, states): so many information states leave so many actions to choose from.
-    """
-
-    decision: str
+    decision: str  # Its name
+    #: Pairs (actions, states): so many information states leave so many actions to choose from.
     choices: tuple[tuple[int, int], ...]
 
     @property

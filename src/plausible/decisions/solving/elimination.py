@@ -19,8 +19,6 @@ from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.models.lowering import lower
 
-__all__ = ["absorbed", "eliminate_joint", "joint_factors", "reverse_arcs", "sum_max_sum"]
-
 
 def joint_factors(
     diagram: Diagram,

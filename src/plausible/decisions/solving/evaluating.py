@@ -22,17 +22,6 @@ from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "BetterAction",
-    "LocalOptimality",
-    "expected_utility",
-    "expected_utility_factor",
-    "local_optimality_test",
-    "optimal_rule",
-    "read_strategy",
-    "utility_parts",
-]
-
 
 def expected_utility(diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None) -> float:
     """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree."""
@@ -61,27 +50,13 @@ def utility_parts(
 
 @record
 class BetterAction:
-    """An information state in which another action would be better, all else as it is.
+    """An information state in which another action would be better, all else as it is."""
 
-    Attributes
-    ----------
-    decision
-        The decision.
-    seen
-        What is seen.
-    action
-        An action that is better than what the rule does.
-    gain
-        By how much the expected utility would grow where this is seen.
-    probability
-        How likely that is under the strategy.
-    """
-
-    decision: str
-    seen: Assignment
-    action: State
-    gain: float
-    probability: float
+    decision: str  # The decision
+    seen: Assignment  # What is seen
+    action: State  # An action that is better than what the rule does
+    gain: float  # By how much the expected utility would grow where this is seen
+    probability: float  # How likely that is under the strategy
 
     def __str__(self) -> str:
         where = place_text(self.decision, self.seen, self.probability)
@@ -90,17 +65,10 @@ class BetterAction:
 
 @record
 class LocalOptimality:
-    """Whether no change of a single rule makes a strategy better.
+    """Whether no change of a single rule makes a strategy better."""
 
-    Attributes
-    ----------
-    expected_utility
-        Of the strategy.
-    better
-        What would be better, for all that can be seen; none where the strategy is locally optimal.
-    """
-
-    expected_utility: float
+    expected_utility: float  # Of the strategy
+    #: What would be better, for all that can be seen; none where the strategy is locally optimal.
     better: tuple[BetterAction, ...]
 
     @property

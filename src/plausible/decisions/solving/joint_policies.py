@@ -21,9 +21,6 @@ from plausible.decisions.solving.updating import Rules, ascend, first_best_rule,
 from plausible.search.branch_and_bound import BranchingState, branch_and_bound
 from plausible.search.run import Run
 
-__all__ = ["JointSearch", "Settling", "TableSearch", "settle", "settle_jointly"]
-
-
 #: A table with no more entries is searched before all else, by nodes that look at so many entries together.
 _SMALL_TEAM, _FIRST_LOOK = 2**16, 2**22
 #: A table is searched if it has no more entries; beyond the first number only if there is a second for so many.

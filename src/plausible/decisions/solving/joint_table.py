@@ -14,8 +14,6 @@ from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import DecisionProblem
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["JointTable", "Weighing", "fits", "weighing"]
-
 #: Up to this many entries one table takes less time than the messages of a tree.
 SMALL = 2**12
 

@@ -13,8 +13,6 @@ from plausible.decisions.solving.clique_tree import TreeLayout, lay_out, spread
 from plausible.decisions.solving.problem import DecisionProblem, Tabled
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["JointTree"]
-
 #: How to look at an array with the axes of one scope as one with those of a larger scope.
 _View: TypeAlias = tuple[slice | None, ...]
 

@@ -17,8 +17,6 @@ from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable, likelihood
 
-__all__ = ["query_rules", "utility_network"]
-
 
 def query_rules(diagram: Diagram, findings: Mapping[str, Floats], structure: Structure) -> Rules:
     """The best rule of each decision, those relied on first, each by one query to a network.

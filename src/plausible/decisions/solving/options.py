@@ -16,8 +16,6 @@ from plausible.errors import InvalidArgument, suggestion
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Stops
 
-__all__ = ["Method", "Seed", "SolvingOptions", "SolvingState", "Watch", "check_method"]
-
 #: The ways to solve a diagram; see `plausible.decisions.solving.solve.solve`.
 Method: TypeAlias = Literal["auto", "local", "elimination", "arc-reversal", "network", "enumeration"]
 Seed: TypeAlias = int | np.random.Generator
@@ -25,25 +23,15 @@ Seed: TypeAlias = int | np.random.Generator
 
 @dataclass(frozen=True, slots=True)
 class SolvingState:
-    """How far solving is.
+    """How far solving is."""
 
-    Attributes
-    ----------
-    num_settled, num_decisions
-        How many decisions have got their rules, and how many there are.
-    expected_utility
-        Of the rules as they are; where decisions come later that have no rules yet, these act at random.
-    upper_bound
-        What is known about the best strategy, where a search for it goes on.
-    num_steps
-        The partial strategies that this search has looked at.
-    """
-
+    #: How many decisions have got their rules, and how many there are.
     num_settled: int
     num_decisions: int
+    #: Of the rules as they are; where decisions come later that have no rules yet, these act at random.
     expected_utility: float
-    upper_bound: float = math.inf
-    num_steps: int = 0
+    upper_bound: float = math.inf  # What is known about the best strategy, where a search for it goes on
+    num_steps: int = 0  # The partial strategies that this search has looked at
 
 
 @dataclass(frozen=True, slots=True)

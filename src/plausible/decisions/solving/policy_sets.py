@@ -13,8 +13,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.decisions.solving.stages import Stage, Stages
 from plausible.decisions.solving.updating import Rules
 
-__all__ = ["Domain", "PolicySearch", "merged", "search_policies", "undominated"]
-
 #: Whether the time is over is asked after so many comparisons of one function with all others.
 _OFTEN = 64
 

@@ -23,18 +23,6 @@ from plausible.models.lowering import lower
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike, findings_of
 
-__all__ = [
-    "DecisionProblem",
-    "Structure",
-    "Tabled",
-    "Task",
-    "impossible",
-    "read_findings",
-    "read_problem",
-    "read_structure",
-    "read_task",
-]
-
 #: The numbers of the variables of a table, and the table: axis i runs over the states of the i-th of them.
 Tabled: TypeAlias = tuple[tuple[int, ...], Floats]
 

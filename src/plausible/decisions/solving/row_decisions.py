@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["PolicyTables", "decide_rows"]
-
 
 class PolicyTables(NamedTuple):
     """What a policy says of each information state, over the states of what it uses."""

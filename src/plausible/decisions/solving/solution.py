@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["FoundRules", "Policies", "Policy", "Solution", "finish"]
 
 #: Where the strategy does not lead to more rows than this, the text of a policy counts them only.
 _MAX_IDLE = 12
@@ -38,34 +37,18 @@ _MAX_IDLE = 12
 
 @record(eq=False)
 class Policy:
-    """What to do at one decision, and what each action would bring where all else follows the solution.
+    """What to do at one decision, and what each action would bring where all else follows the solution."""
 
-    Attributes
-    ----------
-    decision
-        The decision.
-    uses
-        What the rule depends on: a part of what the decision sees.
-    ignores
-        Names of what the decision sees and need not know.
-    actions
-        The position of the action taken in each information state, the states of the last of `uses` changing fastest.
-    probability
-        The probability of each information state under the strategy.
-    expected_utility
-        The total expected utility in each information state (rows) for each action (columns). Where the strategy never
-        leads, the decisions that are seen count as set, whatever they saw; NaN for what can't happen at all.
-    is_best
-        Whether an action is as good as the one taken, up to rounding; of the same shape.
-    """
-
-    decision: Variable
-    uses: tuple[Variable, ...]
-    ignores: tuple[str, ...]
+    decision: Variable  # The decision
+    uses: tuple[Variable, ...]  # What the rule depends on: a part of what the decision sees
+    ignores: tuple[str, ...]  # Names of what the decision sees and need not know
+    #: The position of the action taken in each information state, the states of the last of `uses` changing fastest.
     actions: Ints
-    probability: Floats
+    probability: Floats  # The probability of each information state under the strategy
+    #: The total expected utility in each information state (rows) for each action (columns). Where the strategy never
+    #: leads, the decisions that are seen count as set, whatever they saw; NaN for what can't happen at all.
     expected_utility: Floats
-    is_best: np.ndarray
+    is_best: np.ndarray  # Whether an action is as good as the one taken, up to rounding; of the same shape
 
     @property
     def has_ties(self) -> bool:
@@ -225,39 +208,20 @@ class Policies(Mapping[str, Policy]):
 
 @record(eq=False)
 class Solution:
-    """A strategy, what it is worth, and how that is known.
+    """A strategy, what it is worth, and how that is known."""
 
-    Attributes
-    ----------
-    expected_utility
-        Under the strategy, given the evidence.
-    policies
-        Decision -> what to do and what else could be done, in numbers.
-    upper_bound
-        No strategy has a larger expected utility: this one's own where it is proved best, inf if nothing is known.
-    method
-        How it was found.
-    components
-        The decisions in the order in which they were settled, those that rely on each other together.
-    relies_on
-        Decision -> the decisions whose rules matter to its own.
-    rounding
-        Expected utilities that differ by no more count as equal.
-    stopped_by
-        "converged" where the method came to its own end, else "time limit" or "interrupted" (`progress` said so).
-    seconds
-        The time that it took.
-    """
-
-    expected_utility: float
-    policies: Policies
+    expected_utility: float  # Under the strategy, given the evidence
+    policies: Policies  # Decision -> what to do and what else could be done, in numbers
+    #: No strategy has a larger expected utility: this one's own where it is proved best, inf if nothing is known.
     upper_bound: float
-    method: str
+    method: str  # How it was found
+    #: The decisions in the order in which they were settled, those that rely on each other together.
     components: tuple[tuple[str, ...], ...]
-    relies_on: Mapping[str, tuple[str, ...]]
-    rounding: float
+    relies_on: Mapping[str, tuple[str, ...]]  # Decision -> the decisions whose rules matter to its own
+    rounding: float  # Expected utilities that differ by no more count as equal
+    #: "converged" where the method came to its own end, else "time limit" or "interrupted" (`progress` said so).
     stopped_by: str = CONVERGED
-    seconds: float = 0.0
+    seconds: float = 0.0  # The time that it took
 
     @property
     def converged(self) -> bool:

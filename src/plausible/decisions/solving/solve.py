@@ -28,36 +28,20 @@ from plausible.errors import ImpossibleEvidence, counted
 from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["Asked", "SolvingPlan", "plan", "solve"]
-
 
 @record
 class SolvingPlan:
-    """How a diagram is solved, and at what cost.
+    """How a diagram is solved, and at what cost."""
 
-    Attributes
-    ----------
-    components
-        The decisions in the order in which they are settled, those that rely on each other together.
-    relies_on
-        Decision -> the decisions whose rules matter to its own.
-    needs, ignores
-        Decision -> what it has to know of what it sees, and what makes no difference.
-    barren
-        The chance variables that make no difference to anything.
-    num_entries
-        The entries of all tables of the clique tree.
-    largest
-        The names of the variables of the largest one.
-    """
-
+    #: The decisions in the order in which they are settled, those that rely on each other together.
     components: tuple[tuple[str, ...], ...]
-    relies_on: Mapping[str, tuple[str, ...]]
+    relies_on: Mapping[str, tuple[str, ...]]  # Decision -> the decisions whose rules matter to its own
+    #: Decision -> what it has to know of what it sees, and what makes no difference.
     needs: Mapping[str, tuple[str, ...]]
     ignores: Mapping[str, tuple[str, ...]]
-    barren: tuple[str, ...]
-    num_entries: int
-    largest: tuple[str, ...]
+    barren: tuple[str, ...]  # The chance variables that make no difference to anything
+    num_entries: int  # The entries of all tables of the clique tree
+    largest: tuple[str, ...]  # The names of the variables of the largest one
 
     @property
     def is_acyclic(self) -> bool:

@@ -13,8 +13,6 @@ from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import DecisionProblem, Tabled
 from plausible.errors import TooLarge
 
-__all__ = ["Blocks", "Stage", "Stages", "read_blocks", "read_stages"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:

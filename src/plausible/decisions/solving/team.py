@@ -20,17 +20,6 @@ from plausible.decisions.solving.updating import Rules, best_rule, first_best_ru
 from plausible.errors import TooLarge
 from plausible.search.branch_and_bound import Branches
 
-__all__ = [
-    "Chosen",
-    "Enumerated",
-    "RuleNumbers",
-    "RuleSearch",
-    "Team",
-    "can_list_rules",
-    "enumerate_rules",
-    "read_team",
-]
-
 #: The actions taken in the first so many information states of a team, in its order of branching.
 Chosen: TypeAlias = tuple[int, ...]
 

@@ -17,21 +17,6 @@ from plausible.decisions.solving.problem import DecisionProblem
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import ImpossibleEvidence
 
-__all__ = [
-    "Rules",
-    "ascend",
-    "best_rule",
-    "climb",
-    "conditional_worth",
-    "decided",
-    "first_best_rule",
-    "improve",
-    "put",
-    "random_rules",
-    "settle_backward",
-    "settle_off_path",
-]
-
 #: Decision -> its rule, an array over its family.
 Rules = dict[str, Floats]
 

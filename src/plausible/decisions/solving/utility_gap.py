@@ -17,32 +17,21 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.local import Utility
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["UtilityGap", "share_of_gap", "utility_gap", "with_negated_utilities"]
-
 
 @record(eq=False)
 class UtilityGap:
-    """What is at stake: from the worst strategy to the best.
+    """What is at stake: from the worst strategy to the best."""
 
-    Attributes
-    ----------
-    diagram, evidence
-        What was asked.
-    best, worst
-        The largest and the least expected utility.
-    best_strategy, worst_strategy
-        Strategies that reach them.
-    is_exact
-        Whether both are proved.
-    """
-
+    #: What was asked.
     diagram: Diagram
     evidence: EvidenceLike | None
+    #: The largest and the least expected utility.
     best: float
     worst: float
+    #: Strategies that reach them.
     best_strategy: Strategy
     worst_strategy: Strategy
-    is_exact: bool
+    is_exact: bool  # Whether both are proved
 
     def share(self, strategy: Strategy | Mapping[str, RuleLike]) -> float:
         """How much of the way from the worst to the best a strategy goes, from 0 to 1."""

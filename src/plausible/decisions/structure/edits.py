@@ -22,8 +22,6 @@ from plausible.utilities.local import Utility
 from plausible.utilities.state_functions import check_arguments
 from plausible.variables import State, Variable
 
-__all__ = ["AllowedActions", "allowed_mask", "check_allowed", "with_allowed_actions", "with_optional_observation"]
-
 #: The actions that are open, by what is seen: a mapping from it (a state, or a tuple of them) to actions, where all are
 #: open for what is not listed; or a function of it.
 AllowedActions: TypeAlias = Mapping[Any, Iterable[State]] | Callable[..., Iterable[State]]

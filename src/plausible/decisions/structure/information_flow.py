@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from plausible.decisions.diagram import Diagram
 
-__all__ = ["Drop", "Flow", "Reduced", "Reliance", "information_flow", "reduced_information"]
-
 
 class Reliance(Mapping[str, tuple[str, ...]]):
     """Decision -> the decisions that it relies on, in time; one bit for each pair."""

@@ -8,30 +8,13 @@ from plausible.base.records import record
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.errors import NotSupported
 
-__all__ = [
-    "Recall",
-    "check_recall",
-    "new_information",
-    "require_recall",
-    "temporal_order",
-    "with_recall",
-    "without_recall_edges",
-]
-
 
 @record
 class Recall:
-    """What the decisions of a diagram remember.
+    """What the decisions of a diagram remember."""
 
-    Attributes
-    ----------
-    order
-        The decisions in time.
-    forgotten
-        Pairs (name, decision): what an earlier decision saw or chose and a later one does not see.
-    """
-
-    order: tuple[str, ...]
+    order: tuple[str, ...]  # The decisions in time
+    #: Pairs (name, decision): what an earlier decision saw or chose and a later one does not see.
     forgotten: tuple[tuple[str, str], ...]
 
     @property

@@ -12,40 +12,18 @@ from plausible.decisions.structure.information_flow import Drop, Reliance, infor
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 
-__all__ = [
-    "DroppedInformation",
-    "InformationReduction",
-    "RelevanceGraph",
-    "influenced_utilities",
-    "irrelevant_information",
-    "is_irrelevant",
-    "minimal_reduction",
-    "ordered_components",
-    "relevance_graph",
-    "relies_on",
-    "s_reachable",
-]
-
 
 @record
 class RelevanceGraph:
     """Which decisions rely on which: an edge from D' to D where the best rule of D may depend on the rule of D'.
 
     It may be cyclic: then decisions have to be settled together.
-
-    Attributes
-    ----------
-    decisions
-        All decisions, in the diagram's order.
-    edges
-        Pairs (D', D): D relies on D'.
-    components
-        The strongly connected components, those relied on first; among free choices the one with the latest decision.
-        Solving them in this order, each jointly, gives a global optimum.
     """
 
-    decisions: tuple[str, ...]
-    edges: tuple[tuple[str, str], ...]
+    decisions: tuple[str, ...]  # All decisions, in the diagram's order
+    edges: tuple[tuple[str, str], ...]  # Pairs (D', D): D relies on D'
+    #: The strongly connected components, those relied on first; among free choices the one with the latest decision.
+    #: Solving them in this order, each jointly, gives a global optimum.
     components: tuple[tuple[str, ...], ...]
 
     @property
@@ -185,22 +163,13 @@ def _ordered_parts(parts: Iterable[tuple[int, ...]], edges: Iterable[tuple[int, 
 
 @record
 class DroppedInformation:
-    """Something that a decision no longer looks at, and why.
+    """Something that a decision no longer looks at, and why."""
 
-    Attributes
-    ----------
-    seen, decision
-        The ends of the information edge.
-    utilities
-        What the decision can still change; `seen` says nothing about it, given the rest.
-    given
-        The rest: what else the decision saw, and the decision itself.
-    """
-
+    #: The ends of the information edge.
     seen: str
     decision: str
-    utilities: tuple[str, ...]
-    given: tuple[str, ...]
+    utilities: tuple[str, ...]  # What the decision can still change; `seen` says nothing about it, given the rest
+    given: tuple[str, ...]  # The rest: what else the decision saw, and the decision itself
 
     def __str__(self) -> str:
         edge = f"{self.seen} -> {self.decision}"
@@ -211,18 +180,12 @@ class DroppedInformation:
 
 @record
 class InformationReduction(Generic[DiagramT]):
-    """A diagram whose decisions see less, without a loss of expected utility.
+    """A diagram whose decisions see less, without a loss of expected utility."""
 
-    Attributes
-    ----------
-    original, diagram
-        The diagram before and after.
-    dropped
-        The information edges that went, in that order; the reason of each holds once those before it are gone.
-    """
-
+    #: The diagram before and after.
     original: DiagramT
     diagram: DiagramT
+    #: The information edges that went, in that order; the reason of each holds once those before it are gone.
     dropped: tuple[DroppedInformation, ...]
 
     def lift(self, strategy: Strategy) -> Strategy:

@@ -13,8 +13,6 @@ from plausible.cpds.rows import MAX_ROUNDING
 from plausible.errors import InvalidModel, RoundedProbabilities, warn_caller
 from plausible.variables import State
 
-__all__ = ["Chance", "Choice", "Outcome", "TreeNode", "read_distribution"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -14,33 +14,19 @@ from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, r
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, counted
 from plausible.variables import State
 
-__all__ = ["DecisionTree", "Path", "TreeSolution", "draw_tree"]
-
-
 #: How a node of a tree is reached: pairs (name of a node, branch taken there), from the root on.
 Path: TypeAlias = tuple[tuple[str, State], ...]
 
 
 @record
 class TreeSolution:
-    """What backward induction found.
+    """What backward induction found."""
 
-    Attributes
-    ----------
-    expected_utility
-        That of the best strategy.
-    strategy
-        The action at each choice, by its path; at choices that the strategy never comes to as well.
-    ties
-        All the best actions, where a choice has several, by its path.
-    tree
-        The tree.
-    """
-
-    expected_utility: float
+    expected_utility: float  # That of the best strategy
+    #: The action at each choice, by its path; at choices that the strategy never comes to as well.
     strategy: Mapping[Path, State]
-    ties: Mapping[Path, tuple[State, ...]]
-    tree: DecisionTree = field(repr=False)
+    ties: Mapping[Path, tuple[State, ...]]  # All the best actions, where a choice has several, by its path
+    tree: DecisionTree = field(repr=False)  # The tree
 
     def __str__(self) -> str:
         return draw_tree(self.tree, self.strategy)

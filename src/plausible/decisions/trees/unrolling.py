@@ -19,8 +19,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.variables import Variable
 
-__all__ = ["decision_tree", "path_tables", "strategy_of_tree"]
-
 
 def decision_tree(
     diagram: Diagram,

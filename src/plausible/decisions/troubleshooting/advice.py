@@ -15,23 +15,10 @@ from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.repair_order import Trials, TryOrder, best_order, costs_without_each
 from plausible.decisions.troubleshooting.steps import Step
 
-__all__ = ["Advice", "Alternative", "advise", "is_worth_going_on", "possible_steps", "repair_sequence"]
-
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """A step that could be next.
-
-    Attributes
-    ----------
-    step
-        The step.
-    estimated_cost
-        What all will cost from now on, if it is taken and then what seems best: an estimate, one test ahead, as if
-        there were a single fault; `exact_plan` has what following the advice costs exactly.
-    chance
-        The chance that this component is what has to be repaired, as if there were a single fault: the chances of all
-        sum to that of a fault that can be repaired. `None` for tests and calls.
 
     Examples
     --------
@@ -41,25 +28,18 @@ class Alternative:
     repair cable 24.5871 0.1888
     """
 
-    step: Step
+    step: Step  # The step
+    #: What all will cost from now on, if it is taken and then what seems best: an estimate, one test ahead, as if there
+    #: were a single fault; `exact_plan` has what following the advice costs exactly.
     estimated_cost: float
+    #: The chance that this component is what has to be repaired, as if there were a single fault: the chances of all
+    #: sum to that of a fault that can be repaired. `None` for tests and calls.
     chance: float | None = None
 
 
 @record
 class Advice:
     """The steps that could be next, the best one first, and why it is.
-
-    Attributes
-    ----------
-    alternatives
-        By rising estimated cost.
-    sequence
-        The components in the order in which they would be tried without any test.
-    repair_cost
-        The estimated cost of doing so, and of the call after it.
-    is_fixed
-        Whether the device works, so that there is nothing to do.
 
     Examples
     --------
@@ -71,10 +51,10 @@ class Advice:
     (['test queue', 'test panel', 'observe paper'], ('paper', 'cable', 'spooler', 'network', 'toner', 'driver'))
     """
 
-    alternatives: tuple[Alternative, ...]
-    sequence: tuple[str, ...]
-    repair_cost: float
-    is_fixed: bool = False
+    alternatives: tuple[Alternative, ...]  # By rising estimated cost
+    sequence: tuple[str, ...]  # The components in the order in which they would be tried without any test
+    repair_cost: float  # The estimated cost of doing so, and of the call after it
+    is_fixed: bool = False  # Whether the device works, so that there is nothing to do
 
     @property
     def best(self) -> Alternative | None:

@@ -25,9 +25,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.network_parts import rebuilt
 from plausible.variables import State, Variable
 
-__all__ = ["DeviceBeliefs", "DeviceKnowledge", "Situation"]
-
-
 #: What a run of a network for several repairs may cost.
 _AT_ONCE = Budget(seconds=0.5)
 
@@ -35,21 +32,6 @@ _AT_ONCE = Budget(seconds=0.5)
 @dataclass(frozen=True, slots=True)
 class DeviceBeliefs:
     """What is believed of the device as it stands now.
-
-    Attributes
-    ----------
-    states
-        Name of a part or test -> distribution over its states.
-    components
-        The components that were not repaired yet and may be faulty.
-    faulty
-        P(component is faulty), in their order.
-    fixes
-        P(the device works once this component alone is repaired).
-    needed
-        P(the device works once all are repaired) less P(it works once all but this one are).
-    fixable
-        P(the device works once all are repaired).
 
     Examples
     --------
@@ -59,12 +41,12 @@ class DeviceBeliefs:
     {'paper': 0.02, 'cable': 0.189, 'driver': 0.285, 'spooler': 0.24, 'toner': 0.039, 'network': 0.227}
     """
 
-    states: Mapping[str, Factor]
-    components: tuple[str, ...]
-    faulty: Floats
-    fixes: Floats
-    needed: Floats
-    fixable: float
+    states: Mapping[str, Factor]  # Name of a part or test -> distribution over its states
+    components: tuple[str, ...]  # The components that were not repaired yet and may be faulty
+    faulty: Floats  # P(component is faulty), in their order
+    fixes: Floats  # P(the device works once this component alone is repaired)
+    needed: Floats  # P(the device works once all are repaired) less P(it works once all but this one are)
+    fixable: float  # P(the device works once all are repaired)
 
     @property
     def is_fixable(self) -> bool:

@@ -14,8 +14,6 @@ from plausible.base.frozen import FrozenMapping
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.errors import FormatError, InvalidArgument, MissingFile, suggestion
 
-__all__ = ["Costs", "read_costs"]
-
 #: The row of the file that is no variable.
 _SERVICE = "service call"
 _COLUMNS = ("component", "observe", "repair", "ok")
@@ -27,20 +25,6 @@ _DECIMAL_COMMA = re.compile(r"\d*,\d+")
 class Costs:
     """What each step costs.
 
-    Attributes
-    ----------
-    repair
-        Component -> the cost of its repair or replacement.
-    observe
-        Component -> the cost of looking at it; one that is missing can't be seen, only replaced. Any other name is a
-        test, which shows the state of that variable and changes nothing.
-    service
-        What it costs to call someone who surely mends it; `None` where there is nobody.
-    ok_states
-        Component -> the state in which it is no fault, as far as the file says.
-    places
-        Component or test -> where it stands in the file; messages about it begin so.
-
     Examples
     --------
     >>> costs = Costs(repair={"fuse": 1, "wire": 9}, observe={"fuse": 2, "radio": 0.1}, service=30)
@@ -48,10 +32,14 @@ class Costs:
     ('radio',)
     """
 
-    repair: Mapping[str, float]
+    repair: Mapping[str, float]  # Component -> the cost of its repair or replacement
+    #: Component -> the cost of looking at it; one that is missing can't be seen, only replaced. Any other name is a
+    #: test, which shows the state of that variable and changes nothing.
     observe: Mapping[str, float] = field(default_factory=dict)
-    service: float | None = None
+    service: float | None = None  # What it costs to call someone who surely mends it; `None` where there is nobody
+    #: Component -> the state in which it is no fault, as far as the file says.
     ok_states: Mapping[str, str] = field(default_factory=dict)
+    #: Component or test -> where it stands in the file; messages about it begin so.
     places: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:

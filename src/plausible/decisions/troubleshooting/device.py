@@ -13,8 +13,6 @@ from plausible.decisions.troubleshooting.costs import Costs
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.variables import State
 
-__all__ = ["Device", "read_device"]
-
 
 @dataclass(frozen=True, slots=True)
 class Device:

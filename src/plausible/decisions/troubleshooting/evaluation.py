@@ -22,8 +22,6 @@ from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, T
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 
-__all__ = ["TroubleshootingEvaluation", "evaluate_troubleshooting"]
-
 Ints = npt.NDArray[np.intp]
 #: Cases between two reports of progress.
 _BATCH = 500
@@ -35,19 +33,6 @@ _MOST_ORDERED = 7
 class TroubleshootingEvaluation:
     """What mending sampled cases cost.
 
-    Attributes
-    ----------
-    costs
-        By following the advice, case by case.
-    fixed_costs
-        By the best fixed order, for the same cases.
-    fixed_order
-        That order; chosen on these very cases, which flatters it.
-    num_faults
-        How many components are faulty in each case.
-    unfixed
-        The share of cases in which neither repair nor service mended the device.
-
     Examples
     --------
     >>> from plausible.examples import printer_troubleshooter
@@ -56,11 +41,11 @@ class TroubleshootingEvaluation:
     (200, 0.0, True)
     """
 
-    costs: Floats
-    fixed_costs: Floats
-    fixed_order: tuple[str, ...]
-    num_faults: Ints
-    unfixed: float
+    costs: Floats  # By following the advice, case by case
+    fixed_costs: Floats  # By the best fixed order, for the same cases
+    fixed_order: tuple[str, ...]  # That order; chosen on these very cases, which flatters it
+    num_faults: Ints  # How many components are faulty in each case
+    unfixed: float  # The share of cases in which neither repair nor service mended the device
 
     @property
     def mean_cost(self) -> float:

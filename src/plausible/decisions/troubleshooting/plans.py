@@ -25,8 +25,6 @@ from plausible.errors import TooLarge
 from plausible.search.clock import Clock
 from plausible.variables import Jeffrey, State
 
-__all__ = ["exact_plan", "optimal_plan"]
-
 _FIXED = PlanNode(0.0, is_fixed=True)
 _INSTEAD_OF_ADVISED = "plan fewer steps with depth=, or see evaluate_troubleshooting for an estimate from samples"
 _INSTEAD_OF_BEST = "follow the advice (next_step() of a session), of which exact_plan has the expected cost"

@@ -16,8 +16,6 @@ from plausible.decisions.troubleshooting.device import Device
 from plausible.errors import TooLarge
 from plausible.variables import Evidence
 
-__all__ = ["Profiles", "distinct_rows", "enumerate_profiles", "grouped"]
-
 Ints = npt.NDArray[np.intp]
 
 #: Devices, and entries of one table, beyond which nothing is enumerated.

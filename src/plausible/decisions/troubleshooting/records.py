@@ -11,8 +11,6 @@ from plausible.decisions.troubleshooting.steps import Step, TakenStep
 from plausible.errors import FormatError
 from plausible.variables import Jeffrey, Likelihood, State, Variable, jeffrey, likelihood
 
-__all__ = ["read_start", "read_step", "session_record"]
-
 
 def session_record(device: Device, known: Sequence[Finding], history: Iterable[TakenStep]) -> dict[str, Any]:
     """When the device works, what was known at the start, and the steps with what was paid and what came of them."""

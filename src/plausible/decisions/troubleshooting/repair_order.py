@@ -18,19 +18,6 @@ from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.optimization.pairwise_energy import minimum_cut
 
-__all__ = [
-    "Component",
-    "RepairPlan",
-    "Trials",
-    "TryOrder",
-    "best_order",
-    "best_repair_order",
-    "check_cost",
-    "costs_without_each",
-    "expected_repair_cost",
-]
-
-
 Ints = npt.NDArray[np.intp]
 
 
@@ -38,29 +25,17 @@ Ints = npt.NDArray[np.intp]
 class Component:
     """A part that may be the fault.
 
-    Attributes
-    ----------
-    name
-        Its name.
-    fault_probability
-        The probability that it is the one fault.
-    observation_cost
-        What it costs to see whether it is; not needed where it can't be seen.
-    repair_cost
-        What it costs to repair or replace it.
-    observable
-        Whether it can be seen; else it is replaced at once, and then the whole is seen to work or not.
-
     Examples
     --------
     >>> Component("wire", 0.1, repair_cost=9, observable=False).trial_costs
     (9, 0.0)
     """
 
-    name: str
-    fault_probability: float
-    observation_cost: float = 0.0
-    repair_cost: float = 0.0
+    name: str  # Its name
+    fault_probability: float  # The probability that it is the one fault
+    observation_cost: float = 0.0  # What it costs to see whether it is; not needed where it can't be seen
+    repair_cost: float = 0.0  # What it costs to repair or replace it
+    #: Whether it can be seen; else it is replaced at once, and then the whole is seen to work or not.
     observable: bool = True
 
     def __post_init__(self) -> None:
@@ -86,15 +61,6 @@ def check_cost(cost: object, name: str) -> float:
 class RepairPlan:
     """An order in which to try components, and what it costs on average.
 
-    Attributes
-    ----------
-    components
-        Those tried, in order.
-    expected_cost
-        Σ_i (1 - Σ_{j<i} p_j) observation_i + p_i repair_i, and the service call where none of them is the fault.
-    service_cost
-        What that call costs; `None` where there is none.
-
     Examples
     --------
     >>> plan = best_repair_order([Component("fuse", 0.6, 2, 1), Component("bulb", 0.4, 0.5, 4)])
@@ -102,9 +68,10 @@ class RepairPlan:
     (('bulb', 'fuse'), 3.9)
     """
 
-    components: tuple[Component, ...]
+    components: tuple[Component, ...]  # Those tried, in order
+    #: Σ_i (1 - Σ_{j<i} p_j) observation_i + p_i repair_i, and the service call where none of them is the fault.
     expected_cost: float
-    service_cost: float | None = None
+    service_cost: float | None = None  # What that call costs; `None` where there is none
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 from plausible.base.display import html_of_print
 from plausible.variables import State
 
-__all__ = ["Outcome", "PlanNode", "Step", "StepKind", "TakenStep", "plan_text", "whether_it_works"]
-
 StepKind: TypeAlias = Literal["observe", "repair", "test", "call"]
 #: The state that was seen; after a repair, whether the device works; nothing after a call.
 Outcome: TypeAlias = "State | bool | None"
@@ -27,24 +25,15 @@ def whether_it_works(said: object) -> object:
 class Step:
     """Something to do.
 
-    Attributes
-    ----------
-    kind
-        "observe" a component, "repair" (or replace) it, make a "test", or "call" service.
-    name
-        The component or test; empty for a call.
-    cost
-        What it costs.
-
     Examples
     --------
     >>> print(Step("repair", "fuse", 1.0))
     repair fuse
     """
 
-    kind: StepKind
-    name: str
-    cost: float
+    kind: StepKind  # "observe" a component, "repair" (or replace) it, make a "test", or "call" service
+    name: str  # The component or test; empty for a call
+    cost: float  # What it costs
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name or 'service'}"
@@ -56,21 +45,14 @@ class Step:
 class TakenStep:
     """A step and what came of it.
 
-    Attributes
-    ----------
-    step
-        What was done.
-    outcome
-        The state that was seen; after a repair, whether the device works; `None` after a call.
-
     Examples
     --------
     >>> print(TakenStep(Step("repair", "fuse", 1.0), False))
     repair fuse: it still does not work
     """
 
-    step: Step
-    outcome: Outcome
+    step: Step  # What was done
+    outcome: Outcome  # The state that was seen; after a repair, whether the device works; `None` after a call
 
     def __str__(self) -> str:
         if self.step.kind == "call":
@@ -87,19 +69,6 @@ class TakenStep:
 class PlanNode:
     """What to do next, and after each outcome of it.
 
-    Attributes
-    ----------
-    expected_cost
-        Of all steps from here on: exactly, or, where the plan was cut off (see `is_exact`), with the estimate of the
-        advice for what comes after it.
-    step
-        What to do; `None` where it is over.
-    outcomes
-        Outcome, its probability, and what to do then; none where the plan was cut off.
-    is_fixed
-        Whether it is over because the device works, or because service was called, who surely mends it. Where it is
-        over and this is false, the device is still broken and nothing is left to try.
-
     Examples
     --------
     >>> works, broken = PlanNode(0.0, is_fixed=True), PlanNode(0.0)
@@ -108,9 +77,14 @@ class PlanNode:
     (True, 0.1)
     """
 
+    #: Of all steps from here on: exactly, or, where the plan was cut off (see `is_exact`), with the estimate of the
+    #: advice for what comes after it.
     expected_cost: float
-    step: Step | None = None
+    step: Step | None = None  # What to do; `None` where it is over
+    #: Outcome, its probability, and what to do then; none where the plan was cut off.
     outcomes: tuple[tuple[Outcome, float, PlanNode], ...] = ()
+    #: Whether it is over because the device works, or because service was called, who surely mends it. Where it is over
+    #: and this is false, the device is still broken and nothing is left to try.
     is_fixed: bool = False
 
     @property

@@ -31,8 +31,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
-__all__ = ["Troubleshooter", "TroubleshootingSession", "as_session", "finding_after"]
-
 #: Situations that are kept compiled.
 _MOST_KEPT = 128
 
@@ -218,15 +216,6 @@ class TroubleshootingSession:
 
     Can be pickled, or saved by `to_dict`, and gone on with later.
 
-    Attributes
-    ----------
-    troubleshooter
-        What the session is of.
-    findings
-        What is known, each in the world of the repairs made by then.
-    history
-        The steps so far, with their outcomes.
-
     Examples
     --------
     >>> from plausible.examples import printer_troubleshooter
@@ -243,9 +232,9 @@ class TroubleshootingSession:
     repair cable
     """
 
-    troubleshooter: Troubleshooter
-    findings: tuple[Finding, ...]
-    history: tuple[TakenStep, ...] = ()
+    troubleshooter: Troubleshooter  # What the session is of
+    findings: tuple[Finding, ...]  # What is known, each in the world of the repairs made by then
+    history: tuple[TakenStep, ...] = ()  # The steps so far, with their outcomes
 
     # --- where it stands ---
 

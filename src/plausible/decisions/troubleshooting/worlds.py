@@ -20,8 +20,6 @@ from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.factors import Factor
 from plausible.variables import State
 
-__all__ = ["WorldState", "Worlds"]
-
 Ints = npt.NDArray[np.intp]
 
 

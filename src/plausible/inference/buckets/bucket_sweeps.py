@@ -12,20 +12,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
 
-__all__ = [
-    "TINY",
-    "Side",
-    "begun",
-    "conditional",
-    "decoded",
-    "improved",
-    "magnitude",
-    "powered_sum",
-    "powers",
-    "swept",
-    "untouched",
-]
-
 #: Probabilities below this count as this where logarithms of them are compared; any number would do.
 TINY = 1e-290
 

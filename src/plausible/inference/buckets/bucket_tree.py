@@ -15,32 +15,12 @@ from plausible.engine.ordering import best_elimination
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.problem import Problem
 
-__all__ = [
-    "BucketTree",
-    "Cluster",
-    "Limits",
-    "bucket_tree",
-    "free_order",
-    "log_tables",
-    "scale_slack",
-    "sums_first",
-    "tree_of",
-]
-
 
 class Limits(NamedTuple):
-    """What a mini-bucket's table should not exceed; a factor that does is not split.
+    """What a mini-bucket's table should not exceed; a factor that does is not split."""
 
-    Attributes
-    ----------
-    variables
-        The variables that are eliminated, itself or later.
-    entries
-        The entries.
-    """
-
-    variables: int
-    entries: int
+    variables: int  # The variables that are eliminated, itself or later
+    entries: int  # The entries
 
 
 class Cluster(NamedTuple):

@@ -18,9 +18,6 @@ from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 
-__all__ = ["MiniBucketMax", "MiniBucketMaxState"]
-
-
 #: The weight that a maximum has where copies are compared: next to none.
 _SOFTNESS = 0.01
 

@@ -32,34 +32,19 @@ from plausible.inference.problem import Problem
 from plausible.search.run import CONVERGED, Stops, iterate
 from plausible.variables import Evidence, Variable
 
-__all__ = [
-    "MarginalMapBound",
-    "MiniBucketState",
-    "MiniBuckets",
-    "ProbabilityBounds",
-    "marginal_map_bound",
-    "probability_bounds",
-]
-
 #: More than the rounding of a sum and a quotient, and than what underflows.
 _RELATIVE, _ABSOLUTE = 1e-12, 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProbabilityBounds:
-    """Where the probability of each state, or joint state, lies for certain.
+    """Where the probability of each state, or joint state, lies for certain."""
 
-    Attributes
-    ----------
-    lower, upper
-        An axis for each variable.
-    estimate
-        A distribution to go on: the upper bounds on the sums, normalised. They err by factors that the states have in
-        common, more so than the lower ones.
-    """
-
+    #: An axis for each variable.
     lower: Floats
     upper: Floats
+    #: A distribution to go on: the upper bounds on the sums, normalised. They err by factors that the states have in
+    #: common, more so than the lower ones.
     estimate: Floats
 
     @property
@@ -99,24 +84,12 @@ def _others(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginalMapBound:
-    """States of the maximised variables, and where log max Σ Π φ lies, `problem.log_scale` left out.
+    """States of the maximised variables, and where log max Σ Π φ lies, `problem.log_scale` left out."""
 
-    Attributes
-    ----------
-    states
-        The position of the state of each maximised variable, in the order asked for.
-    lower
-        log Σ Π φ over the others, given these states, is at least this; so the maximum is.
-    upper
-        No states have a larger log Σ Π φ.
-    info
-        How they were found; `error` is the gap.
-    """
-
-    states: Ints
-    lower: float
-    upper: float
-    info: QueryInfo
+    states: Ints  # The position of the state of each maximised variable, in the order asked for
+    lower: float  # log Σ Π φ over the others, given these states, is at least this; so the maximum is
+    upper: float  # No states have a larger log Σ Π φ
+    info: QueryInfo  # How they were found; `error` is the gap
 
 
 def marginal_map_bound(states: Ints, lower: float, upper: float, info: QueryInfo) -> MarginalMapBound:

@@ -21,9 +21,6 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
-__all__ = ["SubmodelBound", "submodel_bound"]
-
-
 _NOTHING = Evidence({}, {}, {})
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -37,21 +34,13 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubmodelBound:
-    """A bound, and what it is made of.
+    """A bound, and what it is made of."""
 
-    Attributes
-    ----------
-    estimate
-        The upper bound on log Σ Π φ; its `lower` is the logarithm of the largest product met on the way.
-    log_totals
-        log Σ Π φ^w of each submodel.
-    gradient
-        The gradient of the bound by the logarithm of each factor given, reduced to the evidence: Σ_k α_k w^k P_k over
-        its scope.
-    """
-
+    #: The upper bound on log Σ Π φ; its `lower` is the logarithm of the largest product met on the way.
     estimate: Estimate
-    log_totals: tuple[float, ...]
+    log_totals: tuple[float, ...]  # log Σ Π φ^w of each submodel
+    #: The gradient of the bound by the logarithm of each factor given, reduced to the evidence: Σ_k α_k w^k P_k over
+    #: its scope.
     gradient: tuple[Factor, ...]
 
     def gap(self, log_total: float) -> float:

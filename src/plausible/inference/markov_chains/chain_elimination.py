@@ -10,10 +10,8 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import NotSupported
 from plausible.kernels.censoring import censor, passed_back, solve_censored
-from plausible.kernels.elimination import MIN_NEIGHBORS, eliminate
-
-__all__ = ["Censored", "censored", "eliminated_pattern"]
-
+from plausible.kernels.elimination import eliminate
+from plausible.kernels.heuristics import MIN_NEIGHBORS
 
 #: States with more neighbours than this at a time are too many: nearly as many as powers of two that floats have.
 _MAX_WIDTH = 1015

@@ -14,16 +14,6 @@ from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, suggestion
 from plausible.variables import State, Variable
 
-__all__ = [
-    "Start",
-    "array_of",
-    "estimated_chain",
-    "read_start",
-    "read_states",
-    "read_transition",
-    "some_of",
-]
-
 #: A distribution over states: numbers in their order, numbers by state, or all in one state.
 Start: TypeAlias = npt.ArrayLike | Mapping[State, float] | State
 

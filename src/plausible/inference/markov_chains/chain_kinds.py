@@ -19,48 +19,25 @@ from plausible.inference.markov_chains.chain_input import Start, read_start, rea
 from plausible.inference.markov_chains.chain_limits import Structure, structure_of
 from plausible.variables import State, Variable
 
-__all__ = ["Absorption", "ChainKinds", "CommunicatingClass"]
-
 
 @dataclass(frozen=True, slots=True)
 class CommunicatingClass:
-    """States that can all be reached from each other.
+    """States that can all be reached from each other."""
 
-    Attributes
-    ----------
-    states
-        In the order of the chain.
-    is_closed
-        Whether the chain never leaves them again.
-    period
-        The greatest common divisor of the lengths of all ways back to a state; zero where there is none.
-    """
-
-    states: tuple[State, ...]
-    is_closed: bool
-    period: int
+    states: tuple[State, ...]  # In the order of the chain
+    is_closed: bool  # Whether the chain never leaves them again
+    period: int  # The greatest common divisor of the lengths of all ways back to a state; zero where there is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absorption:
-    """Where a chain ends up from states that it leaves for good, and when.
+    """Where a chain ends up from states that it leaves for good, and when."""
 
-    Attributes
-    ----------
-    transient
-        The states that it leaves for good.
-    classes
-        The closed classes, one of which it ends up in; in an absorbing chain they have one state each.
-    probabilities
-        For each transient state a row, with the probability of each class.
-    expected_steps
-        For each transient state, the expected number of steps until a closed class is entered.
-    """
-
-    transient: tuple[State, ...]
+    transient: tuple[State, ...]  # The states that it leaves for good
+    #: The closed classes, one of which it ends up in; in an absorbing chain they have one state each.
     classes: tuple[tuple[State, ...], ...]
-    probabilities: Floats
-    expected_steps: Floats
+    probabilities: Floats  # For each transient state a row, with the probability of each class
+    expected_steps: Floats  # For each transient state, the expected number of steps until a closed class is entered
 
     def probability(self, source: State, target: State) -> float:
         """The probability to end up, from a transient state, in the closed class that has the target."""

@@ -13,17 +13,6 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.inference.markov_chains.chain_elimination import censored
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = [
-    "SMALL",
-    "StationaryVector",
-    "Structure",
-    "power_of",
-    "settled",
-    "stationary_vector",
-    "steps_to_mix",
-    "structure_of",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:

@@ -18,8 +18,6 @@ from plausible.inference.markov_chains.chain_limits import (
 )
 from plausible.inference.markov_chains.spectral_gap import gap_of, log_balance
 
-__all__ = ["ChainLongRun"]
-
 
 class ChainLongRun(ChainKinds):
     """The part of `MarkovChain` that says what it comes to."""

@@ -27,8 +27,6 @@ from plausible.inference.markov_chains.chain_long_run import ChainLongRun
 from plausible.kernels.markov_chain import walk
 from plausible.variables import State
 
-__all__ = ["MarkovChain"]
-
 
 @final
 @own_methods

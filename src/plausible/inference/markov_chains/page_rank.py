@@ -23,7 +23,6 @@ from plausible.variables import State, Variable
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["SearchEngine", "pagerank"]
 
 #: Links between pages.
 Links: TypeAlias = "Mapping[State, Iterable[State]] | DAG | nx.Graph[Any] | npt.ArrayLike"
@@ -168,13 +167,6 @@ def _stepped(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats, Q
 class SearchEngine:
     """Pages found by their words and ordered by page rank.
 
-    Attributes
-    ----------
-    ranks
-        The page rank of every page.
-    index
-        For each word, in small letters, the pages that have it: an inverted index.
-
     Examples
     --------
     >>> texts = {"a": "Markov chains", "b": "Markov fields", "c": "chains and fields"}
@@ -183,8 +175,8 @@ class SearchEngine:
     (('b', 'a'), ('c',))
     """
 
-    ranks: Mapping[State, float]
-    index: Mapping[str, frozenset[State]]
+    ranks: Mapping[State, float]  # The page rank of every page
+    index: Mapping[str, frozenset[State]]  # For each word, in small letters, the pages that have it: an inverted index
 
     @classmethod
     def of(

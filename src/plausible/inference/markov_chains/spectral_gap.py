@@ -14,8 +14,6 @@ from plausible.errors import NotSupported
 from plausible.inference.markov_chains.chain_elimination import Censored, censored, eliminated_pattern
 from plausible.inference.markov_chains.chain_limits import SMALL, Structure, stationary_vector
 
-__all__ = ["ReversibleClass", "gap_of", "log_balance", "reversible_gap"]
-
 #: Flows that differ by no more than this share of themselves are the same.
 _BALANCE = 1e-9
 

@@ -19,8 +19,6 @@ from plausible.inference.problem import Problem
 from plausible.kernels.max_sum import SumLayout, ascend, shift_all
 from plausible.search.run import Run
 
-__all__ = ["DualDecomposition", "DualState", "MaxSum"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaxSum:

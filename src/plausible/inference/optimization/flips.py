@@ -19,8 +19,6 @@ from plausible.search.restarts import Restarts
 from plausible.search.search_problem import SearchProblem
 from plausible.search.search_state import SearchState, StopReason, improves
 
-__all__ = ["Flip", "FlipProblem", "compiled"]
-
 States: TypeAlias = tuple[int, ...]
 
 
@@ -38,34 +36,22 @@ class FlipProblem(SearchProblem[States, Flip]):
 
     The score is the sum of the logarithms that are finite, minus a penalty for each factor that is zero: so large that
     an assignment with fewer zeros always scores more. A search hence repairs what is impossible before all else.
-
-    Attributes
-    ----------
-    starts
-        State s of variable v has the number `starts[v] + s`.
-    scope_starts, scopes, strides
-        The variables of each factor, and how far apart the entries of their states are.
-    tables
-        The factor of each entry of `scopes`.
-    entry_starts, entries
-        Where variable v is in `scopes`: `entries[entry_starts[v]:entry_starts[v + 1]]`.
-    table_starts, logs, zeros
-        The logarithms of the factors, 0 for zero, and marks of what is zero.
-    penalty
-        What a zero costs.
     """
 
-    starts: Ints
+    starts: Ints  # State s of variable v has the number `starts[v] + s`
+    #: The variables of each factor, and how far apart the entries of their states are.
     scope_starts: Ints
     scopes: Ints
     strides: Ints
-    tables: Ints
+    tables: Ints  # The factor of each entry of `scopes`
+    #: Where variable v is in `scopes`: `entries[entry_starts[v]:entry_starts[v + 1]]`.
     entry_starts: Ints
     entries: Ints
+    #: The logarithms of the factors, 0 for zero, and marks of what is zero.
     table_starts: Ints
     logs: Floats
     zeros: NDArray[np.uint8]
-    penalty: float
+    penalty: float  # What a zero costs
 
     @classmethod
     def of(cls, problem: Problem) -> FlipProblem:

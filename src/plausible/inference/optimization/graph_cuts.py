@@ -18,8 +18,6 @@ from plausible.inference.optimization.pairwise_energy import (
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 
-__all__ = ["GraphCut", "has_cut"]
-
 
 @dataclass(frozen=True, slots=True)
 class GraphCut(Optimizer):

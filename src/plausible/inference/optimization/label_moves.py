@@ -21,8 +21,6 @@ from plausible.inference.problem import Problem
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 
-__all__ = ["AlphaBetaSwap", "AlphaExpansion", "LabelMoves", "LabelState", "best_choice", "check_tables"]
-
 #: The numbers that are looked at at once.
 _BLOCK = 2**22
 

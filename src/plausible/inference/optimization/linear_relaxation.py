@@ -15,9 +15,6 @@ from plausible.inference.optimization.dual_decomposition import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 
-__all__ = ["LinearRelaxation"]
-
-
 #: The status by which the solver says that a limit was reached, and that nothing meets the constraints.
 _LIMIT, _INFEASIBLE = 1, 2
 _FRACTIONS = "The relaxation has fractions. LinearRelaxation(integer=True) branches on them."

@@ -26,9 +26,6 @@ from plausible.search.clock import UNLIMITED, Clock
 from plausible.search.local_search import GreedyAscent
 from plausible.search.run import CONVERGED, Run
 
-__all__ = ["BranchAndBound", "BranchAndBoundState"]
-
-
 #: The nodes between two looks at the clock: some hundredths of a second.
 _CHUNK = 2**17
 

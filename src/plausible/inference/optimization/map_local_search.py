@@ -18,8 +18,6 @@ from plausible.search.local_search import SearchMethod, TabuSearch
 from plausible.search.restarts import PerturbationRestarts
 from plausible.search.search_state import SearchState
 
-__all__ = ["LocalSearch"]
-
 _MAXIMUM = "A local maximum: try more restarts or more patience, and BranchAndBound() for a proof."
 
 

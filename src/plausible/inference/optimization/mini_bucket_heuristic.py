@@ -12,8 +12,6 @@ from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import BoundPlan, plan_bound
 
-__all__ = ["Heuristic", "mini_bucket_heuristic"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heuristic:

@@ -14,16 +14,6 @@ from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.problem import Problem
 
-__all__ = [
-    "ROUNDING",
-    "BinaryMinimum",
-    "Cut",
-    "PairwiseEnergy",
-    "minimize_binary",
-    "minimum_cut",
-    "submodularity_excess",
-]
-
 #: Flows are found among whole numbers of at most this size: the flow library counts in 32 bits, and what is left of
 #: an arc and its reverse together must still fit.
 _WHOLE = 2.0**29

@@ -11,8 +11,6 @@ from plausible.inference.problem import Problem, strides_of
 from plausible.kernels.message_graphs import acyclic, find_hosts, merge_tables, walk
 from plausible.kernels.messages import EDGE, FACTOR, VARIABLE, MessageGraph
 
-__all__ = ["Clusters", "is_forest", "message_graph", "read_clusters", "tree_weights", "walking_order"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:

@@ -23,8 +23,6 @@ from plausible.inference.propagation.belief_messages import (
 )
 from plausible.kernels.message_decoding import decode, improve
 
-__all__ = ["MaxProduct", "MaxProductState"]
-
 _NAME = "max-product belief propagation"
 #: Rounds between assignments, each of which takes about as long as a round.
 _ROUNDS = 5

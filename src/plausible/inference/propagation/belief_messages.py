@@ -24,16 +24,6 @@ from plausible.inference.propagation.belief_graph import (
 from plausible.kernels.messages import CONTRADICTION, MessageGraph, Messages, Rule, Workspace, pull_all, push_all, sweep
 from plausible.kernels.residual_messages import chase
 
-__all__ = [
-    "MessageEngine",
-    "MessageState",
-    "Reparametrisation",
-    "ReweightedEngine",
-    "reparametrise",
-    "variable_beliefs",
-    "workspace",
-]
-
 #: Changes of final messages that come from rounding alone stay below this.
 _ROUNDING = 1e-12
 

@@ -26,9 +26,6 @@ from plausible.inference.propagation.belief_messages import (
     variable_beliefs,
 )
 
-__all__ = ["LoopyBP", "TreeReweightedBP"]
-
-
 #: What else there is where messages don't settle: larger clusters, bounds from both sides, samples.
 _OTHERS = "ClusterBP(bound=8), MiniBuckets() or Gibbs()"
 

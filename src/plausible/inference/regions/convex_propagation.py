@@ -26,8 +26,6 @@ from plausible.inference.regions.counting_numbers import (
 )
 from plausible.inference.regions.region_graph import colors_of
 
-__all__ = ["ConvexBP", "ConvexLayout", "ConvexState", "Turn", "lay_out_convex", "log_sums"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:

@@ -15,8 +15,6 @@ from plausible.inference.propagation.belief_graph import tree_weights
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ConvexSplit", "CountingNumbers", "bethe_like_counts", "convex_split", "covering_counts", "tree_counts"]
-
 
 #: Shares of entropy below this are rounding of the solver.
 _LEAST = 1e-7
@@ -24,18 +22,12 @@ _LEAST = 1e-7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountingNumbers:
-    """The entropy Σ c_f H(b_f) + Σ c_v H(b_v).
+    """The entropy Σ c_f H(b_f) + Σ c_v H(b_v)."""
 
-    Attributes
-    ----------
-    factors, variables
-        c_f and c_v; valid where c_v + Σ_{f ∋ v} c_f = 1 for each variable.
-    is_upper
-        Whether a theorem says that the true entropy is never more, so that log Z is bounded from above.
-    """
-
+    #: c_f and c_v; valid where c_v + Σ_{f ∋ v} c_f = 1 for each variable.
     factors: Floats
     variables: Floats
+    #: Whether a theorem says that the true entropy is never more, so that log Z is bounded from above.
     is_upper: bool = False
 
     def check(self, problem: Problem) -> None:
@@ -54,14 +46,9 @@ class CountingNumbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConvexSplit:
-    """Counting numbers as shares of convex terms: c_f = a_f + Σ_v a_vf and c_v = a_v - Σ_f a_vf, none negative.
+    """Counting numbers as shares of convex terms: c_f = a_f + Σ_v a_vf and c_v = a_v - Σ_f a_vf, none negative."""
 
-    Attributes
-    ----------
-    factors, variables, edges
-        a_f, all positive; a_v; and a_vf, in the order of `problem.scopes`.
-    """
-
+    #: a_f, all positive; a_v; and a_vf, in the order of `problem.scopes`.
     factors: Floats
     variables: Floats
     edges: Floats

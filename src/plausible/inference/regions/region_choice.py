@@ -11,8 +11,6 @@ from plausible.graphs.greedy import greedy_order
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_graph import RegionGraph
 
-__all__ = ["join_graph", "short_loops"]
-
 
 @dataclass(slots=True)
 class _Cluster:

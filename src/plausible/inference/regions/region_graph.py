@@ -11,8 +11,6 @@ from typing import TypeVar
 from plausible.errors import InvalidArgument, counted
 from plausible.inference.problem import Problem
 
-__all__ = ["RegionGraph", "bethe_regions", "colors_of", "kikuchi_regions"]
-
 Scope = tuple[int, ...]
 _Place = TypeVar("_Place")
 
@@ -29,17 +27,6 @@ class RegionGraph:
     and where the regions that hold a variable hang together, the running intersection (Yedidia, Freeman & Weiss
     2005, §V). Made by `bethe_regions`, `kikuchi_regions` and `join_graph`.
 
-    Attributes
-    ----------
-    scopes
-        The variables of each region, by their places in the problem, in ascending order.
-    factors
-        The factors of each region, by their places; none for inner ones.
-    counts
-        c_R.
-    edges
-        Pairs of regions, an outer and an inner one.
-
     Examples
     --------
     >>> from plausible.factors import Factor
@@ -49,10 +36,10 @@ class RegionGraph:
     RegionGraph(8 regions of up to 2 variables, 8 edges, with cycles)
     """
 
-    scopes: tuple[Scope, ...]
-    factors: tuple[tuple[int, ...], ...]
-    counts: tuple[int, ...]
-    edges: tuple[tuple[int, int], ...] = field(default=())
+    scopes: tuple[Scope, ...]  # The variables of each region, by their places in the problem, in ascending order
+    factors: tuple[tuple[int, ...], ...]  # The factors of each region, by their places; none for inner ones
+    counts: tuple[int, ...]  # c_R
+    edges: tuple[tuple[int, int], ...] = field(default=())  # Pairs of regions, an outer and an inner one
 
     def __repr__(self) -> str:
         largest = max(map(len, self.scopes), default=0)

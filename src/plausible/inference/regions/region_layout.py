@@ -21,16 +21,6 @@ from plausible.inference.regions.region_graph import RegionGraph, colors_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "ForestTotal",
-    "RegionLayout",
-    "Wave",
-    "edge_sums",
-    "forest_total",
-    "lay_out",
-    "negative_energy",
-    "region_tables",
-]
 
 #: The entries of all tables of regions together: 1 GiB, a few times over for messages on the way.
 _MAX_ENTRIES = 2**27

@@ -30,8 +30,6 @@ from plausible.inference.regions.region_layout import (
     region_tables,
 )
 
-__all__ = ["ClusterBP", "RegionBP", "RegionEngine", "RegionState"]
-
 #: Changes of final messages that come from rounding alone stay below this.
 _ROUNDING = 1e-11
 

@@ -23,9 +23,6 @@ from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.search.run import Run
 
-__all__ = ["AnnealedImportance", "AnnealingState"]
-
-
 #: The logarithm that zero has until the last temperature.
 _SOFT_LOG_ZERO = -25.0
 

@@ -26,23 +26,6 @@ from plausible.inference.sampling.chain_diagnostics import (
 from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor
 from plausible.inference.sampling.collapsing import Collapse
 
-__all__ = [
-    "FEWEST_BATCHES",
-    "ONE_CHAIN",
-    "ChainBeliefs",
-    "ChainState",
-    "Draws",
-    "Moves",
-    "beliefs_of",
-    "blocks_across",
-    "chain_doubt",
-    "check_countable",
-    "cut_text",
-    "effective_rows",
-    "spread_rows",
-    "worst_r_hat",
-]
-
 #: Effective sizes are looked at for so many blocks at most, as evenly spread as they come.
 _MAX_LOOKED_AT = 200
 #: Chains with fewer draws have no autocorrelations to speak of.

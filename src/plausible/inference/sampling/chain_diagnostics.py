@@ -13,26 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
-from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, MissingDependency
-
-__all__ = [
-    "MAX_R_HAT",
-    "PROBABILITY_NOISE",
-    "UNSEEN",
-    "ChainDiagnostics",
-    "bulk_effective_sample_size",
-    "diagnose",
-    "effective_sample_size",
-    "interval_width",
-    "monte_carlo_error",
-    "r_hat",
-    "r_hat_of_moments",
-    "tail_effective_sample_size",
-    "to_arviz",
-    "told_r_hat",
-]
-
 
 #: Chains with a larger R-hat have not mixed (Vehtari et al. 2021).
 MAX_R_HAT = 1.01
@@ -43,26 +24,16 @@ UNSEEN = 3.0
 
 @dataclass(frozen=True, slots=True)
 class ChainDiagnostics:
-    """What the draws of one number say about themselves.
+    """What the draws of one number say about themselves."""
 
-    Attributes
-    ----------
-    mean, standard_error
-        The mean of all draws and the Monte Carlo standard error of it.
-    r_hat
-        Rank-normalised split R-hat; one when the chains agree.
-    bulk_size, tail_size
-        How many independent draws would tell as much about the middle and about the 5 % and 95 % quantiles.
-    advice
-        What to do where the chains have not mixed; "" where they have.
-    """
-
+    #: The mean of all draws and the Monte Carlo standard error of it.
     mean: float
     standard_error: float
-    r_hat: float
+    r_hat: float  # Rank-normalised split R-hat; one when the chains agree
+    #: How many independent draws would tell as much about the middle and about the 5 % and 95 % quantiles.
     bulk_size: float
     tail_size: float
-    advice: str
+    advice: str  # What to do where the chains have not mixed; "" where they have
 
 
 def diagnose(draws: ArrayLike) -> ChainDiagnostics:

@@ -20,16 +20,6 @@ from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.kernels.jit import steady
 from plausible.variables import Evidence
 
-__all__ = [
-    "MAX_BLOCK_STATES",
-    "ChainLayout",
-    "blocking_factor",
-    "live_states",
-    "move_chains",
-    "num_islands",
-    "starting_codes",
-]
-
 #: A block with more joint states is refused.
 MAX_BLOCK_STATES = 2**16
 

@@ -42,8 +42,6 @@ from plausible.kernels.jit import repeated
 from plausible.search.run import Run
 from plausible.variables import Evidence
 
-__all__ = ["ChainEngine", "Sweeps"]
-
 #: The burn-in is made in so many steps, or fewer.
 _BURN_IN_STEPS = 10
 

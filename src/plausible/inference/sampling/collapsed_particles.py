@@ -34,8 +34,6 @@ from plausible.inference.sampling.chain_layout import blocking_factor
 from plausible.search.run import Run
 from plausible.variables import Evidence, Variable
 
-__all__ = ["CollapsedGibbs", "CollapsedState"]
-
 _NOTHING = Evidence.read({}, {})
 
 #: Draws worth fewer independent ones have errors that are not trusted.

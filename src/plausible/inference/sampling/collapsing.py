@@ -15,8 +15,6 @@ from plausible.factors.alignment import union_scope
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Collapse"]
-
 #: No table over a variable that goes and its neighbours may have more entries.
 MAX_ENTRIES = 2**20
 

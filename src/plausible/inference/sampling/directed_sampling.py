@@ -40,12 +40,6 @@ _MAX_CELLS = 2**26
 #: Rejection sampling draws `num_samples` at most so often to have as many rows as are wanted.
 _MAX_ROUNDS = 100
 
-__all__ = [
-    "DirectedSampler",
-    "EvidenceNotSeen",
-    "LikelihoodWeighting",
-    "RejectionSampling",
-]
 
 #: The tail of the weights is judged by so many samples, or all where there are fewer.
 _TAIL_SAMPLES = 20_000

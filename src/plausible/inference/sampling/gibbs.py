@@ -13,8 +13,6 @@ from plausible.inference.sampling.chains import ChainEngine, Sweeps
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
 
-__all__ = ["Gibbs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Gibbs(ChainEngine):

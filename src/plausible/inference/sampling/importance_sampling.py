@@ -26,8 +26,6 @@ from plausible.inference.sampling.sample_sums import SampleSums
 from plausible.inference.sampling.sampling_plan import SamplingPlan, ancestors_of, stream_key
 from plausible.variables import Evidence, Variable
 
-__all__ = ["ImportanceSampling", "Proposal", "evidence_messages"]
-
 #: Messages are kept above this part of their largest entry: they are guesses, and only zeros proved by
 #: `possible_states` may keep a state from being drawn.
 _FLOOR = 1e-6
@@ -38,27 +36,16 @@ _INERTIA = 500.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
-    """For each variable that evidence bears on, a distribution given its parents to draw from.
+    """For each variable that evidence bears on, a distribution given its parents to draw from."""
 
-    Attributes
-    ----------
-    families
-        The families of the variables that are not observed, parents first, with the observed states put in.
-    weights
-        Those of the observed variables.
-    targets
-        Name -> P(x | u) λ(x), a row for each u: what the draws should follow, evidence below left out. States that
-        can't occur given the evidence are zero. For variables that no finding depends on there is no entry.
-    guides
-        Name -> rows to draw from, each a distribution, or zero where that of the target is.
-    prior_share
-        This part of each draw follows the target itself, so that no weight has a factor above 1 / `prior_share`.
-    """
-
+    #: The families of the variables that are not observed, parents first, with the observed states put in.
     families: tuple[Factor, ...]
-    weights: tuple[Factor, ...]
+    weights: tuple[Factor, ...]  # Those of the observed variables
+    #: Name -> P(x | u) λ(x), a row for each u: what the draws should follow, evidence below left out. States that can't
+    #: occur given the evidence are zero. For variables that no finding depends on there is no entry.
     targets: Mapping[str, Floats]
-    guides: Mapping[str, Floats]
+    guides: Mapping[str, Floats]  # Name -> rows to draw from, each a distribution, or zero where that of the target is
+    #: This part of each draw follows the target itself, so that no weight has a factor above 1 / `prior_share`.
     prior_share: float
 
     @classmethod

@@ -18,8 +18,6 @@ from plausible.inference.sampling.chains import ChainEngine, Sweeps
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import accept_in_turn, metropolis_sweeps
 
-__all__ = ["Metropolis", "Proposal", "accepted_places", "drawn_independently", "independent_guide", "log_density"]
-
 #: This part of each draw is uniform over the states that are possible: a belief of zero may be wrong.
 _UNIFORM_SHARE = 0.02
 

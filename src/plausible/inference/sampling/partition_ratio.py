@@ -16,9 +16,6 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, interval_width
 from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, tail_shape
 
-__all__ = ["importance_log_partition", "log_partition_ratio"]
-
-
 #: With fewer effective samples the interval is not to be trusted.
 _ENOUGH = 100.0
 

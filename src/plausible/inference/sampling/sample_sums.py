@@ -13,8 +13,6 @@ from plausible.base.arrays import Floats
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 
-__all__ = ["MAX_TAIL_SHAPE", "SampleSums", "tail_shape"]
-
 #: With a heavier tail means of weights converge too slowly for their errors to be believed (Vehtari et al. 2024).
 MAX_TAIL_SHAPE = 0.7
 
@@ -85,32 +83,20 @@ _ENOUGH = 100.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSums:
-    """Weights of independent samples, added up over all of them and over the cells of some tables.
+    """Weights of independent samples, added up over all of them and over the cells of some tables."""
 
-    Attributes
-    ----------
-    num_samples
-        How many were drawn, those of weight zero included.
-    log_unit
-        The sums are multiples of the number with this logarithm, which the weights do not exceed; -inf if all
-        weights are zero.
-    total, squares
-        The sum of the weights and that of their squares.
-    cells, cell_squares
-        For each group of variables the same sums over the samples in each cell, an axis for each variable.
-    is_constant
-        Whether all samples have the same weight, whatever is drawn.
-    tail_shape
-        Pareto's k of the largest weights, -inf where they don't differ or have not been looked at; see `weight_tails`.
-    """
-
-    num_samples: int
+    num_samples: int  # How many were drawn, those of weight zero included
+    #: The sums are multiples of the number with this logarithm, which the weights do not exceed; -inf if all weights
+    #: are zero.
     log_unit: float
+    #: The sum of the weights and that of their squares.
     total: float
     squares: float
+    #: For each group of variables the same sums over the samples in each cell, an axis for each variable.
     cells: tuple[Floats, ...]
     cell_squares: tuple[Floats, ...]
-    is_constant: bool = False
+    is_constant: bool = False  # Whether all samples have the same weight, whatever is drawn
+    #: Pareto's k of the largest weights, -inf where they don't differ or have not been looked at; see `weight_tails`.
     tail_shape: float = -math.inf
 
     @classmethod

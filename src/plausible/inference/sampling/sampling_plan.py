@@ -21,16 +21,6 @@ from plausible.kernels.jit import steady
 from plausible.kernels.sampling import BLOCK, Lookups, draw_block, sum_samples
 from plausible.variables import Evidence, Variable
 
-__all__ = [
-    "OrderedFamilies",
-    "SamplingPlan",
-    "ancestors_of",
-    "log_constant",
-    "ordered_families",
-    "reduced_to",
-    "stream_key",
-]
-
 #: Rows of a family sum to one up to this.
 _ROUNDING = 1e-6
 

@@ -15,26 +15,14 @@ from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
 from plausible.inference.sampling.sampling_plan import log_constant, ordered_families
 from plausible.variables import Evidence, Variable
 
-__all__ = ["WeightedSamples", "draw"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedSamples:
-    """Samples, a row each.
+    """Samples, a row each."""
 
-    Attributes
-    ----------
-    variables
-        The variables, in the order of the families.
-    states
-        Positions of states: a row for each sample, a column for each variable.
-    log_weights
-        The logarithm of each sample's weight; their mean weight estimates P(evidence).
-    """
-
-    variables: tuple[Variable, ...]
-    states: Codes
-    log_weights: Floats
+    variables: tuple[Variable, ...]  # The variables, in the order of the families
+    states: Codes  # Positions of states: a row for each sample, a column for each variable
+    log_weights: Floats  # The logarithm of each sample's weight; their mean weight estimates P(evidence)
 
 
 def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Seed = None) -> WeightedSamples:

@@ -32,9 +32,6 @@ from plausible.kernels.mean_field import expected_log, gather, update_singles
 from plausible.search.run import Run
 from plausible.variables import Evidence, Variable
 
-__all__ = ["MeanField", "MeanFieldState"]
-
-
 _NAME = "mean field"
 
 #: The exponentials of numbers from minus this to zero are floats with all digits.

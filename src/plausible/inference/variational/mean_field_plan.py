@@ -22,8 +22,6 @@ from plausible.kernels.backtracking import FOUND, NONE, find_possible
 from plausible.kernels.mean_field import lay_out_places
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Group", "MeanFieldPlan", "ZeroTie", "first_beliefs", "plan_mean_field", "tied_by_zeros"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:

@@ -13,9 +13,6 @@ from plausible.errors import TooLarge, counted
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.incomplete.cases import distinct_rows
 
-__all__ = ["CaseSites", "Completed"]
-
-
 #: So many entries of tables, over all completions, are looked up in a step at most.
 _MOST_TERMS = 20_000_000
 
@@ -38,25 +35,6 @@ class CaseSites:
     depends on are summed out beforehand, and sites that look alike are one, which weighs as much as they do together.
     Made by `of`.
 
-    Attributes
-    ----------
-    problem
-        The data and the prior.
-    counts
-        N of the families that are observed altogether, flat as all tables are.
-    weights
-        How often each site counts.
-    entries
-        The entries of tables that sites touch, whole rows, site after site: where each is among all entries.
-    row_starts, row_of_slot
-        Where each row begins in `entries`, and the row that each of them is in.
-    site_starts, site_of_slot
-        Where each site begins in `entries`, and the site that each of them is in.
-    completion_starts, site_of_completion
-        Where the completions of each site begin, and the site of each.
-    term_slots, completion_of_term
-        For each family of each completion the place of its entry in `entries`, and the completion.
-
     Examples
     --------
     >>> problem = CompletionProblem.of("a -> b", {"a": [0, 1, None, None], "b": [0, None, 1, None]})
@@ -64,16 +42,21 @@ class CaseSites:
     <CaseSites: 1 different with 2 completions>
     """
 
-    problem: CompletionProblem
-    counts: Floats
-    weights: Floats
+    problem: CompletionProblem  # The data and the prior
+    counts: Floats  # N of the families that are observed altogether, flat as all tables are
+    weights: Floats  # How often each site counts
+    #: The entries of tables that sites touch, whole rows, site after site: where each is among all entries.
     entries: Ints
+    #: Where each row begins in `entries`, and the row that each of them is in.
     row_starts: Ints
     row_of_slot: Ints
+    #: Where each site begins in `entries`, and the site that each of them is in.
     site_starts: Ints
     site_of_slot: Ints
+    #: Where the completions of each site begin, and the site of each.
     completion_starts: Ints
     site_of_completion: Ints
+    #: For each family of each completion the place of its entry in `entries`, and the completion.
     term_slots: Ints
     completion_of_term: Ints
 

@@ -27,8 +27,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.run import HasRun, Run
 from plausible.variables import Variable
 
-__all__ = ["CaseSums", "CompletionProblem", "DirichletFit", "DirichletState"]
-
 
 class CaseSums(NamedTuple):
     """What a pass over the clique tree finds."""
@@ -41,15 +39,6 @@ class CaseSums(NamedTuple):
 class CompletionProblem:
     """Cases, and Dirichlet priors of the rows of all tables; made by `of`.
 
-    Attributes
-    ----------
-    cases
-        The different rows and how much they weigh.
-    tables
-        How the tables of the graph lie in flat arrays.
-    pseudo_counts
-        α of all entries, positive.
-
     Examples
     --------
     >>> problem = CompletionProblem.of("a -> b", {"a": [0, 1, None], "b": [0, None, 1]})
@@ -57,9 +46,9 @@ class CompletionProblem:
     ([[-1, 1], [0, 0], [1, -1]], [[0, 0], [2, 1]])
     """
 
-    cases: Cases
-    tables: FamilyTables
-    pseudo_counts: Floats
+    cases: Cases  # The different rows and how much they weigh
+    tables: FamilyTables  # How the tables of the graph lie in flat arrays
+    pseudo_counts: Floats  # α of all entries, positive
 
     @classmethod
     def of(

@@ -11,16 +11,6 @@ from plausible.base.arrays import Codes, Floats
 from plausible.kernels.completion import gibbs_cells
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 
-__all__ = [
-    "WeighedColumn",
-    "block_log_ratio",
-    "block_move",
-    "draw_cells",
-    "draw_rows",
-    "random_completion",
-    "weigh_column",
-]
-
 Places: TypeAlias = NDArray[np.intp]
 
 

@@ -22,44 +22,21 @@ from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 from plausible.variables import Variable
 
-__all__ = [
-    "ExpectationPropagationFit",
-    "ExpectationPropagationState",
-    "expectation_propagation",
-    "expectation_propagation_init",
-    "expectation_propagation_step",
-]
-
 #: Told the state after each step; a true answer ends the run.
 Progress: TypeAlias = "Callable[[ExpectationPropagationState], object]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectationPropagationState:
-    """What the next step needs.
+    """What the next step needs."""
 
-    Attributes
-    ----------
-    sites
-        s: the pseudo-counts that each site stands for, one for each of `CaseSites.entries`; they may be negative.
-    targets
-        What the sites should be, given all others; a site that has no proper cavity stays as it is.
-    parameters
-        a = α + counts + Σ weight · s of Q(θ) = Dirichlet(a), all tables in one flat array.
-    num_skipped
-        How many sites have no proper cavity: without them Q is no distribution.
-    residual
-        By what share of itself a parameter of Q would change at most, were all sites at their targets.
-    log_evidence
-        The estimate of log P(D); NaN where a site was skipped.
-    """
-
+    #: s: the pseudo-counts that each site stands for, one for each of `CaseSites.entries`; they may be negative.
     sites: Floats
-    targets: Floats
-    parameters: Floats
-    num_skipped: int
-    residual: float
-    log_evidence: float
+    targets: Floats  # What the sites should be, given all others; a site that has no proper cavity stays as it is
+    parameters: Floats  # a = α + counts + Σ weight · s of Q(θ) = Dirichlet(a), all tables in one flat array
+    num_skipped: int  # How many sites have no proper cavity: without them Q is no distribution
+    residual: float  # By what share of itself a parameter of Q would change at most, were all sites at their targets
+    log_evidence: float  # The estimate of log P(D); NaN where a site was skipped
 
     def __repr__(self) -> str:
         return f"<ExpectationPropagationState: residual {self.residual:.3g}, log evidence {self.log_evidence:.6g}>"
@@ -202,11 +179,9 @@ class ExpectationPropagationFit(DirichletFit[ExpectationPropagationState]):
         The data and the prior.
     run
         How it went; it may end by "improper cavities" too. It or its state can be given as `start=` to go on.
-    cases
-        The sites of the data.
     """
 
-    cases: CaseSites
+    cases: CaseSites  # The sites of the data
 
     @property
     def log_evidence(self) -> float:

@@ -14,8 +14,6 @@ from plausible.kernels.completion import FamilyArrays
 from plausible.learn.log_gamma import log_rising, stirling_rest
 from plausible.variables import Variable
 
-__all__ = ["FamilyTables"]
-
 
 @dataclass(frozen=True, eq=False)
 class FamilyTables:

@@ -30,8 +30,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.chains import ChainRun, HasChains
 from plausible.variables import Evidence, EvidenceLike
 
-__all__ = ["ParameterDraws", "align_states"]
-
 
 def align_states(problem: CompletionProblem, draws: Floats, reference: Floats) -> Ints:
     """For each draw (a row of flat tables) the entries that stand at each place once hidden states are in order.
@@ -96,31 +94,20 @@ class ParameterDraws(HasChains):
     States of a hidden variable may be renamed without any change of the data's probability, so that the posterior has
     a mode for each order of them. Predictions do not depend on the order. Tables of families with a hidden variable
     do: their means are of all orders that the chains visited, until `aligned()` has brought draws into one.
-
-    Attributes
-    ----------
-    problem, sampler
-        The data and the prior, and how draws were made.
-    tables
-        (chains, draws, entries): θ.
-    means
-        (chains, draws, entries): E[θ | completed rows] where chains have completions, which has less noise; else θ.
-    log_posteriors, log_weights
-        (chains, draws): see `ParameterState`.
-    acceptance
-        Name -> the share of proposals for its table, or its cells, that were taken; none where nothing is refused.
-    run
-        How the chains went; its last `states` can be given to `sample_parameters` to go on.
     """
 
+    #: The data and the prior, and how draws were made.
     problem: CompletionProblem
     sampler: ParameterSampler
-    tables: Floats
+    tables: Floats  # (chains, draws, entries): θ
+    #: (chains, draws, entries): E[θ | completed rows] where chains have completions, which has less noise; else θ.
     means: Floats
+    #: (chains, draws): see `ParameterState`.
     log_posteriors: Floats
     log_weights: Floats
+    #: Name -> the share of proposals for its table, or its cells, that were taken; none where nothing is refused.
     acceptance: Mapping[str, float]
-    run: ChainRun[ParameterState]
+    run: ChainRun[ParameterState]  # How the chains went; its last `states` can be given to `sample_parameters` to go on
 
     # --- parameters ---
 

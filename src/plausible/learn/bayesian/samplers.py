@@ -14,17 +14,6 @@ from plausible.errors import counted
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.completions import block_move, draw_cells, draw_rows, random_completion
 
-__all__ = [
-    "BlockMetropolis",
-    "CellGibbs",
-    "CollapsedCellGibbs",
-    "ParameterSampler",
-    "ParameterState",
-    "ParameterWalk",
-    "PriorWeighting",
-    "RowGibbs",
-]
-
 #: A random walk is tuned to this share of accepted proposals (Roberts, Gelman & Gilks 1997, for few dimensions).
 _ACCEPTANCE = 0.3
 
@@ -34,36 +23,19 @@ _NO_ROWS = np.zeros((0, 0), dtype=np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterState:
-    """Where a chain is; the same state always goes on in the same way, and it can be pickled.
+    """Where a chain is; the same state always goes on in the same way, and it can be pickled."""
 
-    Attributes
-    ----------
-    tables
-        θ, all tables in one flat array.
-    means
-        E[θ | completed rows], where the chain has a completion; else θ.
-    codes
-        The completed rows; none, where completions are summed out.
-    log_posterior
-        log of the density of what the chain moves over, with the data: P(θ, D, H), P(D, H) or P(θ, D).
-    log_weight
-        log of the weight of the draw: zero, but for `PriorWeighting`.
-    coordinates, scales
-        Where a random walk is, and how far it steps, for each table.
-    num_accepted
-        Proposals taken so far, for each variable.
-    seed, num_steps
-        Random numbers of the next step are those of this pair.
-    """
-
-    tables: Floats
-    means: Floats
-    codes: Codes
+    tables: Floats  # θ, all tables in one flat array
+    means: Floats  # E[θ | completed rows], where the chain has a completion; else θ
+    codes: Codes  # The completed rows; none, where completions are summed out
+    #: log of the density of what the chain moves over, with the data: P(θ, D, H), P(D, H) or P(θ, D).
     log_posterior: float
-    log_weight: float
+    log_weight: float  # log of the weight of the draw: zero, but for `PriorWeighting`
+    #: Where a random walk is, and how far it steps, for each table.
     coordinates: Floats
     scales: Floats
-    num_accepted: Floats
+    num_accepted: Floats  # Proposals taken so far, for each variable
+    #: Random numbers of the next step are those of this pair.
     seed: int
     num_steps: int
 

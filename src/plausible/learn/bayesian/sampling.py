@@ -28,8 +28,6 @@ from plausible.learn.estimation.priors import PriorLike
 from plausible.search.chains import ChainLengths, ChainProgress, ChainRun, run_chains
 from plausible.variables import Variable
 
-__all__ = ["SAMPLERS", "sample_parameters"]
-
 #: Name -> sampler with its own options.
 SAMPLERS: Mapping[str, ParameterSampler] = {
     "collapsed": CollapsedCellGibbs(),

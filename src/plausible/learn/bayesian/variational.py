@@ -23,19 +23,6 @@ from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
-__all__ = [
-    "VariationalFit",
-    "VariationalState",
-    "cluster_by_variational_bayes",
-    "factorized_sums",
-    "first_beliefs",
-    "named_beliefs",
-    "swept",
-    "variational_bayes",
-    "variational_init",
-    "variational_step",
-]
-
 
 def first_beliefs(problem: CompletionProblem) -> Floats:
     """(cases, states of all variables): one for what is observed, the same for all states of a missing cell."""
@@ -117,23 +104,12 @@ Progress: TypeAlias = "Callable[[VariationalState], object]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VariationalState:
-    """What the next step needs.
+    """What the next step needs."""
 
-    Attributes
-    ----------
-    parameters
-        a of Q(θ) = Dirichlet(a), all tables in one flat array.
-    counts
-        The counts that the best Q(H) for this Q(θ) expects, likewise.
-    bound
-        F, at most log P(D).
-    beliefs
-        Where Q(H) is a product over cells, (cases, states of all variables): its factors. None where it is exact.
-    """
-
-    parameters: Floats
-    counts: Floats
-    bound: float
+    parameters: Floats  # a of Q(θ) = Dirichlet(a), all tables in one flat array
+    counts: Floats  # The counts that the best Q(H) for this Q(θ) expects, likewise
+    bound: float  # F, at most log P(D)
+    #: Where Q(H) is a product over cells, (cases, states of all variables): its factors. None where it is exact.
     beliefs: Floats | None = None
 
     def __repr__(self) -> str:
@@ -210,11 +186,9 @@ class VariationalFit(DirichletFit[VariationalState]):
         The data and the prior.
     run
         The best run: its state or itself can be given as `start=` to go on.
-    bounds
-        The last bound of each run, the best first.
     """
 
-    bounds: tuple[float, ...]
+    bounds: tuple[float, ...]  # The last bound of each run, the best first
 
     @property
     def bound(self) -> float:

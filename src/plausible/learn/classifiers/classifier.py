@@ -34,9 +34,6 @@ from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["IncompleteRows", "NetworkClassifier", "UnseenStates", "class_posteriors"]
-
-
 #: Stands in docstrings of subclasses for the options of all classifiers.
 _SHARED_OPTIONS = "prior, discretizer, bins, unseen, smoothing\n    Those of `NetworkClassifier`."
 
@@ -111,14 +108,6 @@ class NetworkClassifier(Estimator, ABC):
 
     Attributes
     ----------
-    classes_
-        The classes, sorted.
-    class_name_
-        What the class is called in the network: the name of `y`, or "class".
-    network_
-        The network that was learned, over the features (discretised ones as intervals) and the class.
-    discretizer_
-        What cuts continuous features into intervals; `None` where they are Gaussian.
     n_features_in_, feature_names_in_
         How many features there are, and their names where these were given.
     """
@@ -126,10 +115,11 @@ class NetworkClassifier(Estimator, ABC):
     #: For users of scikit-learn before 1.6, who ask by this name.
     _estimator_type: ClassVar[str] = "classifier"
 
-    classes_: NDArray[Any]
-    class_name_: str
+    classes_: NDArray[Any]  # The classes, sorted
+    class_name_: str  # What the class is called in the network: the name of `y`, or "class"
+    #: The network that was learned, over the features (discretised ones as intervals) and the class.
     network_: BayesianNetwork
-    discretizer_: Discretizer | None
+    discretizer_: Discretizer | None  # What cuts continuous features into intervals; `None` where they are Gaussian
     n_features_in_: int
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -9,8 +9,6 @@ from typing import Any, Self
 
 from plausible.errors import InvalidArgument, PlausibleError, close_match
 
-__all__ = ["Clusterer", "Estimator", "NotFitted"]
-
 
 class NotFitted(PlausibleError, ValueError, AttributeError):
     """A classifier that is asked before it has seen data; also scikit-learn's own error where that is loaded."""

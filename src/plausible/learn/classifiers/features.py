@@ -15,8 +15,6 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.variables import Variable
 from plausible.variables.variable import is_missing
 
-__all__ = ["Classes", "read_classes", "read_features", "unseen_states", "with_unseen_missing"]
-
 
 class Classes(NamedTuple):
     """The class of each row as a position, what the positions stand for, and a name."""

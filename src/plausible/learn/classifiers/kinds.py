@@ -23,8 +23,6 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.trees import edge_weights
 
-__all__ = ["BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"]
-
 
 @own_methods
 class NaiveBayesClassifier(NetworkClassifier):

@@ -22,8 +22,6 @@ from plausible.learn.learned_structure import learn_structure
 from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 
-__all__ = ["GraphLearner", "Samples", "bootstrap"]
-
 Learned = TypeVar("Learned")
 
 

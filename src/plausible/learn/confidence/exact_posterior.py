@@ -22,17 +22,6 @@ from plausible.learn.structures.knowledge import Knowledge
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ExactPosterior",
-    "ScoreSensitivity",
-    "edge_posterior",
-    "edges_over_graphs",
-    "edges_over_orders",
-    "enumerate_posterior",
-    "score_sensitivity",
-    "sums_within",
-]
-
 
 def sums_within(sets: ScoredParentSets) -> Floats:
     """By child and set S, a number of n bits: log Σ exp(score) over the parent sets within S. O(n² 2^n)."""
@@ -191,21 +180,11 @@ _MOST_ENUMERATED = 5
 
 @record(eq=False)
 class ExactPosterior:
-    """Exact probabilities of edges.
+    """Exact probabilities of edges."""
 
-    Attributes
-    ----------
-    strengths
-        The probabilities of edges.
-    log_evidence
-        log of the sum of exp(score) over all graphs, or of P(D | order) over all orders.
-    over
-        "graphs" or "orders".
-    """
-
-    strengths: EdgeStrengths
-    log_evidence: float
-    over: str
+    strengths: EdgeStrengths  # The probabilities of edges
+    log_evidence: float  # log of the sum of exp(score) over all graphs, or of P(D | order) over all orders
+    over: str  # "graphs" or "orders"
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}"
@@ -317,15 +296,9 @@ def _refuse_none(total: float) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreSensitivity:
-    """Probabilities of edges under several scores.
+    """Probabilities of edges under several scores."""
 
-    Attributes
-    ----------
-    strengths
-        Name of a score -> probabilities of edges under it.
-    """
-
-    strengths: Mapping[str, EdgeStrengths]
+    strengths: Mapping[str, EdgeStrengths]  # Name of a score -> probabilities of edges under it
 
     @property
     def ranges(self) -> Floats:

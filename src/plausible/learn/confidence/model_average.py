@@ -23,19 +23,10 @@ from plausible.learn.estimation.priors import BDeu, PriorLike
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 
-__all__ = ["ModelAverage"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelAverage:
     """Networks over the same variables, each with a probability.
-
-    Attributes
-    ----------
-    networks
-        The networks.
-    weights
-        Their probabilities.
 
     Examples
     --------
@@ -45,8 +36,8 @@ class ModelAverage:
     array([0.6, 0.4])
     """
 
-    networks: tuple[BayesianNetwork, ...]
-    weights: Floats
+    networks: tuple[BayesianNetwork, ...]  # The networks
+    weights: Floats  # Their probabilities
 
     @classmethod
     def of(cls, networks: Sequence[BayesianNetwork], weights: Sequence[float] | NDArray[Any]) -> ModelAverage:

@@ -21,32 +21,15 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.search.chains import ChainLengths, ChainProgress
 
-__all__ = [
-    "GraphsOfOrder",
-    "OrderPosterior",
-    "OrderWalk",
-    "order_posterior",
-    "sample_orders",
-]
-
 
 @record(eq=False)
 class OrderPosterior:
-    """The posterior over the graphs along one order.
+    """The posterior over the graphs along one order."""
 
-    Attributes
-    ----------
-    order
-        The variables, parents before children.
-    log_evidence
-        log Σ exp(score) over the graphs along the order: log P(D | order), up to the prior's constant.
-    strengths
-        The probabilities of edges.
-    """
-
-    order: tuple[str, ...]
+    order: tuple[str, ...]  # The variables, parents before children
+    #: log Σ exp(score) over the graphs along the order: log P(D | order), up to the prior's constant.
     log_evidence: float
-    strengths: EdgeStrengths
+    strengths: EdgeStrengths  # The probabilities of edges
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}, along {', '.join(self.order)}"

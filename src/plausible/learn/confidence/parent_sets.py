@@ -19,8 +19,6 @@ from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
-__all__ = ["ScoredParentSets", "log_sum", "posterior_scores", "score_parent_sets"]
-
 Bits = NDArray[np.int64]
 
 #: A set of variables is one whole number, a bit for each.

@@ -16,9 +16,6 @@ from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as 
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.search.chains import ChainProgress, ChainRun, ChainSteps, HasChains, run_chains
 
-__all__ = ["SampledPosterior", "Walk", "sample_walks"]
-
-
 #: Draws of edges are diagnosed together up to so many numbers.
 _TOGETHER = 2**22
 #: Chains of fewer draws tell nothing of themselves.
@@ -44,36 +41,18 @@ WalkT = TypeVar("WalkT", bound=Walk)
 
 @record(eq=False)
 class SampledPosterior(HasChains):
-    """Draws of Markov chains over graphs or orders.
+    """Draws of Markov chains over graphs or orders."""
 
-    Attributes
-    ----------
-    graphs
-        The graphs drawn, all with the same weight; their `strengths` also tell of paths and Markov blankets.
-    strengths
-        The probabilities of edges; over orders, means of exact ones, with less noise than the graphs alone have.
-    standard_errors
-        The Monte Carlo standard errors of the edges' probabilities.
-    r_hats
-        Split R-hat of each edge; one where the chains agree.
-    scores
-        Diagnostics of the log posterior along the chains.
-    acceptance
-        The share of proposals that were taken.
-    over
-        What the chains were over: "graphs" or "orders".
-    run
-        How the chains went.
-    """
-
+    #: The graphs drawn, all with the same weight; their `strengths` also tell of paths and Markov blankets.
     graphs: WeightedGraphs
+    #: The probabilities of edges; over orders, means of exact ones, with less noise than the graphs alone have.
     strengths: EdgeStrengths
-    standard_errors: Floats
-    r_hats: Floats
-    scores: ChainDiagnostics
-    acceptance: float
-    over: Literal["graphs", "orders"]
-    run: ChainRun[Any]
+    standard_errors: Floats  # The Monte Carlo standard errors of the edges' probabilities
+    r_hats: Floats  # Split R-hat of each edge; one where the chains agree
+    scores: ChainDiagnostics  # Diagnostics of the log posterior along the chains
+    acceptance: float  # The share of proposals that were taken
+    over: Literal["graphs", "orders"]  # What the chains were over: "graphs" or "orders"
+    run: ChainRun[Any]  # How the chains went
 
     @property
     def worst_r_hat(self) -> float:

@@ -21,8 +21,6 @@ from plausible.learn.structures.graph_search import Families, GraphSearch, Kind,
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.search.chains import ChainLengths, ChainProgress
 
-__all__ = ["GraphMoves", "Neighborhood", "StructureWalk", "sample_structures"]
-
 #: Lines of gains of at most so many numbers are kept, all together.
 _MAX_KEPT = 2**22
 

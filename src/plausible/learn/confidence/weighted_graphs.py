@@ -18,27 +18,10 @@ from plausible.graphs.equivalence import essential_graph
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EdgeStrengths", "WeightedGraphs", "closures", "estimate_threshold"]
-
 
 @record(eq=False)
 class EdgeStrengths:
     """Probabilities of features of a graph: shares of bootstrap graphs, or a posterior.
-
-    Attributes
-    ----------
-    names
-        The variables.
-    edges
-        By parent and child, the probability of that edge. An undirected edge counts half in each direction.
-    paths
-        By source and target, the probability of a directed path; `None` where it is not known.
-    blankets
-        The probability that two variables are in each other's Markov blankets; `None` where it is not known.
-    source
-        Where the probabilities come from.
-    is_posterior
-        Whether they are probabilities of the edges themselves, and not shares of graphs learned again and again.
 
     Examples
     --------
@@ -49,11 +32,15 @@ class EdgeStrengths:
     A -> B
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # The variables
+    #: By parent and child, the probability of that edge. An undirected edge counts half in each direction.
     edges: Floats = field(repr=False)
+    #: By source and target, the probability of a directed path; `None` where it is not known.
     paths: Floats | None = field(repr=False)
+    #: The probability that two variables are in each other's Markov blankets; `None` where it is not known.
     blankets: Floats | None = field(repr=False)
-    source: str
+    source: str  # Where the probabilities come from
+    #: Whether they are probabilities of the edges themselves, and not shares of graphs learned again and again.
     is_posterior: bool = False
 
     def __post_init__(self) -> None:
@@ -204,19 +191,6 @@ _SHOWN = 3
 class WeightedGraphs:
     """Graphs over the same variables, each with a weight.
 
-    Attributes
-    ----------
-    names
-        The variables.
-    adjacency
-        Axes: graph, parent, child; an undirected edge is there in both directions.
-    masses
-        What each graph weighs: how often it was found, so that shares are counts divided once; or its probability.
-    source
-        Where the graphs come from.
-    is_posterior
-        Whether the weights are probabilities of the graphs, and not shares of graphs learned again and again.
-
     Examples
     --------
     >>> graphs = WeightedGraphs.of([DAG("A -> B -> C"), DAG("A -> B; C")], [0.7, 0.3], source="two experts")
@@ -224,10 +198,12 @@ class WeightedGraphs:
     (0.7, 0.3)
     """
 
-    names: tuple[str, ...]
-    adjacency: Masks = field(repr=False)
+    names: tuple[str, ...]  # The variables
+    adjacency: Masks = field(repr=False)  # Axes: graph, parent, child; an undirected edge is there in both directions
+    #: What each graph weighs: how often it was found, so that shares are counts divided once; or its probability.
     masses: Floats = field(repr=False)
-    source: str
+    source: str  # Where the graphs come from
+    #: Whether the weights are probabilities of the graphs, and not shares of graphs learned again and again.
     is_posterior: bool = False
 
     def __post_init__(self) -> None:

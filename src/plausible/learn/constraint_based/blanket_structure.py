@@ -21,8 +21,6 @@ from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Knowledge
 
-__all__ = ["CLASS_LEARNERS", "ClassLearner", "structure_from_blankets"]
-
 
 def structure_from_blankets(
     source: TableLike | IndependenceTest,

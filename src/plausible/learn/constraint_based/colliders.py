@@ -12,8 +12,6 @@ from plausible.learn.constraint_based.orientation import Triple, unshielded_trip
 from plausible.learn.constraint_based.skeleton import Skeleton
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
-__all__ = ["VARIANTS", "CopyGuard", "Variant", "find_colliders", "interchangeable"]
-
 Variant: TypeAlias = Literal["stable", "original", "majority", "conservative"]
 Verdict: TypeAlias = Literal["collider", "no collider", "ambiguous"]
 

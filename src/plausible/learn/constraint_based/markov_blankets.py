@@ -14,8 +14,6 @@ from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
-__all__ = ["BlanketMethod", "BlanketResult", "BlanketStep", "by_association", "find_blanket", "markov_blanket"]
-
 BlanketMethod: TypeAlias = Literal["grow-shrink", "iamb", "inter-iamb"]
 
 
@@ -29,24 +27,12 @@ class BlanketStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BlanketResult:
-    """A Markov blanket, and how it was found.
+    """A Markov blanket, and how it was found."""
 
-    Attributes
-    ----------
-    target
-        Whose blanket.
-    blanket
-        The names, sorted.
-    trace
-        The steps, in order.
-    num_tests
-        How many reliable tests were made.
-    """
-
-    target: str
-    blanket: tuple[str, ...]
-    trace: tuple[BlanketStep, ...]
-    num_tests: int
+    target: str  # Whose blanket
+    blanket: tuple[str, ...]  # The names, sorted
+    trace: tuple[BlanketStep, ...]  # The steps, in order
+    num_tests: int  # How many reliable tests were made
 
 
 def markov_blanket(

@@ -16,8 +16,6 @@ from plausible.graphs.meek import Orientation
 from plausible.learn.constraint_based.skeleton import Pair
 from plausible.learn.structures.knowledge import Constraints
 
-__all__ = ["Conflict", "ConstraintBasedResult", "Triple", "orient", "unshielded_triples"]
-
 #: A variable between two neighbours of it: (left, middle, right), left before right by name.
 Triple: TypeAlias = tuple[str, str, str]
 #: An edge and the end that it points into: (tail, head).
@@ -34,19 +32,12 @@ _SENTENCES: dict[Kind, str] = {
 
 @record
 class Conflict:
-    """A contradiction between directions: a sign of too few rows, or of a common cause that is not in the data.
+    """A contradiction between directions: a sign of too few rows, or of a common cause that is not in the data."""
 
-    Attributes
-    ----------
-    kind
-        What contradicts: two colliders about one edge, a collider and knowledge, directions that close a cycle, or a
-        collider that Meek's rules force and the tests do not confirm.
-    names
-        The edge (tail, head), or the collider (left, middle, right).
-    """
-
+    #: What contradicts: two colliders about one edge, a collider and knowledge, directions that close a cycle, or a
+    #: collider that Meek's rules force and the tests do not confirm.
     kind: Kind
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # The edge (tail, head), or the collider (left, middle, right)
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
@@ -169,36 +160,20 @@ GraphT = TypeVar("GraphT", bound=MarkedGraph)
 
 @record
 class ConstraintBasedResult(ABC, Generic[GraphT]):
-    """A graph learned by tests, and what it rests on.
+    """A graph learned by tests, and what it rests on."""
 
-    Attributes
-    ----------
-    graph
-        What the tests say.
-    separating_sets
-        Pair -> what made it independent.
-    p_values
-        Pair -> the largest p-value of its tests: for an edge, how nearly it was taken out.
-    num_tests
-        How many tests were made with 0, 1, ... given.
-    conflicts
-        What contradicted each other, and what was made of it.
-    ambiguous
-        Triples (left, middle, right) of which the tests do not tell whether they are colliders.
-    determined
-        Pairs separated by a set that determines one of them, such as a copy of it: independent they are then, whether
-        or not they have to do with each other besides.
-    stopped_by
-        "" if the search came to its end, else "time limit" or "interrupted".
-    """
-
-    graph: GraphT
-    separating_sets: Mapping[Pair, tuple[str, ...]] = field(repr=False)
+    graph: GraphT  # What the tests say
+    separating_sets: Mapping[Pair, tuple[str, ...]] = field(repr=False)  # Pair -> what made it independent
+    #: Pair -> the largest p-value of its tests: for an edge, how nearly it was taken out.
     p_values: Mapping[Pair, float] = field(repr=False)
-    num_tests: tuple[int, ...]
-    conflicts: tuple[object, ...] = ()
+    num_tests: tuple[int, ...]  # How many tests were made with 0, 1, ... given.
+    conflicts: tuple[object, ...] = ()  # What contradicted each other, and what was made of it
+    #: Triples (left, middle, right) of which the tests do not tell whether they are colliders.
     ambiguous: tuple[Triple, ...] = ()
+    #: Pairs separated by a set that determines one of them, such as a copy of it: independent they are then, whether or
+    #: not they have to do with each other besides.
     determined: tuple[Pair, ...] = ()
+    #: "" if the search came to its end, else "time limit" or "interrupted".
     stopped_by: Literal["", "time limit", "interrupted"] = ""
 
     @abstractmethod

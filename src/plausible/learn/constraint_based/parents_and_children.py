@@ -18,8 +18,6 @@ from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import LOCAL_METHODS
 from plausible.learn.structures.task import FoundGraph, StructureTask
 
-__all__ = ["NeighborsResult", "all_neighbors", "learn_max_min", "parents_and_children"]
-
 
 @dataclass(frozen=True, slots=True)
 class NeighborsResult:

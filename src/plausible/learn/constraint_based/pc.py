@@ -21,8 +21,6 @@ from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 
-__all__ = ["ConstraintResult", "Variant", "pc", "read_knowledge"]
-
 
 @final
 @record

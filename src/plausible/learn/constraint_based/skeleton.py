@@ -18,18 +18,6 @@ from plausible.learn.structures.knowledge import Constraints
 from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 
-__all__ = [
-    "FalseDiscoveryRate",
-    "Pair",
-    "Skeleton",
-    "SkeletonOptions",
-    "SkeletonProgress",
-    "SkeletonSearch",
-    "SkeletonWork",
-    "find_skeleton",
-    "largest_accepted",
-]
-
 #: Two variables, in whichever order.
 Pair: TypeAlias = frozenset[str]
 

@@ -22,8 +22,6 @@ from plausible.learn.estimation.priors import PriorLike, pseudo_counts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["CPDLearner", "DataLike", "Families", "FamilyFit", "FamilyTask", "read_families"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Families:

@@ -13,9 +13,6 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 
-__all__ = ["Estimate", "FamilyPosterior", "FilledTable", "Interval", "Unseen"]
-
-
 #: Which table stands for a posterior: its mean, its mode (MAP), or that of greatest likelihood.
 Estimate: TypeAlias = Literal["mean", "map", "mle"]
 _ESTIMATES = {"mean": "mean", "map": "mode", "mle": "frequencies"}
@@ -45,15 +42,6 @@ class FamilyPosterior:
     All arrays have an axis for each parent, then one for the child. Rows with α + N = 0 are not identified: their mean
     is taken to be uniform, and they may be anything.
 
-    Attributes
-    ----------
-    child, parents
-        The variables.
-    prior
-        α, pseudo-counts.
-    counts
-        N, counts; not whole where rows were weighted or forgotten.
-
     Examples
     --------
     >>> coin = FamilyPosterior(Variable("coin", ["heads", "tails"]), (), np.array([1.0, 1.0]), np.array([7.0, 1.0]))
@@ -63,10 +51,11 @@ class FamilyPosterior:
     array([0.571, 0.041])
     """
 
+    #: The variables.
     child: Variable
     parents: tuple[Variable, ...]
-    prior: Floats
-    counts: Floats
+    prior: Floats  # α, pseudo-counts
+    counts: Floats  # N, counts; not whole where rows were weighted or forgotten
 
     @cached_property
     def parameters(self) -> Floats:

@@ -10,10 +10,9 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, counted
-from plausible.learn.estimation.families import DataLike, read_families
-
-__all__ = ["FamilyFragmentation", "Fragmentation", "data_fragmentation"]
+from plausible.learn.estimation.families import read_families
 
 
 @dataclass(frozen=True, slots=True, eq=False)

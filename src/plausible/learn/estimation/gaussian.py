@@ -16,9 +16,6 @@ from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
-__all__ = ["GaussianLearner", "gaussian_cpd", "regress_covariances"]
-
-
 #: Residuals below this, relative to the numbers themselves, are rounding.
 _ROUNDING = 1e-13
 

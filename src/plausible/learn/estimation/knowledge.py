@@ -9,8 +9,6 @@ from plausible.cpds import CPD
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.models import BayesianNetwork
 
-__all__ = ["ParameterKnowledge", "check_knowledge"]
-
 
 @dataclass(frozen=True, slots=True)
 class ParameterKnowledge:

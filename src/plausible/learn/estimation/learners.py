@@ -19,8 +19,6 @@ from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.noisy_or import NoisyOrLearner
 from plausible.learn.estimation.tree import TreeLearner
 
-__all__ = ["UnidentifiedParameters", "find_learners"]
-
 _LEARNERS: Mapping[str, CPDLearner] = MappingProxyType(
     {
         "tree": TreeLearner(),

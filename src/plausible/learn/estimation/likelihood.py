@@ -15,16 +15,10 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import DataLike
 from plausible.errors import NotSupported
-from plausible.learn.estimation.families import DataLike, read_families
+from plausible.learn.estimation.families import read_families
 from plausible.models import BayesianNetwork
-
-__all__ = [
-    "empirical_divergence",
-    "empirical_entropy",
-    "graph_log_likelihood",
-    "log_likelihood",
-]
 
 
 def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:

@@ -15,8 +15,6 @@ from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
-__all__ = ["LogisticLearner"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogisticLearner:

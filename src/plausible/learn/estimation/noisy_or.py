@@ -10,9 +10,6 @@ from plausible.base.arrays import Flags, Floats
 from plausible.cpds import NoisyOr
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
 
-__all__ = ["NoisyOrLearner"]
-
-
 #: exp(-w) of this is below what a probability next to one resolves: such causes never fail.
 _SURE = 40.0
 #: Below this total weight the effect counts as impossible, but not with an infinite slope.

@@ -12,16 +12,14 @@ from plausible.base.arrays import Flags, Floats, Positions
 from plausible.base.seeds import Seed, generator_of
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
+from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
-from plausible.learn.estimation.families import DataLike, Families, read_families
+from plausible.learn.estimation.families import Families, read_families
 from plausible.learn.estimation.family_posterior import Estimate, FamilyPosterior
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts, refuse_unknown
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
-
-__all__ = ["ParameterPosterior", "parameter_posterior", "posterior_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,21 +28,6 @@ class ParameterPosterior:
 
     By global and local independence of parameters the posterior of complete data is the product over families and
     over states of their parents (Spiegelhalter & Lauritzen 1990). Made by `parameter_posterior`.
-
-    Attributes
-    ----------
-    families
-        Name -> the posterior of its table. Tied variables have one, under the name of the first.
-    owners
-        Tied variable -> the one whose table it shares.
-    fixed
-        Name -> CPD that is given, and not learned.
-    variables
-        Name -> variable.
-    parents
-        Name -> the names of its parents.
-    estimated
-        Those of `fixed` that were estimated from data: their numbers are uncertain, too, but have no posterior here.
 
     Examples
     --------
@@ -57,11 +40,13 @@ class ParameterPosterior:
     array([0.5, 0.5])
     """
 
+    #: Name -> the posterior of its table. Tied variables have one, under the name of the first.
     families: Mapping[str, FamilyPosterior]
-    owners: Mapping[str, str]
-    fixed: Mapping[str, CPD]
-    variables: Mapping[str, Variable]
-    parents: Mapping[str, tuple[str, ...]]
+    owners: Mapping[str, str]  # Tied variable -> the one whose table it shares
+    fixed: Mapping[str, CPD]  # Name -> CPD that is given, and not learned
+    variables: Mapping[str, Variable]  # Name -> variable
+    parents: Mapping[str, tuple[str, ...]]  # Name -> the names of its parents
+    #: Those of `fixed` that were estimated from data: their numbers are uncertain, too, but have no posterior here.
     estimated: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> FamilyPosterior:

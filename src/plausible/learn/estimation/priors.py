@@ -24,19 +24,6 @@ from plausible.learn.named_options import read_named_option
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = [
-    "K2",
-    "BDe",
-    "BDeu",
-    "Dirichlet",
-    "Prior",
-    "PriorLike",
-    "is_no_prior",
-    "pseudo_counts",
-    "read_prior",
-    "refuse_unknown",
-]
-
 
 @runtime_checkable
 class Prior(Protocol):

@@ -14,9 +14,6 @@ from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 
-__all__ = ["TreeLearner"]
-
-
 #: Gains below this are rounding.
 _ROUNDING = 1e-9
 #: Stands for pseudo-counts of zero, which would rule cases out.

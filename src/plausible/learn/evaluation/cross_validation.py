@@ -32,34 +32,15 @@ from plausible.models import BayesianNetwork
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CrossValidation",
-    "LearnerComparison",
-    "LearningCurve",
-    "compare_generative_discriminative",
-    "compare_learners",
-    "cross_validate",
-    "learning_curve",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidation:
-    """The losses of rows, each under a network learned from the folds without it.
+    """The losses of rows, each under a network learned from the folds without it."""
 
-    Attributes
-    ----------
-    losses
-        -log P of each row, in nats.
-    weights
-        What each row weighs.
-    folds
-        The fold of each row.
-    """
-
+    #: -log P of each row, in nats.
     losses: Floats
-    weights: Floats
-    folds: Ints
+    weights: Floats  # What each row weighs
+    folds: Ints  # The fold of each row
 
     @property
     def loss(self) -> float:
@@ -131,15 +112,9 @@ def _validated(table: Table, learner: object, folds: Ints, target: str | None) -
 
 @record(eq=False)
 class LearnerComparison:
-    """Cross-validations of several learners on the same folds, the best first.
+    """Cross-validations of several learners on the same folds, the best first."""
 
-    Attributes
-    ----------
-    results
-        Name -> its cross-validation.
-    """
-
-    results: Mapping[str, CrossValidation]
+    results: Mapping[str, CrossValidation]  # Name -> its cross-validation
 
     @property
     def best(self) -> str:
@@ -204,17 +179,10 @@ def _error(values: Floats, weights: Floats) -> float:
 
 @record(eq=False)
 class LearningCurve:
-    """Losses of networks learned from more and more rows.
+    """Losses of networks learned from more and more rows."""
 
-    Attributes
-    ----------
-    sizes
-        Numbers of rows learned from.
-    training, held_out
-        Name of a learner -> mean losses of a row that was learned from, or not. Axes: size, repeat.
-    """
-
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # Numbers of rows learned from
+    #: Name of a learner -> mean losses of a row that was learned from, or not. Axes: size, repeat.
     training: Mapping[str, Floats]
     held_out: Mapping[str, Floats]
 

@@ -25,17 +25,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.comparison import with_states_of
 from plausible.search.local_search import SearchMethod
 
-__all__ = [
-    "NetworkLearner",
-    "mean_loss",
-    "name_learners",
-    "network_of",
-    "read_learner",
-    "row_losses",
-    "weighted_mean",
-]
-
-
 #: What tells the text of a graph from the name of a method.
 _ARROWS = frozenset("<>;")
 

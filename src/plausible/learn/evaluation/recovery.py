@@ -22,8 +22,6 @@ from plausible.models.comparison import NetworkComparison, compare, kl_divergenc
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Recovery", "recovery", "recovery_curve"]
-
 
 @record
 class Recovery:
@@ -31,20 +29,12 @@ class Recovery:
 
     Knowledge discovery looks at the graph, up to equivalence, since data can't tell more; density estimation at the
     divergence, in which a graph with too few edges may do better where rows are few.
-
-    Attributes
-    ----------
-    networks
-        Differences of the graphs, edge by edge, and of the parameters of families that both have.
-    classes
-        Differences of the equivalence classes (CPDAGs).
-    divergence
-        KL(truth ‖ estimate) in nats: the loss per row beyond what the truth itself would lose.
     """
 
+    #: Differences of the graphs, edge by edge, and of the parameters of families that both have.
     networks: NetworkComparison
-    classes: StructureComparison
-    divergence: float
+    classes: StructureComparison  # Differences of the equivalence classes (CPDAGs)
+    divergence: float  # KL(truth ‖ estimate) in nats: the loss per row beyond what the truth itself would lose
 
     def measures(self) -> dict[str, float]:
         """Name -> number, for tables."""

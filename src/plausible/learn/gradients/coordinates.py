@@ -16,15 +16,6 @@ import numpy as np
 from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
 
-__all__ = [
-    "CPDCoordinates",
-    "LogisticCoordinates",
-    "NoisyOrCoordinates",
-    "RowCoordinates",
-    "parent_columns",
-    "row_places",
-]
-
 
 class CPDCoordinates(ABC):
     """The free parameters of one distribution, on a scale on which every number is allowed."""

@@ -14,8 +14,6 @@ from plausible.learn.gradients.coordinates import RowCoordinates
 from plausible.learn.gradients.observed import ObservedLikelihood, Tables
 from plausible.learn.gradients.space import ParameterSpace
 
-__all__ = ["Entries", "FreeParameters", "entry_posteriors", "pair_counts"]
-
 #: More runs of a row through the clique tree are refused: this is about a minute of work on a network like ALARM.
 _MOST_RUNS = 4_000_000
 

@@ -17,25 +17,14 @@ from plausible.learn.incomplete.gaussian_rows import PatternRows
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import checked_weights
 
-__all__ = ["GaussianGradient", "gaussian_likelihood_gradient"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianGradient:
-    """ℓ(θ) of incomplete rows under a network of linear Gaussians, and its derivatives.
+    """ℓ(θ) of incomplete rows under a network of linear Gaussians, and its derivatives."""
 
-    Attributes
-    ----------
-    network
-        Where the gradient was taken.
-    log_likelihood
-        Σ_m w_m log p(o[m] | θ), a log-density.
-    parameters
-        Name -> the derivatives by "(intercept)", by the coefficient of each parent, and by "(variance)".
-    """
-
-    network: BayesianNetwork
-    log_likelihood: float
+    network: BayesianNetwork  # Where the gradient was taken
+    log_likelihood: float  # Σ_m w_m log p(o[m] | θ), a log-density
+    #: Name -> the derivatives by "(intercept)", by the coefficient of each parent, and by "(variance)".
     parameters: Mapping[str, Mapping[str, float]]
 
     def __repr__(self) -> str:

@@ -16,29 +16,15 @@ from plausible.learn.gradients.observed import ObservedLikelihood, Tables, table
 from plausible.learn.gradients.space import coordinates_of
 from plausible.models import BayesianNetwork
 
-__all__ = ["LikelihoodGradient", "entry_gradients", "log_likelihood_gradient"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikelihoodGradient:
-    """ℓ(θ) of incomplete data, and its derivatives; made by `log_likelihood_gradient`.
+    """ℓ(θ) of incomplete data, and its derivatives; made by `log_likelihood_gradient`."""
 
-    Attributes
-    ----------
-    network
-        Where the gradient was taken.
-    log_likelihood
-        ℓ(θ) = Σ_m w_m log P(o[m] | θ).
-    expected_counts
-        Name -> M[u, x] = Σ_m w_m P(x, u | o[m]), an axis for each parent, then one for the child.
-    entries
-        Name -> dℓ/dP(x | u), each entry changed by itself: M[u, x] / P(x | u), none negative.
-    """
-
-    network: BayesianNetwork
-    log_likelihood: float
-    expected_counts: Tables
-    entries: Tables
+    network: BayesianNetwork  # Where the gradient was taken
+    log_likelihood: float  # ℓ(θ) = Σ_m w_m log P(o[m] | θ)
+    expected_counts: Tables  # Name -> M[u, x] = Σ_m w_m P(x, u | o[m]), an axis for each parent, then one for the child
+    entries: Tables  # Name -> dℓ/dP(x | u), each entry changed by itself: M[u, x] / P(x | u), none negative
 
     def projected(self, name: str) -> Floats:
         """The part of the gradient along which rows keep their sum: dℓ/dP(x | u) less its mean over x."""

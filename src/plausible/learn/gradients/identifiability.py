@@ -17,30 +17,20 @@ from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
 
-__all__ = ["Identifiability", "identifiability"]
-
 #: Numbers below this, where the largest is one, count as zero.
 _NOTHING = 1e-6
 
 
 @record(eq=False)
 class Identifiability:
-    """What incomplete data can tell of the parameters near a network; made by `identifiability`.
+    """What incomplete data can tell of the parameters near a network; made by `identifiability`."""
 
-    Attributes
-    ----------
-    labels
-        The free parameters, "P(X=x | U=u)": all states but the last possible one of each row.
-    effective_dimension
-        The rank of the derivatives of log P(o[m]): how many parameters the rows can tell. Smaller than the number of
-        labels where the likelihood is flat; the dimension that a BIC score should charge for.
-    flat_directions
-        A basis of the changes of parameters that no row notices: label -> change, those of zero left out. It is the
-        reduced echelon form, by the labels that move most: each direction alone moves one of them, by one.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # The free parameters, "P(X=x | U=u)": all states but the last possible one of each row
+    #: The rank of the derivatives of log P(o[m]): how many parameters the rows can tell. Smaller than the number of
+    #: labels where the likelihood is flat; the dimension that a BIC score should charge for.
     effective_dimension: int
+    #: A basis of the changes of parameters that no row notices: label -> change, those of zero left out. It is the
+    #: reduced echelon form, by the labels that move most: each direction alone moves one of them, by one.
     flat_directions: tuple[Mapping[str, float], ...]
 
     @property

@@ -18,26 +18,17 @@ from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
 
-__all__ = ["LikelihoodHessian", "ObservedInformation", "log_likelihood_hessian", "observed_information"]
-
 #: Eigenvalues below this, of a matrix with a unit diagonal, count as zero.
 _FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikelihoodHessian:
-    """d²ℓ / dθ_i dθ_j by the entries of tables, each changed by itself; made by `log_likelihood_hessian`.
+    """d²ℓ / dθ_i dθ_j by the entries of tables, each changed by itself; made by `log_likelihood_hessian`."""
 
-    Attributes
-    ----------
-    numbers
-        Name -> the number of each entry in the matrix, in the shape of its table; -1 where the entry is zero.
-    matrix
-        The second derivatives of entries that are not zero.
-    """
-
+    #: Name -> the number of each entry in the matrix, in the shape of its table; -1 where the entry is zero.
     numbers: Mapping[str, Positions]
-    matrix: Floats
+    matrix: Floats  # The second derivatives of entries that are not zero
 
     def block(self, first: str, second: str) -> Floats:
         """The part of two variables: axes of the first one's table, then of the second's; NaN at zero entries."""
@@ -96,30 +87,18 @@ def _hessian(likelihood: ObservedLikelihood, tables: Mapping[str, Floats], entri
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObservedInformation:
-    """How sharply incomplete data determine the parameters of a network; made by `observed_information`.
+    """How sharply incomplete data determine the parameters of a network; made by `observed_information`."""
 
-    Attributes
-    ----------
-    labels
-        The free parameters, "P(X=x | U=u)": all states but the last possible one of each row.
-    matrix
-        -d²(ℓ + log prior) / dθ_i dθ_j of these.
-    rank
-        How many directions have a curvature: the effective dimension, where this is less than the number of labels.
-    is_maximum
-        Whether no direction curves upwards.
-    covariance
-        The inverse of the matrix within the directions that have a curvature; of all, where there is no flat one.
-    standard_errors
-        Name -> the standard error of each entry of its table: infinite where the data leave it open, NaN for entries
-        that are zero, where normal theory fails, and of all where the point is no maximum.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # The free parameters, "P(X=x | U=u)": all states but the last possible one of each row
+    #: -d²(ℓ + log prior) / dθ_i dθ_j of these.
     matrix: Floats
+    #: How many directions have a curvature: the effective dimension, where this is less than the number of labels.
     rank: int
-    is_maximum: bool
+    is_maximum: bool  # Whether no direction curves upwards
+    #: The inverse of the matrix within the directions that have a curvature; of all, where there is no flat one.
     covariance: Floats
+    #: Name -> the standard error of each entry of its table: infinite where the data leave it open, NaN for entries
+    #: that are zero, where normal theory fails, and of all where the point is no maximum.
     standard_errors: Mapping[str, Floats]
 
     def __repr__(self) -> str:

@@ -23,8 +23,6 @@ from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_a
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, HasRun, Run, Stops, best_run, iterate
 
-__all__ = ["GradientFit", "GradientOptions", "Progress", "climb", "learn_by_gradient", "learn_conditional"]
-
 #: Called with the state after each step; returning true stops the ascent.
 Progress: TypeAlias = Callable[[AscentState], object]
 
@@ -61,25 +59,14 @@ class GradientOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradientFit(HasRun):
-    """A network whose parameters were learned by climbing, and how the climb went.
+    """A network whose parameters were learned by climbing, and how the climb went."""
 
-    Attributes
-    ----------
-    network
-        The network of the best climb.
-    log_likelihood
-        What the data say of it: ℓ, or the conditional log-likelihood, without the prior.
-    run
-        The best climb, from which `resume=` goes on. It ended by "converged" (the gradient vanished), "stuck" (no step
-        leads higher: numbers are exhausted), "step limit", "time limit" or "interrupted".
-    run_objectives
-        The final objective from each start, the given one first.
-    """
-
-    network: BayesianNetwork
-    log_likelihood: float
+    network: BayesianNetwork  # The network of the best climb
+    log_likelihood: float  # What the data say of it: ℓ, or the conditional log-likelihood, without the prior
+    #: The best climb, from which `resume=` goes on. It ended by "converged" (the gradient vanished), "stuck" (no step
+    #: leads higher: numbers are exhausted), "step limit", "time limit" or "interrupted".
     run: Run[AscentState]
-    run_objectives: tuple[float, ...]
+    run_objectives: tuple[float, ...]  # The final objective from each start, the given one first
 
     @property
     def objective(self) -> float:

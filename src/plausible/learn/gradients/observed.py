@@ -18,8 +18,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row
 from plausible.variables import Variable
 
-__all__ = ["ObservedLikelihood", "Tables", "tables_of"]
-
 #: Name -> P(X | U), an axis for each parent, then one for the child.
 Tables: TypeAlias = Mapping[str, Floats]
 

@@ -26,8 +26,6 @@ from plausible.learn.gradients.coordinates import (
 from plausible.learn.gradients.observed import ObservedLikelihood, Tables
 from plausible.models import BayesianNetwork
 
-__all__ = ["Block", "Objective", "ParameterSpace", "coordinates_of"]
-
 _KINDS: Mapping[str, type[CPDCoordinates]] = MappingProxyType(
     {"table": RowCoordinates, "tree": RowCoordinates, "noisy-or": NoisyOrCoordinates, "logistic": LogisticCoordinates}
 )

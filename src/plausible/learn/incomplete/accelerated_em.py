@@ -17,8 +17,6 @@ from plausible.learn.incomplete.problem import EMProblem, EMState
 from plausible.models import BayesianNetwork
 from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
 
-__all__ = ["HybridEM", "OverrelaxedEM", "SquaredEM"]
-
 Tables: TypeAlias = Mapping[str, Floats]
 
 #: log θ is moved where all of the tables have more than this; smaller entries are as plain EM leaves them.

@@ -16,8 +16,6 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Cases", "Visibility", "distinct_rows"]
-
 #: How much of a variable is in the data: all of its cells, some, or none.
 Visibility: TypeAlias = Literal["observed", "partly", "hidden"]
 
@@ -28,25 +26,6 @@ class Cases:
 
     Rows that weigh nothing are left out. Rows in which other variables were set from outside are different cases.
 
-    Attributes
-    ----------
-    variables
-        Name -> discrete variable; the columns of `codes` in order.
-    codes
-        A row for each case: positions of states, -1 where missing.
-    weights
-        How much the rows of each case weigh together.
-    case_of_row
-        The case of each row of the table; -1 for a row that weighs nothing.
-    settings
-        For each case which of `setting_names` it has: the place of the set of variables set from outside.
-    setting_names
-        The sets of variables that were set from outside, each in the order of the variables; the first one is empty.
-    continuous
-        Name -> continuous variable; the columns of `numbers` in order.
-    numbers
-        A row for each case, NaN where missing. Where variables are continuous every row is a case of its own.
-
     Examples
     --------
     >>> cases = Cases.of([Variable("rain", 2), Variable("mood", 2)], {"rain": [0, 1, 0, None]})
@@ -56,13 +35,16 @@ class Cases:
     {'rain': 'partly', 'mood': 'hidden'}
     """
 
-    variables: Mapping[str, Variable]
-    codes: Codes
-    weights: Floats
-    case_of_row: Ints
-    settings: Ints
+    variables: Mapping[str, Variable]  # Name -> discrete variable; the columns of `codes` in order
+    codes: Codes  # A row for each case: positions of states, -1 where missing
+    weights: Floats  # How much the rows of each case weigh together
+    case_of_row: Ints  # The case of each row of the table; -1 for a row that weighs nothing
+    settings: Ints  # For each case which of `setting_names` it has: the place of the set of variables set from outside
+    #: The sets of variables that were set from outside, each in the order of the variables; the first one is empty.
     setting_names: tuple[tuple[str, ...], ...]
+    #: Name -> continuous variable; the columns of `numbers` in order.
     continuous: Mapping[str, Variable] = field(default_factory=dict)
+    #: A row for each case, NaN where missing. Where variables are continuous every row is a case of its own.
     numbers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod

@@ -40,8 +40,6 @@ from plausible.search.clock import Clock
 from plausible.search.run import HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
-__all__ = ["EM_METHODS", "EMFit", "EMMethodLike", "EMProgress", "best_em", "em_run", "learn_em", "read_em_method"]
-
 #: Told the state after each step; a true answer ends the run.
 EMProgress: TypeAlias = Callable[[EMState], object]
 
@@ -168,20 +166,12 @@ def _judged(problem: EMProblem, state: EMState, trace: tuple[float, ...]) -> EMS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EMFit(HasRun, Hinted):
-    """A network learned by EM; made by `learn.em`.
-
-    Attributes
-    ----------
-    runs
-        All runs, that with the largest objective first.
-    cases
-        The data.
-    """
+    """A network learned by EM; made by `learn.em`."""
 
     _hints = FIT_HINTS
 
-    runs: tuple[Run[EMState], ...]
-    cases: Cases
+    runs: tuple[Run[EMState], ...]  # All runs, that with the largest objective first
+    cases: Cases  # The data
 
     @property
     def run(self) -> Run[EMState]:

@@ -19,8 +19,6 @@ from plausible.learn.incomplete.expectations import Expectations, impossible_cas
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence
 
-__all__ = ["EngineExpectations", "mutilated"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineExpectations:

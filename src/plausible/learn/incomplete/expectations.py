@@ -22,35 +22,19 @@ from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
 from plausible.variables import Variable
 
-__all__ = ["CompiledCases", "ExactExpectations", "ExpectationStep", "Expectations", "FamilyCounts"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectations:
-    """What a network expects of its families, given all cases.
+    """What a network expects of its families, given all cases."""
 
-    Attributes
-    ----------
-    log_likelihood
-        Σ weight · log P(case); a bound of it, or an estimate, where `is_exact` is false.
-    case_log_likelihoods
-        log P(case) of each.
-    counts
-        Name -> Σ weight · P(child, parents | case), with axes (parents..., child); cases in which the child was set
-        from outside are left out.
-    num_impossible
-        How many cases the network rules out; they count for nothing.
-    is_exact
-        Whether all of this is exact.
-    units
-        Those of the second moments that stand for the counts of continuous children; see `HybridExpectations`.
-    """
-
-    log_likelihood: float
-    case_log_likelihoods: Floats
+    log_likelihood: float  # Σ weight · log P(case); a bound of it, or an estimate, where `is_exact` is false
+    case_log_likelihoods: Floats  # log P(case) of each
+    #: Name -> Σ weight · P(child, parents | case), with axes (parents..., child); cases in which the child was set from
+    #: outside are left out.
     counts: Mapping[str, Floats]
-    num_impossible: int = 0
-    is_exact: bool = True
+    num_impossible: int = 0  # How many cases the network rules out; they count for nothing
+    is_exact: bool = True  # Whether all of this is exact
+    #: Those of the second moments that stand for the counts of continuous children; see `HybridExpectations`.
     units: NumberUnits | None = None
 
     def __repr__(self) -> str:

@@ -23,8 +23,6 @@ from plausible.learn.incomplete.missing_parts import MissingParts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["ExpectedStatistics", "completed_table"]
-
 #: Up to so many completions, of rows or of their parts, are listed.
 _MOST_COMPLETIONS = 2**20
 

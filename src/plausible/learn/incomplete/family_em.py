@@ -18,8 +18,6 @@ from plausible.learn.incomplete.methods import EMMethod, exact_step
 from plausible.learn.incomplete.problem import EMProblem, EMState
 from plausible.models import BayesianNetwork
 
-__all__ = ["FamilyEM", "FrozenFamily"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrozenFamily:
@@ -27,19 +25,6 @@ class FrozenFamily:
 
     The weights w are what all other distributions say, so that any number of steps of EM on this table cost no
     inference (Koller & Friedman 2009, exercise 19.15). Made by `FrozenFamily.of`.
-
-    Attributes
-    ----------
-    name
-        Whose distribution θ is.
-    shape
-        That of θ: axes (parents..., child).
-    weights
-        How much each case weighs.
-    offsets
-        Of each case, a logarithm taken out of its w; that of P(case) where the variable was set from outside.
-    entry_cases, entry_places, entry_weights
-        The entries of w that are not zero: which case, which entry of θ, and w over exp(offset).
 
     Examples
     --------
@@ -49,10 +34,12 @@ class FrozenFamily:
     array([0.6667, 0.3333])
     """
 
-    name: str
-    shape: tuple[int, ...]
-    weights: Floats
+    name: str  # Whose distribution θ is
+    shape: tuple[int, ...]  # That of θ: axes (parents..., child)
+    weights: Floats  # How much each case weighs
+    #: Of each case, a logarithm taken out of its w; that of P(case) where the variable was set from outside.
     offsets: Floats
+    #: The entries of w that are not zero: which case, which entry of θ, and w over exp(offset).
     entry_cases: Ints
     entry_places: Ints
     entry_weights: Floats

@@ -17,25 +17,14 @@ from plausible.learn.incomplete.maximization import family_log_likelihood
 from plausible.learn.incomplete.problem import expectation_step
 from plausible.models import BayesianNetwork
 
-__all__ = ["EMFunctional", "em_functional", "expected_log_likelihood", "observed_log_likelihood"]
-
 
 @dataclass(frozen=True, slots=True)
 class EMFunctional:
-    """The terms of log-likelihood = E_Q[ℓ] + H(Q) + KL(Q ‖ P(missing | observed, θ)).
+    """The terms of log-likelihood = E_Q[ℓ] + H(Q) + KL(Q ‖ P(missing | observed, θ))."""
 
-    Attributes
-    ----------
-    log_likelihood
-        ℓ(θ): that of the observed cells under the network.
-    expected_log_likelihood
-        E_Q[ℓ]: that of the completed rows under the network, expected under Q.
-    entropy
-        H(Q), of the missing cells; a differential entropy, which may be negative, where numbers are missing.
-    """
-
-    log_likelihood: float
-    expected_log_likelihood: float
+    log_likelihood: float  # ℓ(θ): that of the observed cells under the network
+    expected_log_likelihood: float  # E_Q[ℓ]: that of the completed rows under the network, expected under Q
+    #: H(Q), of the missing cells; a differential entropy, which may be negative, where numbers are missing.
     entropy: float
 
     @property

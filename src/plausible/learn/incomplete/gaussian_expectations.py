@@ -28,8 +28,6 @@ from plausible.models.numbers import regression_of
 from plausible.models.question import contradiction_of
 from plausible.variables import Variable
 
-__all__ = ["HybridExpectations"]
-
 Places: TypeAlias = NDArray[np.intp]
 
 #: Numbers that one array of a batch of rows may have.

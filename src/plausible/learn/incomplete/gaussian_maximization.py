@@ -25,17 +25,6 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.variables import Variable
 
-__all__ = [
-    "GaussianLines",
-    "GaussianMomentLearner",
-    "MomentRegression",
-    "gaussian_lines",
-    "gaussian_regressions",
-    "gaussian_start",
-    "settle_mixed",
-]
-
-
 #: A context of which less is expected keeps its line.
 _NOTHING = 1e-200
 

@@ -12,20 +12,6 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats, Positions
 from plausible.learn.incomplete.cases import Cases
 
-__all__ = [
-    "LOG_TWO_PI",
-    "MatrixBlock",
-    "Moments",
-    "NumberUnits",
-    "PatternBlock",
-    "PatternRows",
-    "RowDensity",
-    "column_units",
-    "expected_moments",
-    "matrix_block",
-    "pattern_blocks",
-]
-
 LOG_TWO_PI = math.log(2 * math.pi)
 #: A deviation below this share of the mean is rounding of the numbers as they were written.
 _ROUNDING = 1e-12

@@ -15,9 +15,6 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations, impossible_case
 from plausible.models import BayesianNetwork
 
-__all__ = ["Completions", "HardExpectations", "most_probable_completions"]
-
-
 #: A chunk of cases has tables of at most so many numbers.
 _MOST_ENTRIES = 2**22
 _MOST_CASES = 4096

@@ -22,16 +22,6 @@ from plausible.learn.incomplete.gaussian_maximization import MomentRegression
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = [
-    "LeafLearner",
-    "Masks",
-    "Maximization",
-    "Maximized",
-    "family_log_likelihood",
-    "given_trees",
-    "normalized_exponentials",
-]
-
 #: Name -> rows of its table.
 Masks: TypeAlias = Mapping[str, Flags]
 

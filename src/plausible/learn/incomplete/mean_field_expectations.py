@@ -20,8 +20,6 @@ from plausible.learn.incomplete.expectations import Expectations, impossible_cas
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["CaseBeliefs", "mean_field_expectations"]
-
 Places: TypeAlias = NDArray[np.intp]
 
 #: How far from uniform the first run begins, as that of the engine.

@@ -24,8 +24,6 @@ from plausible.learn.incomplete.mean_field_expectations import mean_field_expect
 from plausible.learn.incomplete.problem import EMProblem, EMState, expectation_step
 from plausible.models import BayesianNetwork
 
-__all__ = ["EMMethod", "HardEM", "IncrementalEM", "PlainEM", "VariationalEM", "exact_step"]
-
 #: Smaller counts are taken as zero: over their sum they might underflow to a probability of zero, and F to -inf.
 _SMALLEST = 1e-290
 

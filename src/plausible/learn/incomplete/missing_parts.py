@@ -21,8 +21,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import refuse_large_families
 from plausible.variables.evidence import Evidence
 
-__all__ = ["MissingParts", "PartArrays"]
-
 
 class PartArrays(NamedTuple):
     """The completions of each part, one after the other."""

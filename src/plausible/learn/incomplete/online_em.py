@@ -17,8 +17,6 @@ from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import warn_of_symmetry
 from plausible.models import BayesianNetwork
 
-__all__ = ["OnlineEM"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineEM:

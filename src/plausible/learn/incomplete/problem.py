@@ -29,40 +29,22 @@ from plausible.learn.incomplete.maximization import Masks, Maximization, Maximiz
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EMProblem", "EMState", "expectation_step", "hidden_variables", "read_problem"]
-
 _NOTHING_KNOWN: Mapping[str, Variable] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EMState:
-    """What the next step needs: a network, and what it expects.
+    """What the next step needs: a network, and what it expects."""
 
-    Attributes
-    ----------
-    network
-        The parameters so far.
-    expectations
-        The expectations under them.
-    objective
-        What EM does not lower: the log-likelihood, and the log-prior where there is one.
-    num_steps
-        How many steps were made.
-    kept_rows
-        Name -> rows of its table of which nothing is expected, and which therefore stay as they were.
-    validation_trace
-        The log-likelihood of the validation data at the start and after each step, where there are any.
-    memory
-        What else the method of the run keeps from step to step.
-    """
-
-    network: BayesianNetwork
-    expectations: Expectations
-    objective: float
-    num_steps: int = 0
+    network: BayesianNetwork  # The parameters so far
+    expectations: Expectations  # The expectations under them
+    objective: float  # What EM does not lower: the log-likelihood, and the log-prior where there is one
+    num_steps: int = 0  # How many steps were made
+    #: Name -> rows of its table of which nothing is expected, and which therefore stay as they were.
     kept_rows: Masks = field(default_factory=dict)
+    #: The log-likelihood of the validation data at the start and after each step, where there are any.
     validation_trace: tuple[float, ...] = ()
-    memory: object = None
+    memory: object = None  # What else the method of the run keeps from step to step
 
     def __repr__(self) -> str:
         return f"<EMState: objective {self.objective:.6g}, {counted(self.num_steps, 'step')}, {self.network!r}>"

@@ -17,8 +17,6 @@ from plausible.learn.incomplete.starts import start_network, symmetric_hidden
 from plausible.models import BayesianNetwork
 from plausible.search.run import best_first
 
-__all__ = ["AnnealedEM", "BeamEM", "PerturbedEM", "ReweightedEM"]
-
 #: States of a hidden variable are alike where no child's probabilities differ by more, and are parted by such noise.
 _ALIKE, _NOISE = 0.05, 0.3
 

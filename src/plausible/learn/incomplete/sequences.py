@@ -29,8 +29,6 @@ from plausible.search.clock import Clock
 from plausible.search.run import Stops
 from plausible.variables import Variable
 
-__all__ = ["SequenceExpectations", "SliceGraph", "learn_sequences", "unroll"]
-
 
 @dataclass(frozen=True, slots=True)
 class SliceGraph:
@@ -131,20 +129,11 @@ class SequenceExpectations:
 
     Each sequence is completed as a whole (forwards and backwards, where the graph is a chain); the expected counts of
     a family are summed over all times from 1 on. Cost of a step: linear in the length of all sequences.
-
-    Attributes
-    ----------
-    graph
-        The slices.
-    cases
-        The pairs of neighbouring slices, where starts look for complete families.
-    groups
-        The sequences, by their lengths.
     """
 
-    graph: SliceGraph
-    cases: Cases
-    groups: tuple[_Group, ...]
+    graph: SliceGraph  # The slices
+    cases: Cases  # The pairs of neighbouring slices, where starts look for complete families
+    groups: tuple[_Group, ...]  # The sequences, by their lengths
     _unrolled: dict[int, BayesianNetwork] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:

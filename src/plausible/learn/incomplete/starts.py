@@ -18,9 +18,6 @@ from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.problem import expectation_step
 from plausible.models import BayesianNetwork
 
-__all__ = ["StartLike", "SymmetricStart", "start_network", "symmetric_hidden", "warn_of_symmetry"]
-
-
 #: A network; a table of completed rows (an M-step comes first); or how to make up tables.
 StartLike: TypeAlias = "BayesianNetwork | Table | Literal['random', 'available', 'prior', 'uniform'] | None"
 

@@ -19,17 +19,6 @@ from plausible.learn.incomplete.problem import EMState
 from plausible.models import BayesianNetwork
 from plausible.search.run import CONVERGED, Rule, Run
 
-__all__ = [
-    "STOPPING",
-    "ExtrapolatedGain",
-    "ObjectiveGain",
-    "ParameterChange",
-    "Stopping",
-    "ValidationGain",
-    "read_stopping",
-    "remaining_error",
-]
-
 #: Which rule ends a run; see `learn.em`.
 Stopping: TypeAlias = Rule | Literal["likelihood", "parameters", "extrapolated", "validation"]
 

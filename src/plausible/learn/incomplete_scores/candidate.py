@@ -13,8 +13,6 @@ from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs
 from plausible.learn.bayesian.variational import VariationalState, variational_bayes, variational_step
 from plausible.learn.incomplete_scores.task import ScoreTask
 
-__all__ = ["CandidateEstimate", "VariationalBound", "candidate_estimate", "completion_counts", "variational_bound"]
-
 #: Chains of fewer draws tell no error.
 _FEWEST_DRAWS = 4
 

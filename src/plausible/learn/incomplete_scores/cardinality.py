@@ -28,15 +28,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.variables import Variable
 
-__all__ = [
-    "CardinalityChoice",
-    "CardinalityScore",
-    "choose_cardinality",
-    "cluster_cardinality",
-    "grow_cardinality",
-    "split_state",
-]
-
 
 class CardinalityScore(NamedTuple):
     """One number of states: its score, the standard error where it was drawn or measured, and the network."""
@@ -52,24 +43,12 @@ Progress: TypeAlias = Callable[[CardinalityScore], object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CardinalityChoice:
-    """The numbers of states that were tried; made by `choose_cardinality` or `grow_cardinality`.
+    """The numbers of states that were tried; made by `choose_cardinality` or `grow_cardinality`."""
 
-    Attributes
-    ----------
-    hidden
-        The variable.
-    score
-        By which they were judged.
-    tried
-        One for each number, in the order of the numbers.
-    refused
-        Number -> why it has no score.
-    """
-
-    hidden: str
-    score: str
-    tried: tuple[CardinalityScore, ...]
-    refused: Mapping[int, str] = field(default_factory=dict)
+    hidden: str  # The variable
+    score: str  # By which they were judged
+    tried: tuple[CardinalityScore, ...]  # One for each number, in the order of the numbers
+    refused: Mapping[int, str] = field(default_factory=dict)  # Number -> why it has no score
 
     @property
     def best(self) -> int:

@@ -19,23 +19,13 @@ from plausible.learn.incomplete_scores.score import (
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.variables import Variable
 
-__all__ = ["ScoreComparison", "compare_scores"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreComparison:
-    """Scores of structures; made by `compare_scores`.
+    """Scores of structures; made by `compare_scores`."""
 
-    Attributes
-    ----------
-    scores
-        Structure -> name of the score -> the score.
-    refused
-        (structure, score) -> why it could not be had.
-    """
-
-    scores: Mapping[str, Mapping[str, IncompleteScore]]
-    refused: Mapping[tuple[str, str], str]
+    scores: Mapping[str, Mapping[str, IncompleteScore]]  # Structure -> name of the score -> the score
+    refused: Mapping[tuple[str, str], str]  # (structure, score) -> why it could not be had
 
     def best(self, score: str) -> str:
         """The structure with the largest value of a score; of equal ones the first."""

@@ -16,8 +16,6 @@ from plausible.learn.incomplete.cases import distinct_rows
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.models import BayesianNetwork
 
-__all__ = ["LaplaceIntegral", "effective_dimension", "laplace_integral", "posterior_curvature"]
-
 #: Up to so many configurations of what is observed are all listed; of more, some are drawn.
 _MOST_CONFIGURATIONS = 1024
 
@@ -104,27 +102,14 @@ _FLAT = 1e-10
 
 
 class LaplaceIntegral(NamedTuple):
-    """log ∫ exp g ≈ g(w₀) + volume + curvature.
+    """log ∫ exp g ≈ g(w₀) + volume + curvature."""
 
-    Attributes
-    ----------
-    peak
-        g(w₀).
-    volume
-        (d/2) log 2π, where d is the rank.
-    curvature
-        -½ log |C|, over the directions that have a curvature.
-    rank
-        How many these are.
-    num_upward
-        Directions in which g curves upwards: the point is no maximum.
-    """
-
-    peak: float
-    volume: float
+    peak: float  # g(w₀)
+    volume: float  # (d/2) log 2π, where d is the rank
+    #: -½ log |C|, over the directions that have a curvature.
     curvature: float
-    rank: int
-    num_upward: int
+    rank: int  # How many these are
+    num_upward: int  # Directions in which g curves upwards: the point is no maximum
 
     @property
     def value(self) -> float:

@@ -13,8 +13,6 @@ from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.learn.log_gamma import log_rising
 from plausible.search.clock import Clock
 
-__all__ = ["CompletionSums", "exact_completions", "exact_log_marginal"]
-
 
 class CompletionSums(NamedTuple):
     """The different counts that completions have, and the log of how many completions have them.

@@ -21,43 +21,21 @@ from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["InformationContent", "ParameterBudget", "information_content", "parameter_budget"]
-
 
 @record(eq=False)
 class InformationContent:
-    """What a hidden variable H tells under Q(h, x) = P̂(x) P(h | x, θ); made by `information_content`. In nats.
+    """What a hidden variable H tells under Q(h, x) = P̂(x) P(h | x, θ); made by `information_content`. In nats."""
 
-    Attributes
-    ----------
-    hidden
-        H.
-    information
-        Name -> I_Q(X; H), for the observed variables of the Markov blanket of H.
-    entropies
-        Name -> H_Q(X) of the same variables.
-    entropy
-        H_Q(H).
-    joint_information
-        I_Q(H; all that is observed).
-    lower
-        ℓ(θ) / M.
-    functional
-        F(Q, θ') / M, where θ' is a step of EM after θ. For naive Bayes, Σ I(X; H) - I(H; X₁...Xₙ) - Σ H(X).
-    upper
-        ℓ(θ') / M.
-    left
-        (X, Y) -> I_Q(X; Y | H), for pairs of children of H: what they tell of each other that H does not explain.
-    """
-
-    hidden: str
-    information: Mapping[str, float]
-    entropies: Mapping[str, float]
-    entropy: float
-    joint_information: float
-    lower: float
+    hidden: str  # H
+    information: Mapping[str, float]  # Name -> I_Q(X; H), for the observed variables of the Markov blanket of H
+    entropies: Mapping[str, float]  # Name -> H_Q(X) of the same variables
+    entropy: float  # H_Q(H)
+    joint_information: float  # I_Q(H; all that is observed)
+    lower: float  # ℓ(θ) / M
+    #: F(Q, θ') / M, where θ' is a step of EM after θ. For naive Bayes, Σ I(X; H) - I(H; X₁...Xₙ) - Σ H(X).
     functional: float
-    upper: float
+    upper: float  # ℓ(θ') / M
+    #: (X, Y) -> I_Q(X; Y | H), for pairs of children of H: what they tell of each other that H does not explain.
     left: Mapping[tuple[str, str], float]
 
     def __str__(self) -> str:
@@ -173,24 +151,12 @@ _FEW = 0.5
 
 @record
 class ParameterBudget:
-    """Free parameters of a model, and of what it is to explain; made by `parameter_budget`.
+    """Free parameters of a model, and of what it is to explain; made by `parameter_budget`."""
 
-    Attributes
-    ----------
-    num_parameters
-        Independent parameters of the model.
-    joint_dimension
-        Degrees of freedom of a joint distribution of the observed variables: Π |X| - 1.
-    empirical_dimension
-        Those of the empirical distribution: different rows - 1, and at most `joint_dimension`.
-    num_rows
-        How much all rows weigh.
-    """
-
-    num_parameters: int
-    joint_dimension: float
-    empirical_dimension: float
-    num_rows: float
+    num_parameters: int  # Independent parameters of the model
+    joint_dimension: float  # Degrees of freedom of a joint distribution of the observed variables: Π |X| - 1
+    empirical_dimension: float  # Those of the empirical distribution: different rows - 1, and at most `joint_dimension`
+    num_rows: float  # How much all rows weigh
 
     @property
     def share(self) -> float:

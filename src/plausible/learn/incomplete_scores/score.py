@@ -24,8 +24,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.variables import Variable
 
-__all__ = ["INCOMPLETE_SCORES", "IncompleteScore", "read_incomplete_score", "score_incomplete", "score_task"]
-
 _AT_RANDOM = "cells are missing at random"
 _MAXIMUM = "EM found the greatest maximum"
 #: Of completions, by which the candidate method estimates the density at its candidates.
@@ -49,43 +47,23 @@ class _Scored(NamedTuple):
 class IncompleteScore:
     """A score of a structure, and how it was got; made by `score_incomplete`.
 
-    Attributes
-    ----------
-    score
-        Its name.
-    value
-        An approximation of log P(D | G) + log P(G); the sum of `terms`.
-    terms
-        What it is the sum of.
-    assumed
-        What it rests on.
-    error
-        The standard error of a value that was drawn, zero where nothing was drawn.
-    log_orders
-        The log of the number of orders of hidden states, which all explain the data as well. P(D | G) counts each, and
-        approximations around one mode ("laplace", "cheeseman-stutz", "variational") only one: with clusters that are
-        well apart the truth is higher by this number.
-    network
-        The parameters at the maximum, where the score has one.
-    num_parameters
-        How many are free.
-    seconds
-        How long it took.
-
     Notes
     -----
     "cheeseman-stutz" and "variational" are never above log P(D | G) + log P(G).
     """
 
-    score: str
-    value: float
-    terms: Mapping[str, float]
-    assumed: tuple[str, ...]
-    error: float
+    score: str  # Its name
+    value: float  # An approximation of log P(D | G) + log P(G); the sum of `terms`
+    terms: Mapping[str, float]  # What it is the sum of
+    assumed: tuple[str, ...]  # What it rests on
+    error: float  # The standard error of a value that was drawn, zero where nothing was drawn
+    #: The log of the number of orders of hidden states, which all explain the data as well. P(D | G) counts each, and
+    #: approximations around one mode ("laplace", "cheeseman-stutz", "variational") only one: with clusters that are
+    #: well apart the truth is higher by this number.
     log_orders: float
-    network: BayesianNetwork | None
-    num_parameters: int
-    seconds: float
+    network: BayesianNetwork | None  # The parameters at the maximum, where the score has one
+    num_parameters: int  # How many are free
+    seconds: float  # How long it took
 
     def __float__(self) -> float:
         return self.value

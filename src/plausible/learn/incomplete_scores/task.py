@@ -25,39 +25,22 @@ from plausible.learn.incomplete.starts import start_network
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["RenamedTables", "ScoreOptions", "ScoreTask"]
-
 #: Of more orders of the states of hidden variables, so many are looked at.
 _MOST_ORDERS = 720
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreOptions:
-    """How much work goes into a score.
+    """How much work goes into a score."""
 
-    Attributes
-    ----------
-    restarts
-        More runs of EM, from random tables; scores at a local maximum that is not the best are too low.
-    tolerance
-        Of EM, relative: a Laplace score needs the very maximum.
-    start
-        Where EM sets out from first; see `learn_em`.
-    num_draws, burn_in
-        Completions that the candidate method draws with each of its chains, and those that it throws away first.
-    num_candidates
-        Parameters at which the candidate method asks.
-    max_entries
-        The exact score may keep so many numbers at a time.
-    """
-
-    restarts: int = 4
-    tolerance: float = 1e-9
-    start: BayesianNetwork | None = None
+    restarts: int = 4  # More runs of EM, from random tables; scores at a local maximum that is not the best are too low
+    tolerance: float = 1e-9  # Of EM, relative: a Laplace score needs the very maximum
+    start: BayesianNetwork | None = None  # Where EM sets out from first; see `learn_em`
+    #: Completions that the candidate method draws with each of its chains, and those that it throws away first.
     num_draws: int = 500
     burn_in: int = 100
-    num_candidates: int = 8
-    max_entries: int = 20_000_000
+    num_candidates: int = 8  # Parameters at which the candidate method asks
+    max_entries: int = 20_000_000  # The exact score may keep so many numbers at a time
 
     def __post_init__(self) -> None:
         least = {"restarts": 0, "num_draws": 1, "burn_in": 0, "num_candidates": 1, "max_entries": 1}

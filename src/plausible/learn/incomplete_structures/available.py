@@ -21,15 +21,6 @@ from plausible.learn.missingness.cells import incomplete_rows, table_cells
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 from plausible.variables import Variable
 
-__all__ = [
-    "AvailableRowScores",
-    "AvailableStatistics",
-    "PairwiseStatistics",
-    "SeparateScores",
-    "complete_rows",
-    "pairwise_moments",
-]
-
 #: Passes over all pairs of a family; pairs counted in different rows need not agree, so that there may be no limit.
 _PASSES = 100
 #: What a pass changes of a table that is done, in shares of all rows: far less than a row.

@@ -34,17 +34,6 @@ from plausible.models.display import learned_html, title_of
 from plausible.search.clock import Clock
 from plausible.search.run import HasRun, Run, Stops, best_run, iterate
 
-__all__ = [
-    "FittedGraph",
-    "GraphJudge",
-    "GraphRules",
-    "IncompleteFit",
-    "Judge",
-    "best_graphs",
-    "completed_statistics",
-    "usual_prior",
-]
-
 #: So many completed rows are as soon counted as the parts of those that are not complete.
 _FEW_ROWS = 2**16
 

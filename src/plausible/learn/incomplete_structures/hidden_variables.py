@@ -28,8 +28,6 @@ from plausible.learn.structures.task import check_progress
 from plausible.search.clock import Clock
 from plausible.search.run import Stops, best_first
 
-__all__ = ["HiddenSearch", "HiddenTrial", "dependence_graph", "find_hidden", "semi_cliques", "with_hidden_parent"]
-
 Signal = Literal["semi-cliques", "mutual-information"]
 
 
@@ -43,21 +41,11 @@ class HiddenTrial(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HiddenSearch:
-    """Trials of a hidden variable; made by `find_hidden`.
+    """Trials of a hidden variable; made by `find_hidden`."""
 
-    Attributes
-    ----------
-    without
-        The network without it, fitted to the same rows.
-    trials
-        All groups that were tried, the greatest gain first.
-    stopped
-        Why the search ended: "all groups", "time limit" or "interrupted".
-    """
-
-    without: FittedGraph
-    trials: tuple[HiddenTrial, ...]
-    stopped: str = "all groups"
+    without: FittedGraph  # The network without it, fitted to the same rows
+    trials: tuple[HiddenTrial, ...]  # All groups that were tried, the greatest gain first
+    stopped: str = "all groups"  # Why the search ended: "all groups", "time limit" or "interrupted"
 
     @property
     def best(self) -> FittedGraph:

@@ -27,32 +27,18 @@ from plausible.models import BayesianNetwork
 from plausible.search.run import Stops, best_first
 from plausible.variables import Variable
 
-__all__ = ["LatentTree", "hierarchy_by_information", "hierarchy_graph", "learn_latent_tree", "overlapping_graph"]
-
 #: A column, or the branches of a hidden variable.
 Hierarchy: TypeAlias = "str | Sequence[Hierarchy]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatentTree:
-    """A tree whose leaves are columns and whose inner nodes are hidden; made by `learn_latent_tree`.
+    """A tree whose leaves are columns and whose inner nodes are hidden; made by `learn_latent_tree`."""
 
-    Attributes
-    ----------
-    hierarchy
-        Which columns are together: nested tuples of names.
-    hidden
-        The hidden variables, the root first.
-    best
-        The network, its score and its likelihood.
-    runs
-        The scores of all runs of EM, the best first.
-    """
-
-    hierarchy: Hierarchy
-    hidden: tuple[str, ...]
-    best: FittedGraph
-    runs: tuple[float, ...]
+    hierarchy: Hierarchy  # Which columns are together: nested tuples of names
+    hidden: tuple[str, ...]  # The hidden variables, the root first
+    best: FittedGraph  # The network, its score and its likelihood
+    runs: tuple[float, ...]  # The scores of all runs of EM, the best first
 
 
 def hierarchy_graph(hierarchy: Hierarchy, prefix: str = "H") -> DAG:

@@ -47,10 +47,8 @@ from plausible.learn.structure_methods import OVERALL_METHODS, StructureSearch
 from plausible.learn.structures.task import FoundGraph, StructureTask
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.clock import Clock
-from plausible.search.local_search import SearchState
 from plausible.search.run import Run
-
-__all__ = ["Missing", "Treated", "treat_missing"]
+from plausible.search.search_state import SearchState
 
 Treatment: TypeAlias = Literal["sem", "available", "pairwise", "complete-rows"]
 

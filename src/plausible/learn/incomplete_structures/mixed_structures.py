@@ -36,8 +36,6 @@ from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Stops
 from plausible.variables import Variable
 
-__all__ = ["MixedJudge", "drawn_completions", "first_graph", "mixed_step"]
-
 
 def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, generator: np.random.Generator) -> Table:
     """The complete rows, and for each other row `num_draws` exact draws of all its missing cells together.

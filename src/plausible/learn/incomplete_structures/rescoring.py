@@ -33,17 +33,6 @@ from plausible.models import BayesianNetwork
 from plausible.search.run import CONVERGED
 from plausible.variables import Variable
 
-__all__ = [
-    "EdgeMove",
-    "RescoringFit",
-    "RescoringRules",
-    "RescoringState",
-    "frozen_network",
-    "graph_moves",
-    "learn_by_rescoring",
-    "rescoring_step",
-]
-
 
 class EdgeMove(NamedTuple):
     """A change of a graph: an edge added, deleted or reversed."""
@@ -59,16 +48,6 @@ class RescoringRules(GraphRules):
 
     Attributes
     ----------
-    lifetime
-        For so many steps the gain of a move is believed, though the graph has changed elsewhere: 1 to fit all moves
-        again in every step. With missing cells the score does not decompose, so that older gains are guesses; none is
-        acted on before the graph is fitted.
-    shortlist
-        Only so many moves are fitted in a step, the best by an estimate that fits the changed tables alone with all
-        others frozen. With BIC and maximum likelihood the estimate is at most the true score; with Bayesian scores
-        nothing is known of it. `None` for all moves.
-    max_steps
-        At most so many moves are made.
     em_steps, em_tolerance
         Steps of EM for each candidate, and the relative gain that ends them.
     progress
@@ -77,9 +56,15 @@ class RescoringRules(GraphRules):
         In seconds.
     """
 
+    #: For so many steps the gain of a move is believed, though the graph has changed elsewhere: 1 to fit all moves
+    #: again in every step. With missing cells the score does not decompose, so that older gains are guesses; none is
+    #: acted on before the graph is fitted.
     lifetime: int = 1
+    #: Only so many moves are fitted in a step, the best by an estimate that fits the changed tables alone with all
+    #: others frozen. With BIC and maximum likelihood the estimate is at most the true score; with Bayesian scores
+    #: nothing is known of it. `None` for all moves.
     shortlist: int | None = None
-    max_steps: int = 100
+    max_steps: int = 100  # At most so many moves are made
     em_steps: int = 30
 
     def __post_init__(self) -> None:
@@ -91,27 +76,14 @@ class RescoringRules(GraphRules):
 
 
 class RescoringState(NamedTuple):
-    """What the next step needs.
+    """What the next step needs."""
 
-    Attributes
-    ----------
-    best
-        The graph and its parameters.
-    num_steps
-        How many steps were made.
-    gains
-        Move -> the gain that was found last, and in which step.
-    num_fits
-        How many candidates were fitted by EM.
-    stopped_by
-        "converged" where the last step found no move that gains, "time limit" where it had no time for all candidates;
-        else empty.
-    """
-
-    best: FittedGraph
-    num_steps: int = 0
-    gains: Mapping[EdgeMove, tuple[float, int]] = {}
-    num_fits: int = 0
+    best: FittedGraph  # The graph and its parameters
+    num_steps: int = 0  # How many steps were made
+    gains: Mapping[EdgeMove, tuple[float, int]] = {}  # Move -> the gain that was found last, and in which step
+    num_fits: int = 0  # How many candidates were fitted by EM
+    #: "converged" where the last step found no move that gains, "time limit" where it had no time for all candidates;
+    #: else empty.
     stopped_by: str = ""
 
 

@@ -22,8 +22,6 @@ from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
 
-__all__ = ["SelectiveClustering", "learn_selective_clustering", "selective_step"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectiveClustering(IncompleteFit[SEMState]):
@@ -33,14 +31,10 @@ class SelectiveClustering(IncompleteFit[SEMState]):
     ----------
     run
         The best run.
-    runs
-        The final scores of all runs, the best first.
-    name
-        The variable of the cluster.
     """
 
-    runs: tuple[float, ...]
-    name: str
+    runs: tuple[float, ...]  # The final scores of all runs, the best first
+    name: str  # The variable of the cluster
 
     @property
     def relevant(self) -> tuple[str, ...]:

@@ -19,8 +19,6 @@ from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["DisconnectedHidden", "GraphStart", "first_network", "read_cases", "start_graph"]
-
 #: A graph, arrow text, or a policy.
 GraphStart: TypeAlias = "DAG | Literal['naive-bayes', 'random', 'empty'] | str | None"
 

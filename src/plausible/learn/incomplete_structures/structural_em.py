@@ -38,18 +38,6 @@ from plausible.search.local_search import SearchMethod
 from plausible.search.run import CONVERGED
 from plausible.variables import Variable
 
-__all__ = [
-    "SEMRules",
-    "SEMState",
-    "StructuralEMFit",
-    "completed_scores",
-    "learn_structural_em",
-    "search_from",
-    "sem_init",
-    "sem_step",
-    "sem_update",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SEMRules(GraphRules):
@@ -57,30 +45,24 @@ class SEMRules(GraphRules):
 
     Attributes
     ----------
-    max_steps
-        At most so many graphs are searched for.
     em_steps, em_tolerance
         Steps of EM for the parameters of each graph, and the relative gain that ends them.
-    tolerance
-        The relative gain of the score below which a step that finds the same graph is the last.
-    max_completions
-        Up to so many completions of the parts that missing cells come in are listed, the smallest parts first: counts
-        are exact then (see `ExpectedStatistics`).
-    num_draws
-        Where some parts are too large for that, as with many missing cells or hidden variables that meet, so many draws
-        of each stand for its completions while a graph is searched. The graph found is taken only where the exact
-        counts of the families that changed agree, so that the score never falls all the same. 0 to search by exact
-        counts, each by inference: that may take very long.
     progress
         Told the state after each step; a true answer ends the run.
     time_limit
         In seconds.
     """
 
-    max_steps: int = 50
+    max_steps: int = 50  # At most so many graphs are searched for
     em_steps: int = 20
-    tolerance: float = 1e-6
+    tolerance: float = 1e-6  # The relative gain of the score below which a step that finds the same graph is the last
+    #: Up to so many completions of the parts that missing cells come in are listed, the smallest parts first: counts
+    #: are exact then (see `ExpectedStatistics`).
     max_completions: int = 2**22
+    #: Where some parts are too large for that, as with many missing cells or hidden variables that meet, so many draws
+    #: of each stand for its completions while a graph is searched. The graph found is taken only where the exact counts
+    #: of the families that changed agree, so that the score never falls all the same. 0 to search by exact counts, each
+    #: by inference: that may take very long.
     num_draws: int = 10
 
     def __post_init__(self) -> None:
@@ -92,24 +74,14 @@ class SEMRules(GraphRules):
 
 
 class SEMState(NamedTuple):
-    """What the next step needs, and how it came there.
+    """What the next step needs, and how it came there."""
 
-    Attributes
-    ----------
-    best
-        The graph and its parameters.
-    num_steps
-        How many steps were made.
-    num_refused
-        Graphs that completed data preferred and observed cells did not; with BIC and maximum likelihood there are none.
-    stopped_by
-        "converged" where the last step found the same graph and gained next to nothing, "interrupted" or "time limit"
-        where its search ended for that; else empty.
-    """
-
-    best: FittedGraph
-    num_steps: int = 0
+    best: FittedGraph  # The graph and its parameters
+    num_steps: int = 0  # How many steps were made
+    #: Graphs that completed data preferred and observed cells did not; with BIC and maximum likelihood there are none.
     num_refused: int = 0
+    #: "converged" where the last step found the same graph and gained next to nothing, "interrupted" or "time limit"
+    #: where its search ended for that; else empty.
     stopped_by: str = ""
 
 
@@ -164,14 +136,10 @@ class StructuralEMFit(IncompleteFit[SEMState]):
     ----------
     run
         The best run: its `trace` has the score of the observed cells, which never falls; `seconds` is that of all runs.
-    runs
-        The final scores of all runs, the best first.
-    cases
-        The data.
     """
 
-    runs: tuple[float, ...]
-    cases: Cases
+    runs: tuple[float, ...]  # The final scores of all runs, the best first
+    cases: Cases  # The data
 
     @property
     def equivalence_class(self) -> PDAG:

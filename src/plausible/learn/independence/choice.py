@@ -12,8 +12,6 @@ from plausible.learn.independence.count_tests import ChiSquareTest, GTest, Permu
 from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ
 from plausible.learn.independence.independence_test import IndependenceTest
 
-__all__ = ["TestName", "read_test"]
-
 TestName: TypeAlias = Literal["auto", "g", "chi-square", "permutation", "fisher-z", "conditional-gaussian"]
 
 _TESTS: dict[str, Callable[[Statistics], IndependenceTest]] = {

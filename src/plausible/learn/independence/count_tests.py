@@ -23,8 +23,6 @@ from plausible.learn.independence.independence_test import (
     single_tests,
 )
 
-__all__ = ["ChiSquareTest", "CountTest", "GTest", "PermutationTest", "only_observed"]
-
 #: Tables of about so many cells are measured together.
 _CELLS_AT_ONCE = 2**20
 

@@ -23,8 +23,6 @@ from plausible.learn.independence.independence_test import (
     single_tests,
 )
 
-__all__ = ["ConditionalGaussianTest", "FisherZ", "refuse_missing"]
-
 
 @final
 class FisherZ(IndependenceTest):

@@ -14,32 +14,21 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
 
-__all__ = ["Answers", "FunctionTest", "IndependenceResult", "IndependenceTest", "Question", "single_tests"]
-
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class IndependenceResult:
-    """The outcome of one test.
+    """The outcome of one test."""
 
-    Attributes
-    ----------
-    statistic
-        The larger, the further from independence.
-    p_value
-        The probability of a statistic at least as large under independence; NaN where the test was not made.
-    degrees_of_freedom
-        Of the distribution under independence. 0 where what is given determines x or y, or one of them never varies:
-        they are independent then, whatever else they have to do with each other.
-    is_reliable
-        Whether the test means anything. It does not with too few rows: such a test shows neither dependence nor
-        independence, and its p-value is NaN.
-    """
-
-    statistic: float
+    statistic: float  # The larger, the further from independence
+    #: The probability of a statistic at least as large under independence; NaN where the test was not made.
     p_value: float
+    #: Of the distribution under independence. 0 where what is given determines x or y, or one of them never varies:
+    #: they are independent then, whatever else they have to do with each other.
     degrees_of_freedom: float
+    #: Whether the test means anything. It does not with too few rows: such a test shows neither dependence nor
+    #: independence, and its p-value is NaN.
     is_reliable: bool = True
 
     @classmethod

@@ -11,8 +11,6 @@ from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.learn.independence.independence_test import Answers, IndependenceResult, IndependenceTest, Question
 
-__all__ = ["DSeparationOracle", "MSeparationOracle"]
-
 _SEPARATED, _CONNECTED = IndependenceResult(0.0, 1.0, 1.0), IndependenceResult(1.0, 0.0, 1.0)
 
 

@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pandas as pd
 
-__all__ = [
-    "Mask",
-    "fill_cells",
-    "filled_column",
-    "hidden_column",
-    "hide_cells",
-    "incomplete_rows",
-    "missing_cells",
-    "missing_mask",
-    "state_columns",
-    "table_cells",
-    "with_cells",
-    "with_columns",
-]
-
 
 Mask: TypeAlias = NDArray[np.bool_]
 

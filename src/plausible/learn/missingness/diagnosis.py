@@ -20,14 +20,6 @@ from plausible.variables import State, Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "MissingnessReport",
-    "Pattern",
-    "ProportionBounds",
-    "VariableReport",
-    "diagnose_missing",
-    "proportion_bounds",
-]
 
 Status: TypeAlias = Literal["observed", "partly", "hidden"]
 
@@ -49,23 +41,12 @@ class Pattern(NamedTuple):
 
 @record
 class MissingnessReport:
-    """What is missing in a table.
+    """What is missing in a table."""
 
-    Attributes
-    ----------
-    num_rows
-        How many rows there are.
-    variables
-        Name -> how much of it is missing.
-    patterns
-        The sets of variables that are missing together, the most frequent first.
-    never_together
-        Pairs of which no row has both, though each is observed in some: nothing but a model tells how they depend.
-    """
-
-    num_rows: int
-    variables: Mapping[str, VariableReport]
-    patterns: tuple[Pattern, ...]
+    num_rows: int  # How many rows there are
+    variables: Mapping[str, VariableReport]  # Name -> how much of it is missing
+    patterns: tuple[Pattern, ...]  # The sets of variables that are missing together, the most frequent first
+    #: Pairs of which no row has both, though each is observed in some: nothing but a model tells how they depend.
     never_together: tuple[tuple[str, str], ...]
 
     @property
@@ -166,22 +147,14 @@ def _apart(names: list[str], observed: np.ndarray[tuple[int, ...], np.dtype[np.b
 
 @record
 class ProportionBounds:
-    """Between which values the maximum likelihood estimate of a proportion lies, for all completions of the data.
+    """Between which values the maximum likelihood estimate of a proportion lies, for all completions of the data."""
 
-    Attributes
-    ----------
-    lower, upper
-        Its least and its largest value, both of which occur; NaN where no row can be a case.
-    if_ignorable
-        Its value from the rows with all cells that it needs: right where missing cells are so completely at random.
-    missing
-        The share of rows that a missing cell leaves open.
-    """
-
+    #: Its least and its largest value, both of which occur; NaN where no row can be a case.
     lower: float
     upper: float
+    #: Its value from the rows with all cells that it needs: right where missing cells are so completely at random.
     if_ignorable: float
-    missing: float
+    missing: float  # The share of rows that a missing cell leaves open
 
     def __str__(self) -> str:
         return (

@@ -22,19 +22,6 @@ from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import Variable
 
-__all__ = [
-    "by_best_completion",
-    "by_default",
-    "by_draw",
-    "by_hot_deck",
-    "by_mean",
-    "by_median",
-    "by_most_probable",
-    "by_uniform",
-    "from_column",
-    "network_table",
-]
-
 #: From the observed values of a column, their weights, and the number of missing ones: values for these.
 Filler: TypeAlias = Callable[[NDArray[Any], Floats, int], Any]
 Engine: TypeAlias = ExactEngine | HybridEngine

@@ -14,9 +14,6 @@ from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.incomplete.gaussian_rows import PatternRows
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = ["GaussianMoments", "NumberPattern", "fit_gaussian", "number_patterns"]
-
-
 #: Added to the diagonal of covariances, relative to the variances, so that copies of a column can be conditioned on.
 _RIDGE = 1e-10
 

@@ -31,8 +31,6 @@ from plausible.learn.missingness.fillers import (
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["ImputationMethod", "Imputed", "impute", "newly_filled"]
-
 ImputationMethod: TypeAlias = Literal[
     "default",
     "most-frequent",
@@ -49,24 +47,13 @@ ImputationMethod: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imputed:
-    """Data with cells filled, and which these are.
+    """Data with cells filled, and which these are."""
 
-    Attributes
-    ----------
-    data
-        The same kind of table as was given: its index, its order of columns, its types, its observed cells.
-    filled
-        Name -> the cells that were missing and are now filled; complete columns are left out.
-    method
-        How they were filled.
-    left
-        Name -> how many of its cells are still missing: the method has nothing to say of them, as a network of
-        variables that it does not know, or a column of itself that has no value at all.
-    """
-
-    data: Any
-    filled: Mapping[str, Mask]
-    method: str
+    data: Any  # The same kind of table as was given: its index, its order of columns, its types, its observed cells
+    filled: Mapping[str, Mask]  # Name -> the cells that were missing and are now filled; complete columns are left out
+    method: str  # How they were filled
+    #: Name -> how many of its cells are still missing: the method has nothing to say of them, as a network of variables
+    #: that it does not know, or a column of itself that has no value at all.
     left: Mapping[str, int]
 
     @property

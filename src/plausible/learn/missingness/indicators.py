@@ -14,8 +14,6 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.missingness.cells import missing_cells, state_columns, with_columns
 from plausible.models import BayesianNetwork
 
-__all__ = ["INDICATOR", "indicators", "observation_log_likelihood", "observation_network"]
-
 #: How the name of an indicator begins.
 INDICATOR = "R_"
 

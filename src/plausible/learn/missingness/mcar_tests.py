@@ -17,32 +17,18 @@ from plausible.learn.missingness.gaussian_em import fit_gaussian, number_pattern
 from plausible.learn.missingness.indicators import INDICATOR, indicators
 from plausible.variables import Variable
 
-__all__ = ["IndicatorTest", "IndicatorTests", "LittleTest", "indicator_tests", "little_test"]
-
 CountMethod: TypeAlias = Literal["g", "chi-square"]
 _COUNT_TESTS = {"g": GTest, "chi-square": ChiSquareTest}
 
 
 @record
 class LittleTest:
-    """What `little_test` found.
+    """What `little_test` found."""
 
-    Attributes
-    ----------
-    statistic
-        d², the distance of the patterns' means from those of all rows.
-    degrees_of_freedom
-        Of its chi-square distribution.
-    p_value
-        The probability of a larger distance if cells are missing completely at random.
-    num_patterns
-        How many sets of variables are observed together.
-    """
-
-    statistic: float
-    degrees_of_freedom: int
-    p_value: float
-    num_patterns: int
+    statistic: float  # d², the distance of the patterns' means from those of all rows
+    degrees_of_freedom: int  # Of its chi-square distribution
+    p_value: float  # The probability of a larger distance if cells are missing completely at random
+    num_patterns: int  # How many sets of variables are observed together
 
     def __str__(self) -> str:
         if not self.degrees_of_freedom:
@@ -106,15 +92,9 @@ class IndicatorTest(NamedTuple):
 
 @record
 class IndicatorTests:
-    """What `indicator_tests` found.
+    """What `indicator_tests` found."""
 
-    Attributes
-    ----------
-    tests
-        All comparisons, the smallest p-value first.
-    """
-
-    tests: tuple[IndicatorTest, ...]
+    tests: tuple[IndicatorTest, ...]  # All comparisons, the smallest p-value first
 
     @property
     def p_value(self) -> float:

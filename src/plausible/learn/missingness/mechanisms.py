@@ -18,17 +18,6 @@ from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.missingness.cells import Mask, hide_cells, state_columns, table_cells
 from plausible.variables import State, Variable
 
-__all__ = [
-    "AtRandom",
-    "CompletelyAtRandom",
-    "HiddenCells",
-    "Mechanism",
-    "MissingnessKind",
-    "NotAtRandom",
-    "WholeVariables",
-    "hide",
-]
-
 #: Missing completely at random, at random, or not at random (Rubin 1976).
 MissingnessKind: TypeAlias = Literal["MCAR", "MAR", "MNAR"]
 #: How probable it is that a cell is hidden: by state (or tuple of states), or a function of the columns looked at.
@@ -58,18 +47,13 @@ class Mechanism(ABC):
 class CompletelyAtRandom(Mechanism):
     """Each cell is hidden with the same probability, whatever the row holds: MCAR.
 
-    Attributes
-    ----------
-    fraction
-        The probability for all variables, or name -> probability.
-
     Examples
     --------
     >>> hide({"x": [1, 2, 3, 4], "y": [5, 6, 7, 8]}, CompletelyAtRandom({"x": 0.5}), seed=1).data
     {'x': [None, 2, 3, None], 'y': [5, 6, 7, 8]}
     """
 
-    fraction: float | Mapping[str, float]
+    fraction: float | Mapping[str, float]  # The probability for all variables, or name -> probability
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
         """The fraction, for each row."""
@@ -80,15 +64,9 @@ class CompletelyAtRandom(Mechanism):
 @final
 @dataclass(frozen=True, slots=True)
 class WholeVariables(Mechanism):
-    """Some variables are never observed: hidden variables.
+    """Some variables are never observed: hidden variables."""
 
-    Attributes
-    ----------
-    names
-        Their names.
-    """
-
-    names: Sequence[str]
+    names: Sequence[str]  # Their names
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
         """One, for each row."""
@@ -101,16 +79,6 @@ class WholeVariables(Mechanism):
 class AtRandom(Mechanism):
     """A variable is hidden with a probability that depends on others, which stay observed: MAR.
 
-    Attributes
-    ----------
-    target
-        The variable that is hidden.
-    on
-        The variables that decide.
-    hidden
-        State of `on` (a tuple of states for several) -> probability, zero for those left out; or a function of their
-        columns, given in order: numbers as numbers, states as an array of them.
-
     Examples
     --------
     >>> rows = {"smokes": ["no", "yes", "no", "yes"], "weight": [61.0, 70.5, 80.1, 58.8]}
@@ -118,8 +86,10 @@ class AtRandom(Mechanism):
     [61.0, None, 80.1, None]
     """
 
-    target: str
-    on: Sequence[str]
+    target: str  # The variable that is hidden
+    on: Sequence[str]  # The variables that decide
+    #: State of `on` (a tuple of states for several) -> probability, zero for those left out; or a function of their
+    #: columns, given in order: numbers as numbers, states as an array of them.
     hidden: HidingProbability
 
     @property
@@ -141,24 +111,16 @@ class AtRandom(Mechanism):
 class NotAtRandom(Mechanism):
     """A variable is hidden with a probability that depends on its own value: MNAR.
 
-    Attributes
-    ----------
-    target
-        The variable that is hidden.
-    hidden
-        State -> probability, or a function of the column; with `on`, of these and, last, the variable itself.
-    on
-        Other variables that decide with it.
-
     Examples
     --------
     >>> hide({"income": ["low", "high", "low"]}, NotAtRandom("income", {"high": 1.0})).data
     {'income': ['low', None, 'low']}
     """
 
-    target: str
+    target: str  # The variable that is hidden
+    #: State -> probability, or a function of the column; with `on`, of these and, last, the variable itself.
     hidden: HidingProbability
-    on: Sequence[str] = ()
+    on: Sequence[str] = ()  # Other variables that decide with it
 
     @property
     def looks_at(self) -> tuple[str, ...]:
@@ -172,20 +134,12 @@ class NotAtRandom(Mechanism):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HiddenCells:
-    """Data with cells hidden, and which these are.
+    """Data with cells hidden, and which these are."""
 
-    Attributes
-    ----------
-    data
-        The same kind of table as was given.
-    hidden
-        Name -> the cells that were observed and are now missing; variables of which none was hidden are left out.
-    kind
-        "MCAR", "MAR" or "MNAR": what the mechanisms are together, given what they hide and what they look at.
-    """
-
-    data: Any
+    data: Any  # The same kind of table as was given
+    #: Name -> the cells that were observed and are now missing; variables of which none was hidden are left out.
     hidden: Mapping[str, Mask]
+    #: "MCAR", "MAR" or "MNAR": what the mechanisms are together, given what they hide and what they look at.
     kind: MissingnessKind
 
     @property

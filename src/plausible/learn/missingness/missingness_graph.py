@@ -14,30 +14,19 @@ from plausible.learn.missingness.indicators import INDICATOR
 from plausible.learn.missingness.mechanisms import MissingnessKind
 from plausible.learn.missingness.recoverability import SAYS_NOTHING, ObservedFactor, Recoverability, reweighted
 
-__all__ = ["Ignorability", "MissingnessGraph"]
-
 #: Factorizations are sought among the subsets of at most so many variables.
 _MAX_VARIABLES = 12
 
 
 @record
 class Ignorability:
-    """Whether learning may ignore how cells came to be missing.
+    """Whether learning may ignore how cells came to be missing."""
 
-    Attributes
-    ----------
-    kind
-        "MCAR", "MAR" or "MNAR"; `None` where the graph says nothing of missing cells.
-    licensed
-        Whether maximum likelihood, EM and Bayesian learning from the observed cells are right without a model of the
-        mechanism (its parameters being others than those of the variables).
-    reason
-        The separation that says so, or a trail that speaks against it.
-    """
-
-    kind: MissingnessKind | None
+    kind: MissingnessKind | None  # "MCAR", "MAR" or "MNAR"; `None` where the graph says nothing of missing cells
+    #: Whether maximum likelihood, EM and Bayesian learning from the observed cells are right without a model of the
+    #: mechanism (its parameters being others than those of the variables).
     licensed: bool
-    reason: str
+    reason: str  # The separation that says so, or a trail that speaks against it
 
     def __str__(self) -> str:
         if self.kind is None:

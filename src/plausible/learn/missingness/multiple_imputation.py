@@ -24,43 +24,17 @@ from plausible.learn.missingness.imputation import newly_filled
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops, iterate
 
-__all__ = [
-    "AugmentationState",
-    "MultipleImputation",
-    "PooledEstimate",
-    "augmentation_init",
-    "augmentation_step",
-    "multiple_imputation",
-    "pool_estimates",
-]
-
 
 @record
 class PooledEstimate:
-    """An estimate from several completed tables.
+    """An estimate from several completed tables."""
 
-    Attributes
-    ----------
-    estimate
-        The mean of the estimates.
-    within
-        The mean of their variances: what would be left if nothing were missing.
-    between
-        The variance between them: what missing cells add.
-    degrees_of_freedom
-        Of the t distribution of (estimate - truth) / √total_variance.
-    interval
-        The ends of where the truth lies, at the level asked for.
-    copies
-        From how many tables.
-    """
-
-    estimate: float
-    within: float
-    between: float
-    degrees_of_freedom: float
-    interval: tuple[float, float]
-    copies: int
+    estimate: float  # The mean of the estimates
+    within: float  # The mean of their variances: what would be left if nothing were missing
+    between: float  # The variance between them: what missing cells add
+    degrees_of_freedom: float  # Of the t distribution of (estimate - truth) / √total_variance
+    interval: tuple[float, float]  # The ends of where the truth lies, at the level asked for
+    copies: int  # From how many tables
 
     @property
     def total_variance(self) -> float:
@@ -140,46 +114,22 @@ def _degrees(within: float, extra: float, copies: int, complete: float) -> float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AugmentationState:
-    """Where data augmentation is.
+    """Where data augmentation is."""
 
-    Attributes
-    ----------
-    observed
-        The rows with their missing cells.
-    completed
-        The same rows, completed.
-    network
-        The parameters that were drawn last.
-    num_steps
-        How many steps were made.
-    """
-
-    observed: Table
-    completed: Table
-    network: BayesianNetwork
-    num_steps: int = 0
+    observed: Table  # The rows with their missing cells
+    completed: Table  # The same rows, completed
+    network: BayesianNetwork  # The parameters that were drawn last
+    num_steps: int = 0  # How many steps were made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultipleImputation:
-    """Completed tables.
+    """Completed tables."""
 
-    Attributes
-    ----------
-    copies
-        Each the same kind of table as was given.
-    networks
-        The network that each was drawn from.
-    filled
-        Name -> the cells that were missing.
-    stopped_by
-        Empty where all copies were made, else "interrupted" or "time limit".
-    """
-
-    copies: tuple[Any, ...]
-    networks: tuple[BayesianNetwork, ...]
-    filled: Mapping[str, Mask]
-    stopped_by: str = ""
+    copies: tuple[Any, ...]  # Each the same kind of table as was given
+    networks: tuple[BayesianNetwork, ...]  # The network that each was drawn from
+    filled: Mapping[str, Mask]  # Name -> the cells that were missing
+    stopped_by: str = ""  # Empty where all copies were made, else "interrupted" or "time limit"
 
     def pool(
         self, estimate: Callable[[Any], tuple[float, float]], *, complete_degrees: float = np.inf, level: float = 0.95

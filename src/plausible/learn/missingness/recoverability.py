@@ -15,8 +15,6 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.missingness.cells import table_cells
 from plausible.learn.missingness.indicators import INDICATOR
 
-__all__ = ["SAYS_NOTHING", "Criterion", "ObservedFactor", "Recoverability", "reweighted"]
-
 Criterion: TypeAlias = Literal["MCAR", "MAR", "separate indicators", "ordered factorization", "direct", "none"]
 
 #: Of a graph that does not tell what may be missing.
@@ -41,28 +39,15 @@ class ObservedFactor:
 
 @record
 class Recoverability:
-    """Whether a distribution can be had from data with missing cells.
+    """Whether a distribution can be had from data with missing cells."""
 
-    Attributes
-    ----------
-    query
-        The distribution asked for.
-    criterion
-        What shows that it can; "none" where no criterion here does, which is no proof that it can't.
-    factors
-        The product of these is the distribution; for "separate indicators", what the probability of complete rows is
-        divided by.
-    joint
-        The distribution that the formula gives, where the query follows from it.
-    note
-        What stands in the way.
-    """
-
-    query: str
-    criterion: Criterion
+    query: str  # The distribution asked for
+    criterion: Criterion  # What shows that it can; "none" where no criterion here does, which is no proof that it can't
+    #: The product of these is the distribution; for "separate indicators", what the probability of complete rows is
+    #: divided by.
     factors: tuple[ObservedFactor, ...] = ()
-    joint: str = ""
-    note: str = ""
+    joint: str = ""  # The distribution that the formula gives, where the query follows from it
+    note: str = ""  # What stands in the way
 
     @property
     def recoverable(self) -> bool:

@@ -16,8 +16,6 @@ from plausible.learn.log_gamma import log_rising
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.em import expect, log_totals
 
-__all__ = ["CRITERIA", "ClusterChoice", "ClusterScore", "choose_clusters"]
-
 #: By which numbers of clusters are judged; greater values are better for all.
 CRITERIA = ("bic", "icl", "aic", "holdout", "cheeseman-stutz")
 
@@ -35,28 +33,15 @@ class ClusterScore(NamedTuple):
 
 @record(eq=False)
 class ClusterChoice:
-    """The best number of clusters, and those that are about as good.
+    """The best number of clusters, and those that are about as good."""
 
-    Attributes
-    ----------
-    criterion
-        By which it was chosen.
-    scores
-        One for each number, in their order.
-    best
-        That of the greatest value; of equal ones the least number.
-    close
-        All numbers that the criterion hardly tells from the best: less than one below it (a Bayes factor of e), or
-        for "holdout" within the standard error of the best.
-    clustering
-        The mixture with the best number, fitted to all rows.
-    """
-
-    criterion: str
-    scores: tuple[ClusterScore, ...]
-    best: int
+    criterion: str  # By which it was chosen
+    scores: tuple[ClusterScore, ...]  # One for each number, in their order
+    best: int  # That of the greatest value; of equal ones the least number
+    #: All numbers that the criterion hardly tells from the best: less than one below it (a Bayes factor of e), or for
+    #: "holdout" within the standard error of the best.
     close: tuple[int, ...]
-    clustering: MixtureClustering
+    clustering: MixtureClustering  # The mixture with the best number, fitted to all rows
 
     def __str__(self) -> str:
         lines = [f"{'clusters':>8}  {self.criterion:>15}  {'log-likelihood':>14}  {'parameters':>10}"]

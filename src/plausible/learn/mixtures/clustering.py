@@ -26,8 +26,6 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EmptyClusters", "MixtureClustering"]
-
 
 class EmptyClusters(PlausibleWarning):
     """Fewer clusters hold rows than were asked for."""
@@ -70,16 +68,12 @@ class MixtureClustering(Clusterer):
 
     Attributes
     ----------
-    labels_
-        The most probable cluster of each row.
     weights_, means_, covariances_
         π; μ and Σ in the units of the data, of the shapes (K, d) and (K, d, d), or (K, d) for independent numbers.
     tables_
         Name of a discrete feature -> P(state | cluster), of the shape (K, states).
     log_likelihood_
         Of the rows, missing cells summed out.
-    run_
-        The best run: `run_.stopped_by`, `run_.seconds`.
     trace_
         The objective before each step of the best run: it never falls.
     converged_, n_iter_
@@ -103,8 +97,8 @@ class MixtureClustering(Clusterer):
 
     _estimator_type: ClassVar[str] = "clusterer"
 
-    labels_: Positions
-    run_: Run[MixtureState]
+    labels_: Positions  # The most probable cluster of each row
+    run_: Run[MixtureState]  # The best run: `run_.stopped_by`, `run_.seconds`
     space_: MixtureSpace
     kind_: MixtureKind
     parameters_: MixtureParameters

@@ -10,8 +10,6 @@ from plausible.base.arrays import Floats, Positions
 from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import MixtureClustering
 
-__all__ = ["ClusteringComparison", "MixtureComparison", "compare_clusterings", "compare_mixtures"]
-
 
 class ClusteringComparison(NamedTuple):
     """How far two clusterings of the same rows agree.

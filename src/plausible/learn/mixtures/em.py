@@ -25,20 +25,6 @@ from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-__all__ = [
-    "Expectation",
-    "MixtureProblem",
-    "MixtureState",
-    "clipped",
-    "expect",
-    "log_joint",
-    "log_prior",
-    "log_totals",
-    "maximize",
-    "mixture_run",
-    "step",
-]
-
 #: Stands for log 0 in matrix products, where 0 · -inf would be no number.
 _NEVER = -1e200
 
@@ -278,28 +264,15 @@ def clipped(covariances: Floats, floor: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureState:
-    """The parameters after an M-step, and the objective of those before it.
+    """The parameters after an M-step, and the objective of those before it."""
 
-    Attributes
-    ----------
-    parameters
-        The present ones.
-    value
-        The objective of the parameters before: log-likelihood and logarithm of the prior's density, in the units of
-        the space; for hard assignments, that of rows and clusters together. -inf at a start.
-    moved
-        Clusters that had become empty and were moved to the row farthest from its own mean, up to now.
-    num_steps
-        The steps made.
-    restart
-        Which of several runs this is.
-    """
-
-    parameters: MixtureParameters
+    parameters: MixtureParameters  # The present ones
+    #: The objective of the parameters before: log-likelihood and logarithm of the prior's density, in the units of the
+    #: space; for hard assignments, that of rows and clusters together. -inf at a start.
     value: float = -math.inf
-    moved: int = 0
-    num_steps: int = 0
-    restart: int = 0
+    moved: int = 0  # Clusters that had become empty and were moved to the row farthest from its own mean, up to now
+    num_steps: int = 0  # The steps made
+    restart: int = 0  # Which of several runs this is
 
 
 def step(problem: MixtureProblem, state: MixtureState) -> MixtureState:

@@ -15,9 +15,6 @@ from plausible.learn.mixtures.rows import MixtureSpace
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["COVARIANCES", "MixtureKind", "MixtureParameters", "MixturePrior", "mixture_network"]
-
-
 #: How the variances of numbers are restricted.
 COVARIANCES = ("full", "tied", "diagonal", "spherical", "unit")
 

@@ -16,16 +16,6 @@ from plausible.learn.classifiers.features import read_features
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.variables import State
 
-__all__ = [
-    "ClusterFeature",
-    "ClusterProfile",
-    "cluster_profiles",
-    "feature_information",
-    "irrelevant_features",
-    "item_probabilities",
-    "predict_feature",
-]
-
 
 class ClusterFeature(NamedTuple):
     """A feature that sets a cluster apart: a state and its probability, or a mean; and the same for all rows.

@@ -12,8 +12,6 @@ from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.gaussian_rows import PatternBlock, column_units, pattern_blocks
 from plausible.variables import Variable
 
-__all__ = ["MixtureRows", "MixtureSpace"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureSpace:

@@ -17,9 +17,6 @@ from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.search.run import Run, Stops, best_run
 
-__all__ = ["STARTS", "best_mixture", "equal_clusters", "given_shares", "start"]
-
-
 #: How shares are drawn.
 STARTS = ("k-means++", "random")
 

@@ -19,16 +19,6 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.learn.log_gamma import log_rising
 
-__all__ = [
-    "BaseMeasure",
-    "BasePart",
-    "DirichletStates",
-    "NormalInverseWishart",
-    "default_base",
-    "normal_inverse_gamma",
-    "part_rows",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class DirichletStates:

@@ -24,8 +24,6 @@ from plausible.search.chains import ChainLengths
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DirichletProcessMixture"]
-
 
 @own_methods
 class DirichletProcessMixture(Clusterer):
@@ -54,12 +52,6 @@ class DirichletProcessMixture(Clusterer):
 
     Attributes
     ----------
-    posterior_
-        All draws: the number of clusters, co-clustering, diagnostics.
-    labels_
-        The cluster of each row in the point partition.
-    n_clusters_
-        How many clusters that has.
     n_features_in_, feature_names_in_
         How many features there are, and their names where these were given.
 
@@ -74,9 +66,9 @@ class DirichletProcessMixture(Clusterer):
 
     _estimator_type: ClassVar[str] = "clusterer"
 
-    posterior_: PartitionPosterior
-    labels_: Ints
-    n_clusters_: int
+    posterior_: PartitionPosterior  # All draws: the number of clusters, co-clustering, diagnostics
+    labels_: Ints  # The cluster of each row in the point partition
+    n_clusters_: int  # How many clusters that has
     n_features_in_: int
 
     def __init__(

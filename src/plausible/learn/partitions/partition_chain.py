@@ -20,9 +20,6 @@ from plausible.learn.partitions.partition_priors import (
 )
 from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace
 
-__all__ = ["GammaPrior", "PartitionModel", "PartitionMoves", "PartitionState", "partition_init", "partition_step"]
-
-
 _PROPOSALS = ("sequential", "random")
 _STARTS = ("prior", "one", "apart")
 
@@ -94,26 +91,13 @@ class PartitionMoves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionState:
-    """Where a chain is; the same state always goes on in the same way, and it can be pickled.
+    """Where a chain is; the same state always goes on in the same way, and it can be pickled."""
 
-    Attributes
-    ----------
-    labels
-        The cluster of each row; numbered in order of appearance, or the labels where these are drawn.
-    concentration
-        α₀.
-    log_posterior
-        log P(partition) + log P(rows | partition), and log p(α₀) where it is drawn.
-    num_accepted
-        Merges and splits taken so far.
-    seed, num_steps
-        Random numbers of the next step are those of this pair.
-    """
-
-    labels: Ints
-    concentration: float
-    log_posterior: float
-    num_accepted: int
+    labels: Ints  # The cluster of each row; numbered in order of appearance, or the labels where these are drawn
+    concentration: float  # α₀
+    log_posterior: float  # log P(partition) + log P(rows | partition), and log p(α₀) where it is drawn
+    num_accepted: int  # Merges and splits taken so far
+    #: Random numbers of the next step are those of this pair.
     seed: int
     num_steps: int
 

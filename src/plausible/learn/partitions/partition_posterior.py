@@ -30,15 +30,6 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "LOSSES",
-    "PartitionPosterior",
-    "overlap_terms",
-    "pair_distance",
-    "sample_partitions",
-    "variation_of_information",
-]
-
 
 def variation_of_information(first: ArrayLike, second: ArrayLike) -> float:
     """H(first | second) + H(second | first) of the cluster of a random row: zero for equal partitions (Meilă 2007).
@@ -103,29 +94,17 @@ _MAX_PAIRS = 10**8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionPosterior(HasChains):
-    """Draws of P(partition, α₀ | rows).
+    """Draws of P(partition, α₀ | rows)."""
 
-    Attributes
-    ----------
-    problem, model
-        Rows, base measure and prior.
-    labels
-        (chains, draws, rows): partitions, clusters numbered in order of appearance.
-    concentrations, log_posteriors
-        (chains, draws): α₀, and the log posterior up to a constant.
-    acceptance
-        The share of merges and splits that were taken; NaN where none were proposed.
-    run
-        How the chains went; its last `states` can be given to `sample_partitions` to go on.
-    """
-
+    #: Rows, base measure and prior.
     problem: PartitionProblem
     model: PartitionModel
-    labels: Ints
+    labels: Ints  # (chains, draws, rows): partitions, clusters numbered in order of appearance
+    #: (chains, draws): α₀, and the log posterior up to a constant.
     concentrations: Floats
     log_posteriors: Floats
-    acceptance: float
-    run: ChainRun[PartitionState]
+    acceptance: float  # The share of merges and splits that were taken; NaN where none were proposed
+    run: ChainRun[PartitionState]  # How the chains went; its last `states` can be given to `sample_partitions` to go on
 
     def __repr__(self) -> str:
         chains, draws, rows = self.labels.shape

@@ -15,18 +15,6 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.learn.log_gamma import log_rising
 
-__all__ = [
-    "ChineseRestaurant",
-    "FiniteDirichlet",
-    "PartitionPrior",
-    "Sticks",
-    "break_sticks",
-    "canonical_labels",
-    "expected_remainder",
-    "sample_dirichlet",
-    "sticks_needed",
-]
-
 
 def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0) -> Floats:
     """Draw probabilities θ ~ Dirichlet(α): independent gammas γ_i ~ Gamma(α_i, 1) over their sum.

@@ -17,25 +17,14 @@ from plausible.kernels.clusters import fill_slots, log_predictives
 from plausible.learn.partitions.base_measures import BaseMeasure, default_base, part_rows
 from plausible.learn.partitions.partition_priors import PartitionPrior
 
-__all__ = ["PartitionProblem", "Workspace", "cluster_posteriors", "cluster_weights", "log_joint", "sample_rows"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionProblem:
-    """Rows to divide into clusters; made by `PartitionProblem.of`.
+    """Rows to divide into clusters; made by `PartitionProblem.of`."""
 
-    Attributes
-    ----------
-    table
-        The rows; missing features are summed out.
-    base
-        The distribution of the parameters of a cluster.
-    rows, arrays
-        Both as arrays.
-    """
-
-    table: Table
-    base: BaseMeasure
+    table: Table  # The rows; missing features are summed out
+    base: BaseMeasure  # The distribution of the parameters of a cluster
+    #: Both as arrays.
     rows: RowArrays
     arrays: BaseArrays
 

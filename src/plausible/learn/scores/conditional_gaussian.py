@@ -18,8 +18,6 @@ from plausible.learn.scores.gaussian import GaussianLikelihood, GaussianScores, 
 from plausible.learn.scores.penalized import PenalizedLikelihood, half_log
 from plausible.learn.scores.score import CountedScores, FamilyScores, Score, check_family
 
-__all__ = ["ConditionalGaussian"]
-
 Penalty = Callable[[float], float]
 
 

@@ -21,17 +21,6 @@ from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = [
-    "BDeScore",
-    "BDeuScore",
-    "BDsScore",
-    "DirichletScore",
-    "ExpectedStatistics",
-    "K2Score",
-    "StandardBayesian",
-    "log_marginal_likelihood",
-]
-
 
 @lru_cache(maxsize=4096)
 def rising_term(pseudo_count: float) -> Term:

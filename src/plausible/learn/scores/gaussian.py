@@ -18,17 +18,6 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.penalized import half_log
 from plausible.learn.scores.score import FamilyScores, Score, check_family
 
-__all__ = [
-    "DETERMINED",
-    "BGe",
-    "GaussianFit",
-    "GaussianLikelihood",
-    "GaussianScore",
-    "GaussianScores",
-    "Residuals",
-    "unexplained_shares",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:

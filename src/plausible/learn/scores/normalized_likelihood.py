@@ -11,8 +11,6 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
 
-__all__ = ["FactorizedNML", "QuotientNML", "log_regret"]
-
 #: From so many rows on, the expansion for two states has 13 right digits.
 _LARGE = 1000
 #: Up to so many states are gone through one by one, as are more if there are far more rows: a step over the states

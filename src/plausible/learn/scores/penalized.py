@@ -14,17 +14,6 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.scores.structure_prior import EdgePenalty, WithPrior
 from plausible.learn.scores.terms import Terms, TermScore, n_log_n
 
-__all__ = [
-    "AIC",
-    "BIC",
-    "DescriptionLength",
-    "LogLikelihood",
-    "PenalizedLikelihood",
-    "conditional_entropy",
-    "half_log",
-    "mutual_information",
-]
-
 
 def half_log(total: float) -> float:
     """½ ln N, the price of a parameter in BIC; 0 for less than one row."""

@@ -17,8 +17,6 @@ from plausible.learn.scores.normalized_likelihood import FactorizedNML, Quotient
 from plausible.learn.scores.penalized import AIC, BIC, DescriptionLength, LogLikelihood
 from plausible.learn.scores.score import Score
 
-__all__ = ["SCORES", "fitting_score", "read_score"]
-
 #: Name -> what makes the score with its usual options.
 SCORES: Mapping[str, Callable[[], Score]] = MappingProxyType(
     {

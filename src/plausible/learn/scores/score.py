@@ -24,18 +24,6 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
-__all__ = [
-    "Around",
-    "CountFunction",
-    "CountScore",
-    "CountedScores",
-    "FamilyFunction",
-    "FamilyScores",
-    "Score",
-    "check_family",
-    "refuse_continuous",
-]
-
 
 class FamilyScores(ABC):
     """The scores of all families on some data; higher is better."""

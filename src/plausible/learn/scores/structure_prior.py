@@ -15,8 +15,6 @@ from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.scores.score import Around, FamilyScores, Score
 
-__all__ = ["EdgeLogOdds", "EdgePenalty", "EdgeWeights", "ExpectedParents", "StructurePrior", "WithPrior"]
-
 
 class EdgeWeights(NamedTuple):
     """The logarithm of a prior, up to what all graphs share: a number for each family and each edge."""

@@ -14,8 +14,6 @@ from plausible.base.arrays import Floats, Ints
 from plausible.kernels.family_terms import sum_family_terms
 from plausible.learn.scores.score import CountScore
 
-__all__ = ["TermScore", "Terms", "n_log_n"]
-
 #: All tables of terms of one data set have at most so many entries.
 _MAX_TABLED = 2**24
 

@@ -15,9 +15,7 @@ from plausible.graphs import DAG
 from plausible.kernels.graph_moves import best_additions, edge_gains, find_descendants
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.search.local_search import SearchProblem
-
-__all__ = ["Families", "GraphSearch", "Move", "SearchGraph"]
+from plausible.search.search_problem import SearchProblem
 
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
 

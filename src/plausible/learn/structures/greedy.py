@@ -16,8 +16,6 @@ from plausible.learn.structures.task import FoundGraph, StructureTask, search_en
 from plausible.search.local_search import GreedyAscent
 from plausible.search.search_state import improves
 
-__all__ = ["learn_buntine", "learn_by_edge_counts", "learn_k2"]
-
 
 def learn_k2(task: StructureTask, *, order: Sequence[str]) -> FoundGraph:
     """Greedy parents along an order: the best predecessor is added as long as it improves the family.

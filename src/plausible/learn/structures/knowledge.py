@@ -13,8 +13,6 @@ from plausible.base.options import check_count
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 
-__all__ = ["Constraints", "Knowledge"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -16,19 +16,10 @@ from plausible.learn.structures.graph_search import Families, GraphSearch, Move
 from plausible.learn.structures.task import FoundGraph, StructureTask, search_ended
 from plausible.learn.structures.trees import learn_tree
 from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
-from plausible.search.local_search import (
-    BasinFlooding,
-    BeamSearch,
-    FirstAscent,
-    GreedyAscent,
-    SearchMethod,
-    SearchState,
-    TabuSearch,
-)
+from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, SearchMethod, TabuSearch
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts, Restarts
 from plausible.search.search_problem import OperatorT, SearchProblem, StateT
-
-__all__ = ["LOCAL_METHODS", "ClassWalks", "Stage", "covered_reversals", "search_in_stages"]
+from plausible.search.search_state import SearchState
 
 #: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
 _WALK = 20

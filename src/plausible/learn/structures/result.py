@@ -17,8 +17,6 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.task import FoundGraph
 from plausible.models import BayesianNetwork
 
-__all__ = ["StructureResult"]
-
 _AT_RANDOM = "Cells are assumed to be missing at random: given the observed cells, not by their own values."
 _COMPLETELY_AT_RANDOM = "Cells are assumed to be missing completely at random, whatever the row holds."
 
@@ -36,25 +34,18 @@ class StructureResult(FoundGraph, Hinted):
     ----------
     graph, score, stopped_by, num_steps, trace, bound, seconds
         What was found, and how: see `FoundGraph`.
-    method
-        By which it was found.
-    scores
-        The scores of families on the data, for further questions such as `scores.graph(other)`.
-    table
-        The data, or statistics of them.
-    missing
-        What was done about missing cells: "sem", "available", "pairwise" or "complete-rows"; empty where there are
-        none. With "sem" the score is that of the observed cells, and `scores` are those of the completed data.
-    score_name
-        What the score is called, such as "BIC" or "log-likelihood".
     """
 
     _hints = RESULT_HINTS
 
-    method: str = field(kw_only=True)
+    method: str = field(kw_only=True)  # By which it was found
+    #: The scores of families on the data, for further questions such as `scores.graph(other)`.
     scores: FamilyScores = field(repr=False, kw_only=True)
-    table: Table | Statistics = field(repr=False, kw_only=True)
+    table: Table | Statistics = field(repr=False, kw_only=True)  # The data, or statistics of them
+    #: What was done about missing cells: "sem", "available", "pairwise" or "complete-rows"; empty where there are none.
+    #: With "sem" the score is that of the observed cells, and `scores` are those of the completed data.
     missing: str = field(default="", kw_only=True)
+    #: What the score is called, such as "BIC" or "log-likelihood".
     score_name: str = field(default="score", kw_only=True)
 
     @property

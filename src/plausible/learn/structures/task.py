@@ -18,10 +18,8 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.graph_search import Families
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.search.clock import Clock
-from plausible.search.local_search import SearchState
 from plausible.search.run import Run
-
-__all__ = ["FoundGraph", "Progress", "StructureTask", "check_progress", "found_graph", "search_ended"]
+from plausible.search.search_state import SearchState
 
 #: Told the state of a search after each step; an answer that is true stops it.
 Progress: TypeAlias = Callable[[SearchState[Families]], object]
@@ -65,34 +63,17 @@ class StructureTask:
 
 @dataclass(frozen=True, slots=True)
 class FoundGraph:
-    """A graph that a search found, how it was found, and how far from the best it can be.
+    """A graph that a search found, how it was found, and how far from the best it can be."""
 
-    Attributes
-    ----------
-    graph
-        The best graph found; of a class whose graphs are as good, the one that names decide.
-    score
-        Its score.
-    stopped_by
-        Why the search ended: "local maximum", "optimal", "time limit", "interrupted", "step limit", "no progress",
-        "restarts over", "schedule over", "node limit", "family limit".
-    num_steps
-        What the method counts: moves, edges, or sets of variables.
-    trace
-        (num_steps, best score) of the start and of each improvement.
-    bound
-        No graph that agrees with what is known scores more; inf where the method does not tell.
-    seconds
-        How long it took, with the scoring of families.
-    """
-
-    graph: DAG
-    score: float
+    graph: DAG  # The best graph found; of a class whose graphs are as good, the one that names decide
+    score: float  # Its score
+    #: Why the search ended: "local maximum", "optimal", "time limit", "interrupted", "step limit", "no progress",
+    #: "restarts over", "schedule over", "node limit", "family limit".
     stopped_by: str = ""
-    num_steps: int = 0
-    trace: tuple[tuple[int, float], ...] = ()
-    bound: float = math.inf
-    seconds: float = 0.0
+    num_steps: int = 0  # What the method counts: moves, edges, or sets of variables
+    trace: tuple[tuple[int, float], ...] = ()  # (num_steps, best score) of the start and of each improvement
+    bound: float = math.inf  # No graph that agrees with what is known scores more; inf where the method does not tell
+    seconds: float = 0.0  # How long it took, with the scoring of families
 
     @property
     def gap(self) -> float:

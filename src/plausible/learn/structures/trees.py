@@ -16,8 +16,6 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Constraints
 from plausible.learn.structures.task import FoundGraph, StructureTask
 
-__all__ = ["edge_weights", "learn_tan", "learn_tree"]
-
 Edge = tuple[int, int]
 
 

@@ -21,35 +21,18 @@ from plausible.utilities.attributes.outcome_tables import (
 from plausible.utilities.attributes.witnesses import LotteryPair
 from plausible.variables import Assignment, State
 
-__all__ = ["AdditiveIndependence", "additive_independence", "conditional_additive_independence"]
-
 
 @record
 class AdditiveIndependence:
-    """Whether a utility is a sum over groups of attributes.
+    """Whether a utility is a sum over groups of attributes."""
 
-    Attributes
-    ----------
-    groups
-        The groups; for a conditional independence without the attributes that are given.
-    given
-        The attributes that every part may depend on.
-    holds
-        Whether lotteries with the same marginals on each group (and what is given) are equally good.
-    utility
-        The sum of parts, got by setting all but one group to the reference; U where it holds.
-    deviation
-        The largest difference between U and that sum: a mixed second difference of U.
-    witness
-        Two lotteries with these marginals, and different expected utilities.
-    """
-
+    #: The groups; for a conditional independence without the attributes that are given.
     groups: tuple[tuple[str, ...], ...]
-    given: tuple[str, ...]
-    holds: bool
-    utility: AdditiveUtility
-    deviation: float
-    witness: LotteryPair | None
+    given: tuple[str, ...]  # The attributes that every part may depend on
+    holds: bool  # Whether lotteries with the same marginals on each group (and what is given) are equally good
+    utility: AdditiveUtility  # The sum of parts, got by setting all but one group to the reference; U where it holds
+    deviation: float  # The largest difference between U and that sum: a mixed second difference of U
+    witness: LotteryPair | None  # Two lotteries with these marginals, and different expected utilities
 
     def __bool__(self) -> bool:
         return self.holds

@@ -25,8 +25,6 @@ from plausible.utilities.attributes.witnesses import outcome_text
 from plausible.utilities.local import Utility
 from plausible.variables import Assignment, State, Variable
 
-__all__ = ["AdditiveUtility", "BestOutcome", "Expects"]
-
 
 class Expects(Protocol):
     """A model that gives the expectation of a sum of factors, such as a Bayesian network."""
@@ -37,18 +35,10 @@ class Expects(Protocol):
 
 @record
 class BestOutcome:
-    """An outcome of the greatest utility.
+    """An outcome of the greatest utility."""
 
-    Attributes
-    ----------
-    outcome
-        A state of each attribute.
-    utility
-        What it is worth.
-    """
-
-    outcome: Assignment
-    utility: float
+    outcome: Assignment  # A state of each attribute
+    utility: float  # What it is worth
 
     def __str__(self) -> str:
         return f"{outcome_text(self.outcome)}: {self.utility:.6g}"

@@ -18,26 +18,14 @@ from plausible.utilities.attributes.outcome_tables import check_utility
 from plausible.utilities.elicitation.micromorts import MicromortRate, micromorts
 from plausible.variables import State, Variable
 
-__all__ = ["DiagnosisChoice", "DiagnosisUtility", "InferentialLoss", "MixedScale"]
-
 
 @record
 class DiagnosisChoice:
-    """The diagnosis to act on.
+    """The diagnosis to act on."""
 
-    Attributes
-    ----------
-    diagnosis
-        The first of the best.
-    expected_utility
-        Σ_d P(d | e) u[d, diagnosis].
-    all
-        The expected utility of each diagnosis.
-    """
-
-    diagnosis: State
-    expected_utility: float
-    all: Factor
+    diagnosis: State  # The first of the best
+    expected_utility: float  # Σ_d P(d | e) u[d, diagnosis]
+    all: Factor  # The expected utility of each diagnosis
 
     def __str__(self) -> str:
         return f"{self.diagnosis}: {self.expected_utility:.6g}"
@@ -45,17 +33,11 @@ class DiagnosisChoice:
 
 @record
 class InferentialLoss:
-    """What is lost by deciding on another posterior than the gold standard's, the observations being the same.
+    """What is lost by deciding on another posterior than the gold standard's, the observations being the same."""
 
-    Attributes
-    ----------
-    loss
-        Σ_d P*(d | e) (u[d, d*] - u[d, d']) ≥ 0, d* being the choice under the gold standard P*, d' the other one.
-    gold, chosen
-        d* and d'.
-    """
-
+    #: Σ_d P*(d | e) (u[d, d*] - u[d, d']) ≥ 0, d* being the choice under the gold standard P*, d' the other one.
     loss: float
+    #: d* and d'.
     gold: State
     chosen: State
 

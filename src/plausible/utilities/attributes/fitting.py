@@ -22,7 +22,6 @@ from plausible.variables import State, Variable
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["Attributes", "Outcomes", "UtilityFit", "fit_additive_utility", "outcome_rows"]
 
 #: Variables, or a mapping from names to states.
 Attributes: TypeAlias = Iterable[Variable] | Mapping[str, Iterable[State] | int]
@@ -34,24 +33,14 @@ _NOTHING = 1e-10
 
 @record(eq=False)
 class UtilityFit:
-    """A decomposed utility fitted to answers.
+    """A decomposed utility fitted to answers."""
 
-    Attributes
-    ----------
-    utility
-        The sum of parts with the least weighted squares of residuals; of several, the one of least norm.
-    residuals
-        Answer less fit, for each outcome.
-    num_identified
-        How many free parameters the answers determine.
-    unidentified
-        Orthogonal directions in which the utility can be changed without a change of any fitted answer: what to ask
-        about next. Empty where the answers determine the utility.
-    """
-
+    #: The sum of parts with the least weighted squares of residuals; of several, the one of least norm.
     utility: AdditiveUtility
-    residuals: Floats
-    num_identified: int
+    residuals: Floats  # Answer less fit, for each outcome
+    num_identified: int  # How many free parameters the answers determine
+    #: Orthogonal directions in which the utility can be changed without a change of any fitted answer: what to ask
+    #: about next. Empty where the answers determine the utility.
     unidentified: tuple[AdditiveUtility, ...]
 
     @property

@@ -22,41 +22,18 @@ from plausible.utilities.attributes.scope_sets import read_scopes, sum_text, uti
 from plausible.utilities.attributes.witnesses import LotteryPair, residual_pair
 from plausible.variables import State
 
-__all__ = [
-    "GeneralizedAdditiveIndependence",
-    "LotteryComparison",
-    "canonical_decomposition",
-    "compare_lotteries",
-    "generalized_additive_independence",
-]
-
 
 @record
 class GeneralizedAdditiveIndependence:
-    """Whether a utility is a sum of functions of given scopes.
+    """Whether a utility is a sum of functions of given scopes."""
 
-    Attributes
-    ----------
-    scopes
-        Z_i.
-    holds
-        Whether lotteries with the same marginals on every Z_i are equally good.
-    utility
-        The nearest sum, in the sense of least squares over all outcomes: U itself where it holds.
-    deviation
-        The largest difference between U and that sum.
-    num_free_parameters
-        The dimension of such sums.
-    witness
-        Two lotteries with the same marginals on every Z_i, and different expected utilities.
-    """
-
-    scopes: tuple[tuple[str, ...], ...]
-    holds: bool
+    scopes: tuple[tuple[str, ...], ...]  # Z_i
+    holds: bool  # Whether lotteries with the same marginals on every Z_i are equally good
+    #: The nearest sum, in the sense of least squares over all outcomes: U itself where it holds.
     utility: AdditiveUtility
-    deviation: float
-    num_free_parameters: int
-    witness: LotteryPair | None
+    deviation: float  # The largest difference between U and that sum
+    num_free_parameters: int  # The dimension of such sums
+    witness: LotteryPair | None  # Two lotteries with the same marginals on every Z_i, and different expected utilities
 
     def __bool__(self) -> bool:
         return self.holds
@@ -177,21 +154,12 @@ def _sums(terms: Floats, positions: list[int]) -> Floats:
 
 @record
 class LotteryComparison:
-    """How two lotteries compare for everybody whose utility is a sum over some scopes.
+    """How two lotteries compare for everybody whose utility is a sum over some scopes."""
 
-    Attributes
-    ----------
-    is_indifferent
-        Whether their marginals on every scope are the same, so that every such utility finds them equally good.
-    largest_gap
-        The largest difference of two marginal probabilities.
-    scope
-        Where it is.
-    """
-
+    #: Whether their marginals on every scope are the same, so that every such utility finds them equally good.
     is_indifferent: bool
-    largest_gap: float
-    scope: tuple[str, ...]
+    largest_gap: float  # The largest difference of two marginal probabilities
+    scope: tuple[str, ...]  # Where it is
 
     def __str__(self) -> str:
         if self.is_indifferent:

@@ -16,27 +16,16 @@ from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.generalized import canonical_decomposition
 from plausible.utilities.attributes.outcome_tables import Names, check_utility, names_of, partition_of
 
-__all__ = ["CAIMap", "cai_map"]
-
 
 @record
 class CAIMap:
-    """The minimal CAI-map of a utility.
+    """The minimal CAI-map of a utility."""
 
-    Attributes
-    ----------
-    utility
-        The factor over all attributes.
-    graph
-        Its map: every separation X, Z, Y of all attributes is a conditional additive independence, and as the map is
-        perfect for these, the other way round too (Koller & Friedman 2009, theorem 22.5).
-    tolerance
-        As a share of the range of the utility.
-    """
-
-    utility: Factor
+    utility: Factor  # The factor over all attributes
+    #: Its map: every separation X, Z, Y of all attributes is a conditional additive independence, and as the map is
+    #: perfect for these, the other way round too (Koller & Friedman 2009, theorem 22.5).
     graph: UndirectedGraph
-    tolerance: float
+    tolerance: float  # As a share of the range of the utility
 
     def is_independent(self, x: Names, y: Names, given: Names | None = None) -> bool:
         """Whether X and Y are CA-independent given all other attributes: by separation, without a look at the numbers.

@@ -15,31 +15,16 @@ from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import check_utility, largest_miss, slack
 from plausible.utilities.attributes.utility_independence import UtilityIndependence, utility_independence
 
-__all__ = ["MultilinearForm", "multilinear_form"]
-
 
 @record
 class MultilinearForm:
-    """U = Σ_S k_S Π_{i ∈ S} h_i(V_i), over all sets S of attributes.
+    """U = Σ_S k_S Π_{i ∈ S} h_i(V_i), over all sets S of attributes."""
 
-    Attributes
-    ----------
-    holds
-        Whether every attribute is utility independent of the others and the form reproduces U.
-    shapes
-        Name -> h_i, from 0 to 1.
-    coefficients
-        Set of names (a tuple) -> k_S; that of the empty set is a constant.
-    deviation
-        The largest difference between U and the form, whose coefficients are those of least squares.
-    failing
-        An attribute that is not utility independent of the others, with its witness; None where all are.
-    """
-
-    holds: bool
-    shapes: Mapping[str, Factor]
-    coefficients: Mapping[tuple[str, ...], float]
-    deviation: float
+    holds: bool  # Whether every attribute is utility independent of the others and the form reproduces U
+    shapes: Mapping[str, Factor]  # Name -> h_i, from 0 to 1
+    coefficients: Mapping[tuple[str, ...], float]  # Set of names (a tuple) -> k_S; that of the empty set is a constant
+    deviation: float  # The largest difference between U and the form, whose coefficients are those of least squares
+    #: An attribute that is not utility independent of the others, with its witness; None where all are.
     failing: UtilityIndependence | None
 
     @property

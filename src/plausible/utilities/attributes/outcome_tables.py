@@ -14,21 +14,6 @@ from plausible.factors import Factor
 from plausible.factors.alignment import Scope, assignment_at, num_entries
 from plausible.variables import Assignment, State, Variable
 
-__all__ = [
-    "Floats",
-    "Names",
-    "TwoSides",
-    "check_utility",
-    "largest_miss",
-    "lost_by_rounding",
-    "names_of",
-    "partition_of",
-    "read_numbers",
-    "read_reference",
-    "slack",
-    "two_sides",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 #: One attribute or several, by name.
 Names: TypeAlias = str | Iterable[str]

@@ -16,8 +16,6 @@ from plausible.utilities.attributes.outcome_tables import Names, TwoSides, check
 from plausible.utilities.attributes.witnesses import PreferenceChange, outcome_text
 from plausible.variables import Assignment, State
 
-__all__ = ["ConditionalPreference", "PreferentialIndependence", "conditional_preference", "preferential_independence"]
-
 #: Differences that are looked at in one go.
 _BLOCK = 2**22
 #: How many groups of outcomes that tie are printed.
@@ -26,23 +24,13 @@ _NUM_SHOWN = 8
 
 @record
 class PreferentialIndependence:
-    """Whether some attributes are preferentially independent of all others.
+    """Whether some attributes are preferentially independent of all others."""
 
-    Attributes
-    ----------
-    attributes
-        The ones in question.
-    holds
-        Whether their outcomes come in the same order, ties included, in every context.
-    witness
-        Two outcomes and two contexts that order them differently: of all the pair with the strongest reversal.
-    deviation
-        By how much the difference of the two outcomes changes between the two contexts; zero where it holds.
-    """
-
-    attributes: tuple[str, ...]
-    holds: bool
+    attributes: tuple[str, ...]  # The ones in question
+    holds: bool  # Whether their outcomes come in the same order, ties included, in every context
+    #: Two outcomes and two contexts that order them differently: of all the pair with the strongest reversal.
     witness: PreferenceChange | None
+    #: By how much the difference of the two outcomes changes between the two contexts; zero where it holds.
     deviation: float
 
     def __bool__(self) -> bool:
@@ -138,21 +126,11 @@ def _argmax_with_ties(main: Floats, second: Floats) -> int:
 
 @record
 class ConditionalPreference:
-    """The order that a context gives to lotteries over the other attributes.
+    """The order that a context gives to lotteries over the other attributes."""
 
-    Attributes
-    ----------
-    context
-        The attributes that are fixed.
-    utility
-        The utility of the others in that context.
-    tolerance
-        The difference of expected utilities that still counts as indifference.
-    """
-
-    context: Assignment
-    utility: Factor
-    tolerance: float
+    context: Assignment  # The attributes that are fixed
+    utility: Factor  # The utility of the others in that context
+    tolerance: float  # The difference of expected utilities that still counts as indifference
 
     def expected_utility(self, lottery: Factor) -> float:
         """Of a distribution over the free attributes, extended with certainty of the context."""

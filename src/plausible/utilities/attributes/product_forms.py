@@ -16,37 +16,20 @@ from plausible.factors import Factor, product
 from plausible.utilities.attributes.outcome_tables import check_utility, slack
 from plausible.utilities.attributes.utility_independence import UtilityIndependence, utility_independence
 
-__all__ = ["MutualUtilityIndependence", "mutual_utility_independence"]
-
 
 @record
 class MutualUtilityIndependence:
-    """Whether every set of attributes is utility independent of its complement.
+    """Whether every set of attributes is utility independent of its complement."""
 
-    Attributes
-    ----------
-    holds
-        The answer.
-    form
-        "additive", U = Σ U_i + c; "multiplicative", U = ± Π U_i + c with positive U_i; None where it is neither.
-    constant
-        c.
-    sign
-        1, or -1 where the product is subtracted from c.
-    parts
-        U_i, one factor for each attribute: a linear number of parameters. Empty where it is neither form.
-    deviation
-        The largest difference between U and the form that is nearer.
-    failing
-        A set of attributes that is not utility independent of the others, with its witness; None where none was found.
-    """
-
-    holds: bool
+    holds: bool  # The answer
+    #: "additive", U = Σ U_i + c; "multiplicative", U = ± Π U_i + c with positive U_i; None where it is neither.
     form: Literal["additive", "multiplicative"] | None
-    constant: float
-    sign: float
+    constant: float  # c
+    sign: float  # 1, or -1 where the product is subtracted from c
+    #: U_i, one factor for each attribute: a linear number of parameters. Empty where it is neither form.
     parts: tuple[Factor, ...]
-    deviation: float
+    deviation: float  # The largest difference between U and the form that is nearer
+    #: A set of attributes that is not utility independent of the others, with its witness; None where none was found.
     failing: UtilityIndependence | None
 
     def table(self) -> Factor:

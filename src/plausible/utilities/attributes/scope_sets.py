@@ -17,8 +17,6 @@ from plausible.factors.alignment import Scope, num_entries
 from plausible.utilities.attributes.outcome_tables import Names
 from plausible.variables import Variable
 
-__all__ = ["UtilityBasis", "num_free_parameters", "read_scopes", "sum_text", "utility_basis"]
-
 #: More attributes than this in one scope have too many subsets to go through.
 _LARGEST_SCOPE = 20
 #: More numbers than this in the matrices of a basis are refused.
@@ -77,19 +75,11 @@ class UtilityBasis:
 
     The directions are orthogonal over all outcomes: for each set S within a scope, functions of S with mean zero over
     every attribute of S. So least squares on a full table is a product with each direction.
-
-    Attributes
-    ----------
-    variables
-        All attributes.
-    scopes
-        Z_i, by name.
-    matrices
-        For each scope a matrix: a row for each assignment to Z_i, a column for each coordinate that this part carries.
     """
 
-    variables: Scope
-    scopes: tuple[tuple[str, ...], ...]
+    variables: Scope  # All attributes
+    scopes: tuple[tuple[str, ...], ...]  # Z_i, by name
+    #: For each scope a matrix: a row for each assignment to Z_i, a column for each coordinate that this part carries.
     matrices: tuple[Floats, ...]
 
     @property

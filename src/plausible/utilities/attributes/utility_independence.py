@@ -11,35 +11,20 @@ from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import Names, TwoSides, largest_miss, slack, two_sides
 from plausible.utilities.attributes.witnesses import PreferenceChange
 
-__all__ = ["UtilityIndependence", "utility_independence"]
-
 
 @record
 class UtilityIndependence:
-    """Whether some attributes X are utility independent of all others Y, and U = f(Y) + g(Y) h(X).
+    """Whether some attributes X are utility independent of all others Y, and U = f(Y) + g(Y) h(X)."""
 
-    Attributes
-    ----------
-    attributes
-        X.
-    holds
-        Whether lotteries over X come in the same order in every context y.
-    offset, scale, shape
-        f(Y), g(Y) and h(X), h from 0 to 1, as they follow from the context in which X matters most; where it does not
-        hold, U differs from f + g h by up to `deviation`.
-    deviation
-        The largest |U - f - g h|.
-    witness
-        Two lotteries over X and two contexts that compare them differently.
-    """
-
-    attributes: tuple[str, ...]
-    holds: bool
+    attributes: tuple[str, ...]  # X
+    holds: bool  # Whether lotteries over X come in the same order in every context y
+    #: f(Y), g(Y) and h(X), h from 0 to 1, as they follow from the context in which X matters most; where it does not
+    #: hold, U differs from f + g h by up to `deviation`.
     offset: Factor
     scale: Factor
     shape: Factor
-    deviation: float
-    witness: PreferenceChange | None
+    deviation: float  # The largest |U - f - g h|
+    witness: PreferenceChange | None  # Two lotteries over X and two contexts that compare them differently
 
     def table(self) -> Factor:
         """f(Y) + g(Y) h(X)."""

@@ -12,27 +12,18 @@ from plausible.factors.alignment import Scope, assignment_at
 from plausible.utilities.wording import seen_text
 from plausible.variables import Assignment
 
-__all__ = ["LotteryPair", "PreferenceChange", "WeightedOutcomes", "outcome_text", "residual_pair"]
-
 #: Outcomes with their probabilities.
 WeightedOutcomes: TypeAlias = tuple[tuple[Assignment, float], ...]
 
 
 @record
 class LotteryPair:
-    """Two lotteries with the same marginals on every group of attributes, of different expected utility.
+    """Two lotteries with the same marginals on every group of attributes, of different expected utility."""
 
-    Attributes
-    ----------
-    first, second
-        Outcomes with their probabilities.
-    difference
-        The expected utility of the first less that of the second.
-    """
-
+    #: Outcomes with their probabilities.
     first: WeightedOutcomes
     second: WeightedOutcomes
-    difference: float
+    difference: float  # The expected utility of the first less that of the second
 
     def __str__(self) -> str:
         first, second = lottery_text(self.first), lottery_text(self.second)
@@ -41,22 +32,15 @@ class LotteryPair:
 
 @record
 class PreferenceChange:
-    """Two lotteries over some attributes, compared differently in two contexts of the others.
+    """Two lotteries over some attributes, compared differently in two contexts of the others."""
 
-    Attributes
-    ----------
-    first, second
-        Outcomes of the attributes in question with their probabilities.
-    context, other_context
-        Two assignments to the other attributes.
-    differences
-        The expected utility of the first less that of the second, in each of the two contexts.
-    """
-
+    #: Outcomes of the attributes in question with their probabilities.
     first: WeightedOutcomes
     second: WeightedOutcomes
+    #: Two assignments to the other attributes.
     context: Assignment
     other_context: Assignment
+    #: The expected utility of the first less that of the second, in each of the two contexts.
     differences: tuple[float, float]
 
     def __str__(self) -> str:

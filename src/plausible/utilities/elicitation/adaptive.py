@@ -18,15 +18,6 @@ from plausible.utilities.elicitation.session import Session
 from plausible.utilities.lotteries.situation import ActionRanking, DecisionSituation
 from plausible.utilities.lotteries.ties import tie_room
 
-__all__ = [
-    "AdaptiveResult",
-    "AdaptiveSession",
-    "QuestionValue",
-    "adaptive_elicitation",
-    "question_values",
-    "usual_questions",
-]
-
 Ending: TypeAlias = Literal["open", "settled", "not worth asking", "enough questions"]
 #: Where no single answer is worth this share of the regret, it takes several to change the action.
 _GREAT_SHARE = 0.1
@@ -37,24 +28,15 @@ _TENTHS = np.arange(1, 10) / 10
 class QuestionValue:
     """How much an answer is expected to improve the decision.
 
-    Attributes
-    ----------
-    question
-        The question.
-    value
-        Its expected value of information, in utility.
-    variance
-        How much of the variance of differences of expected utility it removes.
-
     Examples
     --------
     >>> QuestionValue(gamble_question("pain", "dead", "healthy", 0.9), 0.05, 0.01).question.level
     0.9
     """
 
-    question: Question
-    value: float
-    variance: float
+    question: Question  # The question
+    value: float  # Its expected value of information, in utility
+    variance: float  # How much of the variance of differences of expected utility it removes
 
 
 def question_values(
@@ -95,17 +77,6 @@ def question_values(
 class AdaptiveResult:
     """The decision as it stands.
 
-    Attributes
-    ----------
-    ranking
-        The actions by expected utility under the mean utilities.
-    expected_regret
-        What knowing the utilities would add, at most.
-    num_questions
-        How many were answered.
-    ending
-        "settled", "not worth asking", "enough questions", or "open".
-
     Examples
     --------
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
@@ -119,10 +90,10 @@ class AdaptiveResult:
     wait    |              0.8 |               0.1
     """
 
-    ranking: ActionRanking
-    expected_regret: float
-    num_questions: int
-    ending: Ending
+    ranking: ActionRanking  # The actions by expected utility under the mean utilities
+    expected_regret: float  # What knowing the utilities would add, at most
+    num_questions: int  # How many were answered
+    ending: Ending  # "settled", "not worth asking", "enough questions", or "open"
 
     @property
     def action(self) -> Hashable:

@@ -13,8 +13,6 @@ from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.ties import tie_room
 
-__all__ = ["LinearQuestion", "linear_question"]
-
 #: Answers on a scale are told apart in so many bins.
 _BINS = 512
 
@@ -23,15 +21,6 @@ _BINS = 512
 class LinearQuestion:
     """Σ c(o) U(o) is asked for: its sign, by a choice, or its value.
 
-    Attributes
-    ----------
-    weights
-        c, over the outcomes of a belief.
-    choices
-        The words for above 0, below and at 0; empty where the value is told.
-    limits
-        The scale of told values, which are turned into shares of it.
-
     Examples
     --------
     >>> asked = LinearQuestion(np.array([1.0]), (), (0.0, 100.0))
@@ -39,9 +28,9 @@ class LinearQuestion:
     (False, 0.4)
     """
 
-    weights: Floats
-    choices: tuple[str, ...]
-    limits: tuple[float, float]
+    weights: Floats  # c, over the outcomes of a belief
+    choices: tuple[str, ...]  # The words for above 0, below and at 0; empty where the value is told
+    limits: tuple[float, float]  # The scale of told values, which are turned into shares of it
 
     @property
     def is_choice(self) -> bool:

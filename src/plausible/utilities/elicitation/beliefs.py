@@ -18,19 +18,9 @@ from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.utilities.lotteries.situation import ActionRanking, DecisionSituation
 
-__all__ = ["AnswerWorth", "DiscreteUtilityBelief", "UtilityBelief", "checked_noise"]
-
 
 class AnswerWorth(NamedTuple):
     """What an answer is expected to bring to a decision.
-
-    Attributes
-    ----------
-    value
-        The expected value of information, E[max_a E[EU(a) | answer]] - max_a E[EU(a)], which is never below 0.
-    variance
-        How much of the variance of EU(best) - EU(a) it removes, summed over the other actions: what the answer
-        contributes even where it takes further ones to change the action.
 
     Examples
     --------
@@ -41,7 +31,10 @@ class AnswerWorth(NamedTuple):
     0.15
     """
 
+    #: The expected value of information, E[max_a E[EU(a) | answer]] - max_a E[EU(a)], which is never below 0.
     value: float
+    #: How much of the variance of EU(best) - EU(a) it removes, summed over the other actions: what the answer
+    #: contributes even where it takes further ones to change the action.
     variance: float
 
 

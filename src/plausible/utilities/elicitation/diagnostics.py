@@ -16,23 +16,10 @@ from plausible.utilities.elicitation.questions import Respondent
 from plausible.utilities.elicitation.search import Schedule
 from plausible.utilities.elicitation.session import run_session
 
-__all__ = ["DiscrepancyReport", "anchor_sensitivity", "compare_elicitations", "schedule_sensitivity"]
-
 
 @record
 class DiscrepancyReport:
     """The same utilities found in several ways.
-
-    Attributes
-    ----------
-    items
-        What was judged.
-    ways
-        How: methods, schedules or anchors.
-    utilities
-        Items × ways, on one scale.
-    reversals
-        Pairs of items that two ways put in opposite orders: (better by the first way, other item, first way, second).
 
     Examples
     --------
@@ -41,9 +28,10 @@ class DiscrepancyReport:
     (0.5, (('deaf', 'blind', 'gamble', 'scale'),))
     """
 
-    items: tuple[Hashable, ...]
-    ways: tuple[str, ...]
-    utilities: Floats
+    items: tuple[Hashable, ...]  # What was judged
+    ways: tuple[str, ...]  # How: methods, schedules or anchors
+    utilities: Floats  # Items × ways, on one scale
+    #: Pairs of items that two ways put in opposite orders: (better by the first way, other item, first way, second).
     reversals: tuple[tuple[Hashable, Hashable, str, str], ...]
 
     @property

@@ -16,8 +16,6 @@ from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief, checked_covariance
 from plausible.utilities.elicitation.questions import Answer, Question
 
-__all__ = ["Drift", "UtilityCourse", "aged_belief", "follow_utilities"]
-
 #: By how much variance grows in a unit of time: for every outcome, for some of them, or as a covariance.
 Drift: TypeAlias = Mapping[Any, float] | npt.ArrayLike
 
@@ -68,15 +66,6 @@ def _read_drift(belief: GaussianUtilityBelief, drift: Drift) -> Floats:
 class UtilityCourse:
     """What was believed about somebody's utilities, and when: see `follow_utilities`.
 
-    Attributes
-    ----------
-    times
-        When it changed, in order; the first is the start.
-    beliefs
-        From each of these times on, by all answers up to it.
-    drift
-        Outcomes × outcomes: how the covariance grows in a unit of time.
-
     Examples
     --------
     >>> course = follow_utilities(GaussianUtilityBelief({"ill": 0.5}, 0.04), [], drift=0.01, start=2020)
@@ -84,9 +73,9 @@ class UtilityCourse:
     ((2020.0,), {'ill': 0.5}, 0.09)
     """
 
-    times: tuple[float, ...]
-    beliefs: tuple[GaussianUtilityBelief, ...]
-    drift: Floats
+    times: tuple[float, ...]  # When it changed, in order; the first is the start
+    beliefs: tuple[GaussianUtilityBelief, ...]  # From each of these times on, by all answers up to it
+    drift: Floats  # Outcomes × outcomes: how the covariance grows in a unit of time
 
     @property
     def latest(self) -> GaussianUtilityBelief:

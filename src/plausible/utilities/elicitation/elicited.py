@@ -13,23 +13,10 @@ from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.curve_fitting import CurveFamily, fit_curve
 
-__all__ = ["ElicitationResult", "ElicitedUtility", "amount_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ElicitedUtility:
     """The utility of one outcome, on the scale from the worst anchor (0) to the best (1).
-
-    Attributes
-    ----------
-    item
-        The outcome.
-    value
-        Its utility: the middle of the bracket.
-    low, high
-        The bracket.
-    num_questions
-        How many it took.
 
     Examples
     --------
@@ -37,11 +24,12 @@ class ElicitedUtility:
     False
     """
 
-    item: Hashable
-    value: float
+    item: Hashable  # The outcome
+    value: float  # Its utility: the middle of the bracket
+    #: The bracket.
     low: float
     high: float
-    num_questions: int
+    num_questions: int  # How many it took
 
     @property
     def is_at_limit(self) -> bool:
@@ -56,15 +44,6 @@ class ElicitationResult(Mapping[Hashable, float]):
     Outcomes that nothing was asked about yet are not in it. Brackets are what the answers imply: of somebody who is not
     sure they say nothing of how sure; ask again, and `compare_elicitations`.
 
-    Attributes
-    ----------
-    method
-        How they were asked for.
-    worst, best
-        The anchors.
-    items_told
-        What is known on each outcome.
-
     Examples
     --------
     >>> from plausible.utilities.elicitation.methods import visual_analog
@@ -77,10 +56,11 @@ class ElicitationResult(Mapping[Hashable, float]):
     400.0
     """
 
-    method: str
+    method: str  # How they were asked for
+    #: The anchors.
     worst: Hashable
     best: Hashable
-    items_told: tuple[ElicitedUtility, ...]
+    items_told: tuple[ElicitedUtility, ...]  # What is known on each outcome
 
     def _table(self) -> dict[Hashable, float]:
         """What was asked about, and the anchors."""

@@ -17,8 +17,6 @@ from plausible.utilities.elicitation.beliefs import AnswerWorth, UtilityBelief, 
 from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.situation import DecisionSituation
 
-__all__ = ["GaussianUtilityBelief", "checked_covariance"]
-
 
 @final
 class GaussianUtilityBelief(UtilityBelief):

@@ -13,17 +13,10 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = ["HealthTrajectory", "QualityAdjustedYears", "quality_adjusted_years"]
-
 
 @dataclass(frozen=True, slots=True)
 class HealthTrajectory:
     """States of health, one after the other, with how many years each lasts; it may be an outcome of a `Lottery`.
-
-    Attributes
-    ----------
-    stages
-        (state, years) pairs in order.
 
     Examples
     --------
@@ -31,7 +24,7 @@ class HealthTrajectory:
     12.0
     """
 
-    stages: tuple[tuple[Hashable, float], ...]
+    stages: tuple[tuple[Hashable, float], ...]  # (state, years) pairs in order
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stages", tuple(map(_read_stage, self.stages)))
@@ -55,24 +48,15 @@ def _read_stage(stage: Any) -> tuple[Hashable, float]:
 class QualityAdjustedYears:
     """What a course of health is worth, in years of full health.
 
-    Attributes
-    ----------
-    total
-        Σ years · weight.
-    stages
-        (state, years, weight, contribution), in order.
-    discount
-        By which share a year counts less than the year before.
-
     Examples
     --------
     >>> float(quality_adjusted_years([("healthy", 10), ("ill", 2)], {"healthy": 1, "ill": 0.5}))
     11.0
     """
 
-    total: float
-    stages: tuple[tuple[Hashable, float, float, float], ...]
-    discount: float
+    total: float  # Σ years · weight
+    stages: tuple[tuple[Hashable, float, float, float], ...]  # (state, years, weight, contribution), in order
+    discount: float  # By which share a year counts less than the year before
 
     def __float__(self) -> float:
         return self.total

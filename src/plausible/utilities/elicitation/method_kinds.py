@@ -20,8 +20,6 @@ from plausible.utilities.elicitation.questions import (
 )
 from plausible.utilities.elicitation.search import IndifferenceSearch, Schedule
 
-__all__ = ["METHODS", "Method", "StandardGamble", "TimeTradeOff", "VisualAnalog"]
-
 
 def _check_amounts(items: Iterable[Hashable], worst: Hashable, best: Hashable) -> None:
     """Refuse amounts that don't lie between the anchors, if these are amounts too."""

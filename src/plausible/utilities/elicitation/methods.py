@@ -17,16 +17,6 @@ from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.elicitation.search import IndifferenceSearch, Schedule
 from plausible.utilities.elicitation.session import Session
 
-__all__ = [
-    "ElicitationSession",
-    "load_session",
-    "resume_session",
-    "save_session",
-    "standard_gamble",
-    "time_trade_off",
-    "visual_analog",
-]
-
 
 @final
 class ElicitationSession(Session):

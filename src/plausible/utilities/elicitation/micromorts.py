@@ -12,8 +12,6 @@ from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curves import TabulatedCurve
 
-__all__ = ["MICROMORT", "MicromortCurve", "MicromortRate", "micromorts"]
-
 #: The probability of death that is one micromort.
 MICROMORT = 1e-6
 _CERTAIN_DEATH = 1e6
@@ -37,13 +35,6 @@ class MicromortRate:
     Within the limit utility is nearly linear in the risk, and amounts convert both ways. Beyond it they don't: nobody
     sells a certain death for a million times the price of a micromort, so larger risks are refused.
 
-    Attributes
-    ----------
-    dollars
-        For one micromort: some 20 in dollars of 1980.
-    limit
-        The greatest risk to convert, in micromorts.
-
     Examples
     --------
     >>> MicromortRate(20.0).to_dollars(340 - 16)
@@ -54,8 +45,8 @@ class MicromortRate:
     plausible.errors.InvalidArgument: 500000 micromorts are a risk of death of 0.5, beyond the 1000 up to which ...
     """
 
-    dollars: float = 20.0
-    limit: float = 1000.0
+    dollars: float = 20.0  # For one micromort: some 20 in dollars of 1980
+    limit: float = 1000.0  # The greatest risk to convert, in micromorts
 
     def __post_init__(self) -> None:
         if not 0 < self.dollars < math.inf:

@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened
 
-__all__ = ["Answer", "Question", "QuestionKind", "Respondent", "gamble_question", "scale_question", "time_question"]
-
 QuestionKind: TypeAlias = Literal["gamble", "time", "scale"]
 #: One of the choices of a question, or a number on its scale.
 Answer: TypeAlias = str | float
@@ -20,21 +18,6 @@ Answer: TypeAlias = str | float
 class Question:
     """One question: its text, and what it is about.
 
-    Attributes
-    ----------
-    kind
-        "gamble" (something sure, or a gamble on the anchors), "time" (a longer life, or a healthier one), or "scale".
-    text
-        For people.
-    item, worst, best
-        What is judged, and the anchors between which it lies.
-    level
-        The chance of the best in a gamble, or the share of the years that are left in health; NaN for a scale.
-    choices
-        The words for the first thing, the second, and "same"; empty where the answer is a number.
-    limits
-        The ends of the scale, for a number.
-
     Examples
     --------
     >>> asked = gamble_question("blind", "dead", "healthy", 0.9)
@@ -42,14 +25,18 @@ class Question:
     ('gamble', 'blind', 0.9, ('sure', 'gamble', 'same'))
     """
 
+    #: "gamble" (something sure, or a gamble on the anchors), "time" (a longer life, or a healthier one), or "scale".
     kind: QuestionKind
-    text: str
+    text: str  # For people
+    #: What is judged, and the anchors between which it lies.
     item: Hashable
     worst: Hashable
     best: Hashable
+    #: The chance of the best in a gamble, or the share of the years that are left in health; NaN for a scale.
     level: float = math.nan
+    #: The words for the first thing, the second, and "same"; empty where the answer is a number.
     choices: tuple[str, ...] = ()
-    limits: tuple[float, float] = (0.0, 1.0)
+    limits: tuple[float, float] = (0.0, 1.0)  # The ends of the scale, for a number
 
     def read(self, answer: object) -> Answer:
         """The answer as one of the choices or as a number; beginnings of words, 1, 2 and = do as well.

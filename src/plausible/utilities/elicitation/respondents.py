@@ -10,8 +10,6 @@ from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.elicitation.weighting import Weighting
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = ["SimulatedRespondent"]
-
 
 class SimulatedRespondent:
     """Somebody with known utilities who answers questions, more or less as people do (section 22.6).

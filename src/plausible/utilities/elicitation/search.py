@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from plausible.errors import InvalidArgument, suggestion
 
-__all__ = ["IndifferenceSearch", "Schedule"]
-
 #: In which order levels are shown: halving, rising or falling by steps, or from both ends in turn.
 Schedule: TypeAlias = Literal["bisection", "ascending", "descending", "ping-pong"]
 _SCHEDULES = ("bisection", "ascending", "descending", "ping-pong")
@@ -21,19 +19,6 @@ class IndifferenceSearch:
 
     Schedules other than bisection go by steps until indifference is bracketed by one, then halve.
 
-    Attributes
-    ----------
-    tolerance
-        The width of the bracket at which the search ends.
-    schedule
-        In which order levels are shown.
-    step
-        Of schedules other than bisection.
-    low, high
-        Between which levels indifference lies.
-    num_questions
-        How many were answered.
-
     Examples
     --------
     >>> search = IndifferenceSearch(tolerance=0.25)
@@ -41,12 +26,13 @@ class IndifferenceSearch:
     (0.5, 0.75, True)
     """
 
-    tolerance: float = 0.01
-    schedule: Schedule = "bisection"
-    step: float = 0.1
+    tolerance: float = 0.01  # The width of the bracket at which the search ends
+    schedule: Schedule = "bisection"  # In which order levels are shown
+    step: float = 0.1  # Of schedules other than bisection
+    #: Between which levels indifference lies.
     low: float = 0.0
     high: float = 1.0
-    num_questions: int = 0
+    num_questions: int = 0  # How many were answered
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:

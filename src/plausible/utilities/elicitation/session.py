@@ -11,8 +11,6 @@ from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 from plausible.utilities.elicitation.questions import Answer, Question, Respondent
 
-__all__ = ["Session", "run_session"]
-
 
 class Session(Frozen, ABC):
     """A conversation that asks until it knows enough; a value, so that any state of it can be kept or gone back to.

@@ -11,8 +11,6 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = ["PrelecWeighting", "TverskyKahnemanWeighting", "Weighting", "rank_dependent_utility"]
-
 #: A rising function of probabilities with w(0) = 0 and w(1) = 1.
 Weighting: TypeAlias = Callable[[float], float]
 

@@ -13,8 +13,6 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 
-__all__ = ["ATTITUDES", "Attitude", "RiskAttitude", "RiskInterval", "risk_attitude"]
-
 Attitude: TypeAlias = Literal["averse", "neutral", "seeking", "mixed"]
 #: Of a bend of -1, 0 and 1.
 ATTITUDES: tuple[Attitude, ...] = ("averse", "neutral", "seeking")
@@ -51,13 +49,6 @@ class RiskInterval:
 class RiskAttitude:
     """The attitude to risk over a range.
 
-    Attributes
-    ----------
-    attitude
-        "averse", "neutral", "seeking", or "mixed" where it changes.
-    intervals
-        Where it is which, in order.
-
     Examples
     --------
     >>> from plausible.utilities.lotteries.power_curve import PowerCurve
@@ -65,8 +56,8 @@ class RiskAttitude:
     'averse'
     """
 
-    attitude: Attitude
-    intervals: tuple[RiskInterval, ...]
+    attitude: Attitude  # "averse", "neutral", "seeking", or "mixed" where it changes
+    intervals: tuple[RiskInterval, ...]  # Where it is which, in order
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.intervals))

@@ -14,8 +14,6 @@ from plausible.utilities.lotteries.indifference import Indifference, indifferenc
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
 
-__all__ = ["Axiom", "AxiomReport", "AxiomViolation", "check_axioms", "preference_cycles"]
-
 Axiom: TypeAlias = Literal[
     "orderability", "transitivity", "continuity", "monotonicity", "substitutability", "decomposability"
 ]
@@ -35,15 +33,6 @@ _GRID = (0.0, 0.1, 0.5, 0.9, 1.0)
 class AxiomViolation:
     """An axiom that fails, and the lotteries that show it.
 
-    Attributes
-    ----------
-    axiom
-        Which.
-    witness
-        The lotteries: a pair, a cycle in order, a triple for continuity.
-    reason
-        What was said about them.
-
     Examples
     --------
     >>> told = PreferenceRelation.from_statements([("tea", ">", "milk"), ("milk", ">", "beer"), ("beer", "~", "tea")])
@@ -52,9 +41,9 @@ class AxiomViolation:
     ('transitivity', ['[tea: 1]', '[milk: 1]', '[beer: 1]'])
     """
 
-    axiom: Axiom
-    witness: tuple[Lottery, ...]
-    reason: str
+    axiom: Axiom  # Which
+    witness: tuple[Lottery, ...]  # The lotteries: a pair, a cycle in order, a triple for continuity
+    reason: str  # What was said about them
 
     def __str__(self) -> str:
         return f"{self.axiom}: {self.reason}"
@@ -63,15 +52,6 @@ class AxiomViolation:
 @record
 class AxiomReport:
     """What asking about lotteries tells on rationality.
-
-    Attributes
-    ----------
-    violations
-        Each with its witness.
-    num_checks
-        How many comparisons bore on each axiom; with 0, nothing is known of it.
-    indifferences
-        For each triple a > b > c, the chance α with b ~ [a: α; c: 1 - α].
 
     Examples
     --------
@@ -85,9 +65,9 @@ class AxiomReport:
     (False, ('substitutability',))
     """
 
-    violations: tuple[AxiomViolation, ...]
-    num_checks: Mapping[Axiom, int]
-    indifferences: tuple[Indifference, ...]
+    violations: tuple[AxiomViolation, ...]  # Each with its witness
+    num_checks: Mapping[Axiom, int]  # How many comparisons bore on each axiom; with 0, nothing is known of it
+    indifferences: tuple[Indifference, ...]  # For each triple a > b > c, the chance α with b ~ [a: α; c: 1 - α]
 
     @property
     def is_rational(self) -> bool:

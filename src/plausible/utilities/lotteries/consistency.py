@@ -16,8 +16,6 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.exact_program import ExactChances, exact_chances, maximize_last
 from plausible.utilities.lotteries.preferences import Statement, StatementLike, read_statements
 
-__all__ = ["ConsistencyReport", "choice_consistency"]
-
 #: How many times the rounding of its probabilities a strict preference must exceed to count as one.
 _CLEAR = 32
 #: The margin of exact probabilities next to rounded ones, as a share of the greatest difference: below any rounding.
@@ -28,19 +26,6 @@ _ABOVE_ZERO = Fraction(1, 2**80)
 class ConsistencyReport:
     """Whether some utility function agrees with all statements.
 
-    Attributes
-    ----------
-    utility
-        One that does, from 0 to 1 and with the strict preferences as clear as can be, to the nearest floats; `None` if
-        none does.
-    margin
-        How clear: the least difference of expected utilities in strict statements, relative to the greatest difference
-        of probabilities in each.
-    contradiction
-        Otherwise, statements that no utility satisfies together, though it satisfies all but any one of them.
-    weights
-        Of the statements in the contradiction: so weighted, the expected utilities on both sides add to the same.
-
     Examples
     --------
     >>> report = choice_consistency([("tea", ">", "milk"), ({"tea": 0.5, "beer": 0.5}, "~", "milk")])
@@ -48,9 +33,15 @@ class ConsistencyReport:
     {'tea': 1.0, 'milk': 0.5, 'beer': 0.0}
     """
 
+    #: One that does, from 0 to 1 and with the strict preferences as clear as can be, to the nearest floats; `None` if
+    #: none does.
     utility: Mapping[Hashable, float] | None
+    #: How clear: the least difference of expected utilities in strict statements, relative to the greatest difference
+    #: of probabilities in each.
     margin: float
+    #: Otherwise, statements that no utility satisfies together, though it satisfies all but any one of them.
     contradiction: tuple[Statement, ...]
+    #: Of the statements in the contradiction: so weighted, the expected utilities on both sides add to the same.
     weights: tuple[float, ...]
 
     @property

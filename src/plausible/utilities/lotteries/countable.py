@@ -17,8 +17,6 @@ from plausible.errors import InvalidArgument, counted
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = ["CountableLottery", "SeriesValue", "Tail", "judged_tail", "saint_petersburg"]
-
 #: So many tails in a row must be small, as a term may be so by itself where the utility crosses zero.
 _STEADY = 3
 #: How many outcomes are printed.
@@ -29,22 +27,6 @@ _NUM_SHOWN = 4
 class SeriesValue:
     """An expected utility summed term by term.
 
-    Attributes
-    ----------
-    value
-        The sum; if it diverges `inf`, `-inf` or, where terms change sign, NaN; NaN also if that is not settled.
-    partial_sum
-        Of the terms that were taken.
-    num_terms
-        How many.
-    converged
-        Whether the value is right to the tolerance, provided that the terms go on as those seen do.
-    diverges
-        Whether the terms did not shrink, or no faster than 1/n, to the end of those seen: a finding on these terms, not
-        a proof.
-    left_over
-        The probability of the outcomes that were not reached.
-
     Examples
     --------
     >>> game = saint_petersburg()
@@ -52,12 +34,15 @@ class SeriesValue:
     31 (converged after 67 terms)
     """
 
+    #: The sum; if it diverges `inf`, `-inf` or, where terms change sign, NaN; NaN also if that is not settled.
     value: float
-    partial_sum: float
-    num_terms: int
-    converged: bool
+    partial_sum: float  # Of the terms that were taken
+    num_terms: int  # How many
+    converged: bool  # Whether the value is right to the tolerance, provided that the terms go on as those seen do
+    #: Whether the terms did not shrink, or no faster than 1/n, to the end of those seen: a finding on these terms, not
+    #: a proof.
     diverges: bool
-    left_over: float
+    left_over: float  # The probability of the outcomes that were not reached
 
     @property
     def is_settled(self) -> bool:
@@ -238,21 +223,11 @@ _STEP_ROUNDING = _EPS / 4
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The sum of the terms that follow.
+    """The sum of the terms that follow."""
 
-    Attributes
-    ----------
-    value
-        The estimate; `inf` or `-inf`, or NaN where terms change sign or nothing can be told.
-    error
-        By how much it may be wrong; infinite where nothing can be told.
-    diverges
-        Whether the sum does.
-    """
-
-    value: float
-    error: float
-    diverges: bool = False
+    value: float  # The estimate; `inf` or `-inf`, or NaN where terms change sign or nothing can be told
+    error: float  # By how much it may be wrong; infinite where nothing can be told
+    diverges: bool = False  # Whether the sum does
 
 
 _UNKNOWN = Tail(math.nan, math.inf)

@@ -16,8 +16,6 @@ from plausible.utilities.lotteries.differences import differences
 from plausible.utilities.lotteries.outcome_utilities import utility_of
 from plausible.utilities.lotteries.ties import tie_room
 
-__all__ = ["ScaledCurve", "UtilityCurve", "exponential_remainder", "logarithm_remainder"]
-
 
 class UtilityCurve(Frozen, ABC):
     """An increasing function of an amount, most often of money (section 22.2.1).

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.utilities.lotteries.curve_base import ScaledCurve, exponential_remainder, logarithm_remainder
 
-__all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve"]
-
 
 @final
 class LinearCurve(ScaledCurve):

@@ -15,8 +15,6 @@ from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.curves import TabulatedCurve
 from plausible.utilities.lotteries.shaped_families import FAMILIES, Family
 
-__all__ = ["CurveFamily", "CurveFit", "fit_curve"]
-
 CurveFamily: TypeAlias = Literal["linear", "logarithmic", "exponential", "power", "s-shaped", "tabulated"]
 #: How many shapes are tried before the best are refined, for one and for two numbers in a shape, and how many are.
 _NUM_TRIED, _NUM_REFINED = {1: 241, 2: 25}, 5
@@ -30,27 +28,16 @@ _MOST_LOST = 1e-6
 class CurveFit:
     """The curve of a family that is nearest to some points in the sense of least squares.
 
-    Attributes
-    ----------
-    curve
-        The fitted curve.
-    family
-        Its kind.
-    residuals
-        Utility told minus utility fitted, at each point.
-    num_parameters
-        How many numbers were fitted.
-
     Examples
     --------
     >>> print(fit_curve("linear", [0, 1, 2], [0, 0.6, 1]))
     LinearCurve(scale=0.5, shift=0.0333333) misses 3 points by 0.04714 on average
     """
 
-    curve: UtilityCurve
-    family: CurveFamily
-    residuals: Floats
-    num_parameters: int
+    curve: UtilityCurve  # The fitted curve
+    family: CurveFamily  # Its kind
+    residuals: Floats  # Utility told minus utility fitted, at each point
+    num_parameters: int  # How many numbers were fitted
 
     @property
     def root_mean_square(self) -> float:

@@ -13,8 +13,6 @@ from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 
-__all__ = ["FunctionCurve", "TabulatedCurve"]
-
 
 @final
 class FunctionCurve(UtilityCurve):

@@ -10,8 +10,6 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 
-__all__ = ["Differences", "differences"]
-
 #: Steps are tried from the greatest to the least of these, four times smaller each.
 _GREATEST, _LEAST, _FACTOR = 2.0**66, 2.0**-200, 4.0
 #: Steps are this often what floats can tell apart at the place, at least.
@@ -23,14 +21,9 @@ _EPS = 2.0**-52
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Central differences of a function at one place.
+    """Central differences of a function at one place."""
 
-    Attributes
-    ----------
-    slope, curvature
-        The first and the second derivative; NaN where the estimates have no limit, as at a kink.
-    """
-
+    #: The first and the second derivative; NaN where the estimates have no limit, as at a kink.
     slope: float
     curvature: float
 

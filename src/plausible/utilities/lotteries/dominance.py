@@ -10,21 +10,10 @@ from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 
-__all__ = ["StochasticDominance", "stochastic_dominance"]
-
 
 @record
 class StochasticDominance:
     """How two lotteries of amounts compare whatever the utility curve.
-
-    Attributes
-    ----------
-    better
-        "first", "second", "both" where they are the same, or "neither".
-    order
-        1 if everybody agrees for whom more is better, 2 if everybody does who also dislikes risk; 0 for neither.
-    crossings
-        Amounts where the distribution functions (order 1) say the opposite of each other: one for either side.
 
     Examples
     --------
@@ -32,8 +21,11 @@ class StochasticDominance:
     the first dominates at order 1: everybody who likes more prefers it
     """
 
+    #: "first", "second", "both" where they are the same, or "neither".
     better: Literal["first", "second", "both", "neither"]
+    #: 1 if everybody agrees for whom more is better, 2 if everybody does who also dislikes risk; 0 for neither.
     order: int
+    #: Amounts where the distribution functions (order 1) say the opposite of each other: one for either side.
     crossings: tuple[float, ...]
 
     def __str__(self) -> str:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from plausible.utilities.lotteries.lottery import Lottery
 
-__all__ = ["ExactChances", "ExactSolution", "exact_chances", "maximize_last"]
-
 #: After so many pivots without progress, for each column, the rule that can't cycle takes over until there is some.
 _PATIENCE = 5
 #: Python's integers, of any length.
@@ -23,18 +21,10 @@ Integers = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ExactSolution:
-    """The optimum of a linear program.
+    """The optimum of a linear program."""
 
-    Attributes
-    ----------
-    point
-        The variables; the last is what was maximised.
-    weights
-        The dual solution: how much the optimum would rise per unit of each limit.
-    """
-
-    point: tuple[Fraction, ...]
-    weights: tuple[Fraction, ...]
+    point: tuple[Fraction, ...]  # The variables; the last is what was maximised
+    weights: tuple[Fraction, ...]  # The dual solution: how much the optimum would rise per unit of each limit
 
 
 @dataclass(slots=True)
@@ -115,18 +105,10 @@ _MOST_DIGITS = 14
 
 @dataclass(frozen=True, slots=True)
 class ExactChances:
-    """Probabilities that sum to one exactly.
+    """Probabilities that sum to one exactly."""
 
-    Attributes
-    ----------
-    chances
-        Of each final outcome.
-    rounding
-        How much probability the last digits may have moved; 0 where all are short numbers.
-    """
-
-    chances: Mapping[Hashable, Fraction]
-    rounding: Fraction
+    chances: Mapping[Hashable, Fraction]  # Of each final outcome
+    rounding: Fraction  # How much probability the last digits may have moved; 0 where all are short numbers
 
 
 def exact_chances(lottery: Lottery) -> ExactChances:

@@ -14,8 +14,6 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
 
-__all__ = ["ConstructedUtility", "Indifference", "indifference_probability", "utility_from_preferences"]
-
 #: What is enough, or too much, at so small a chance is infinitely good or bad.
 _EXTREME = 1e-12
 
@@ -23,18 +21,6 @@ _EXTREME = 1e-12
 @dataclass(frozen=True, slots=True)
 class Indifference:
     """b ~ [a: α; c: 1 - α] for a > b > c, or that no α is found.
-
-    Attributes
-    ----------
-    item, worst, best
-        b, c and a.
-    low, high
-        The bracket of α: b is better than the gamble with the chance `low`, and worse than that with `high`; the same
-        number, if indifference was stated.
-    num_questions
-        How many comparisons it took.
-    reason
-        Why there is none; else empty.
 
     Examples
     --------
@@ -46,13 +32,16 @@ class Indifference:
     [blind: 1] ~ [healthy: 0.375; dead: 0.625]
     """
 
+    #: b, c and a.
     item: Lottery
     worst: Lottery
     best: Lottery
+    #: The bracket of α: b is better than the gamble with the chance `low`, and worse than that with `high`; the same
+    #: number, if indifference was stated.
     low: float
     high: float
-    num_questions: int
-    reason: str = ""
+    num_questions: int  # How many comparisons it took
+    reason: str = ""  # Why there is none; else empty
 
     @property
     def is_found(self) -> bool:
@@ -138,15 +127,6 @@ def _still(relation: PreferenceRelation, good: Lottery, bad: Lottery, sure: Lott
 class ConstructedUtility:
     """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best.
 
-    Attributes
-    ----------
-    utility
-        Of each outcome.
-    worst, best
-        The anchors.
-    num_questions
-        How many comparisons it took.
-
     Examples
     --------
     >>> found = utility_from_preferences(PreferenceRelation.from_utility(len), ["of", "to", "three", "a"])
@@ -154,10 +134,11 @@ class ConstructedUtility:
     ('a', 'three', {'of': 0.25, 'to': 0.25, 'three': 1.0, 'a': 0.0})
     """
 
-    utility: Mapping[Hashable, float]
+    utility: Mapping[Hashable, float]  # Of each outcome
+    #: The anchors.
     worst: Hashable
     best: Hashable
-    num_questions: int
+    num_questions: int  # How many comparisons it took
 
     def __str__(self) -> str:
         rows = tuple((str(outcome), f"{value:.4g}") for outcome, value in self.utility.items())

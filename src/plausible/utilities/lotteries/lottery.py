@@ -15,8 +15,6 @@ from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = ["WRITTEN_ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
-
 #: What stands for a lottery: one, a dict from outcomes to probabilities, or an outcome for sure.
 LotteryLike: TypeAlias = Hashable | Mapping[Any, float]
 #: How many stages of a nested lottery are printed.

@@ -15,8 +15,6 @@ from plausible.base.display import html_of_print
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.utilities.lotteries.ties import tie_room
 
-__all__ = ["AffineMap", "UtilityLike", "affine_map", "read_utility", "rescaled_utility", "utility_of"]
-
 #: What outcomes are worth: a mapping from them to numbers, or a function of them.
 UtilityLike: TypeAlias = Mapping[Any, float] | Callable[[Any], float]
 

@@ -12,8 +12,6 @@ from plausible.base.arrays import Floats
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened
 
-__all__ = ["Payoffs", "PayoffsLike", "read_chances", "read_payoffs"]
-
 #: {action: {state: utility}}, a data frame with an action a row and a state a column, or rows of numbers.
 PayoffsLike: TypeAlias = "Mapping[Hashable, Mapping[Hashable, float]] | Sequence[Sequence[float]] | Floats | Any"
 _FORM = (
@@ -24,19 +22,12 @@ _FORM = (
 
 @dataclass(frozen=True, slots=True)
 class Payoffs:
-    """Payoffs as a table.
+    """Payoffs as a table."""
 
-    Attributes
-    ----------
-    actions, states
-        Of the rows and of the columns; counted from 0 where they have no names.
-    utilities
-        Actions × states.
-    """
-
+    #: Of the rows and of the columns; counted from 0 where they have no names.
     actions: tuple[Hashable, ...]
     states: tuple[Hashable, ...]
-    utilities: Floats
+    utilities: Floats  # Actions × states
 
 
 def read_payoffs(given: PayoffsLike) -> Payoffs:

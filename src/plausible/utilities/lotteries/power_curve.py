@@ -12,8 +12,6 @@ from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curve_base import ScaledCurve, exponential_remainder, logarithm_remainder
 
-__all__ = ["PowerCurve"]
-
 
 @final
 class PowerCurve(ScaledCurve):

@@ -17,17 +17,6 @@ from plausible.errors import InvalidArgument, counted, shortened
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 
-__all__ = [
-    "Oracle",
-    "PreferenceLike",
-    "PreferenceRelation",
-    "Sign",
-    "Statement",
-    "StatementLike",
-    "as_relation",
-    "read_statements",
-]
-
 #: ">" the first is better, "<" the second is, "~" neither, ">=" and "<=" at least as good.
 Sign: TypeAlias = Literal[">", "<", "~", ">=", "<="]
 #: (first, second) ↦ above 0 if the first is preferred, below 0 if the second, 0 if neither; `None`: can't say.

@@ -20,27 +20,10 @@ from plausible.utilities.lotteries.payoffs import PayoffsLike, read_chances, rea
 from plausible.utilities.lotteries.situation import DecisionSituation
 from plausible.utilities.lotteries.ties import BestActions, tie_room
 
-__all__ = ["RegretChoice", "RegretPreferences", "minimax_regret", "minimax_utility_regret", "regret_preferences"]
-
 
 @record
 class RegretChoice(BestActions):
     """The action whose greatest regret is least.
-
-    Attributes
-    ----------
-    best
-        Those that no other beats by more than rounding: several, if they tie.
-    greatest_regret
-        Of each action: by how much it falls short of the best in the state that is worst for it.
-    regrets
-        Actions × states.
-    states
-        Of the columns.
-    weights
-        If actions may be mixed at random: the chance of each in the mixture of least regret; else `None`.
-    mixed_regret
-        The greatest regret of that mixture; else NaN.
 
     Examples
     --------
@@ -56,12 +39,14 @@ class RegretChoice(BestActions):
     ('tea', ('tea', 'beer'), 1.5)
     """
 
-    best: tuple[Hashable, ...]
+    best: tuple[Hashable, ...]  # Those that no other beats by more than rounding: several, if they tie
+    #: Of each action: by how much it falls short of the best in the state that is worst for it.
     greatest_regret: Mapping[Hashable, float]
-    regrets: Floats
-    states: tuple[Hashable, ...]
+    regrets: Floats  # Actions × states
+    states: tuple[Hashable, ...]  # Of the columns
+    #: If actions may be mixed at random: the chance of each in the mixture of least regret; else `None`.
     weights: Mapping[Hashable, float] | None = None
-    mixed_regret: float = math.nan
+    mixed_regret: float = math.nan  # The greatest regret of that mixture; else NaN
 
     def __str__(self) -> str:
         rows = tuple(
@@ -174,16 +159,6 @@ def _mixture(regrets: Floats) -> tuple[Floats, float]:
 class RegretPreferences:
     """Pairwise preferences of somebody who minds regret.
 
-    Attributes
-    ----------
-    actions
-        In the order of the rows.
-    advantages
-        Actions × actions: above 0 where that of the row is preferred to that of the column, 0 where they differ by
-        rounding only; antisymmetric.
-    cycles
-        Of preferences, if any: regret theory need not be transitive.
-
     Examples
     --------
     >>> dice = {"red": {1: 3, 2: 1, 3: 2}, "green": {1: 2, 2: 3, 3: 1}, "blue": {1: 1, 2: 2, 3: 3}}
@@ -196,9 +171,11 @@ class RegretPreferences:
     cycle: red > green > blue > red
     """
 
-    actions: tuple[Hashable, ...]
+    actions: tuple[Hashable, ...]  # In the order of the rows
+    #: Actions × actions: above 0 where that of the row is preferred to that of the column, 0 where they differ by
+    #: rounding only; antisymmetric.
     advantages: Floats
-    cycles: tuple[tuple[Hashable, ...], ...]
+    cycles: tuple[tuple[Hashable, ...], ...]  # Of preferences, if any: regret theory need not be transitive
 
     @property
     def undominated(self) -> tuple[Hashable, ...]:

@@ -17,16 +17,6 @@ from plausible.utilities.lotteries.countable import CountableLottery, SeriesValu
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 
-__all__ = [
-    "RiskAssessment",
-    "absolute_risk_aversion",
-    "assess_risk",
-    "certainty_equivalent",
-    "relative_risk_aversion",
-    "risk_premium",
-    "small_stakes_premium",
-]
-
 #: The rest of an endless lottery adds nothing if it is no greater a part of its utility.
 _NEXT_TO_NOTHING = 1e-12
 
@@ -198,19 +188,6 @@ def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) ->
 class RiskAssessment:
     """What a lottery of amounts is worth to somebody.
 
-    Attributes
-    ----------
-    mean
-        Of the amounts.
-    expected_utility
-        Of what is owned after; infinite where it is beyond floats, though the sure amount is not.
-    certainty_equivalent
-        The sure amount that is as good.
-    premium
-        mean - certainty equivalent.
-    attitude
-        Towards this lottery.
-
     Examples
     --------
     >>> from plausible.utilities.lotteries.power_curve import PowerCurve
@@ -218,11 +195,11 @@ class RiskAssessment:
     'seeking'
     """
 
-    mean: float
-    expected_utility: float
-    certainty_equivalent: float
-    premium: float
-    attitude: Attitude
+    mean: float  # Of the amounts
+    expected_utility: float  # Of what is owned after; infinite where it is beyond floats, though the sure amount is not
+    certainty_equivalent: float  # The sure amount that is as good
+    premium: float  # mean - certainty equivalent
+    attitude: Attitude  # Towards this lottery
 
     def __str__(self) -> str:
         return (

@@ -12,8 +12,6 @@ from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.utilities.lotteries.curve_base import ScaledCurve
 
-__all__ = ["SShapedCurve"]
-
 
 @final
 class SShapedCurve(ScaledCurve):

@@ -15,35 +15,21 @@ from plausible.utilities.lotteries.curve_families import ExponentialCurve, Linea
 from plausible.utilities.lotteries.power_curve import PowerCurve
 from plausible.utilities.lotteries.s_shaped_curve import SShapedCurve
 
-__all__ = ["FAMILIES", "Family"]
-
 #: Exponents nearer to 0 make a logarithm.
 _LOGARITHMIC = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family as a linear model once its shape is fixed: utility = columns(x, shape) @ coefficients.
+    """A family as a linear model once its shape is fixed: utility = columns(x, shape) @ coefficients."""
 
-    Attributes
-    ----------
-    columns
-        Finite for every shape within the limits.
-    make
-        The curve of a shape and its coefficients at the amounts that were told.
-    num_shapes
-        How many numbers a shape has.
-    limits
-        The least and the greatest of each number in a shape, for the amounts.
-    num_coefficients
-        How many there are: the shift, and scales, which are positive for a curve that rises.
-    """
-
-    columns: Callable[[Floats, Floats], Floats]
+    columns: Callable[[Floats, Floats], Floats]  # Finite for every shape within the limits
+    #: The curve of a shape and its coefficients at the amounts that were told.
     make: Callable[[Floats, Floats, Floats], UtilityCurve]
-    num_shapes: int = 1
+    num_shapes: int = 1  # How many numbers a shape has
+    #: The least and the greatest of each number in a shape, for the amounts.
     limits: Callable[[Floats], tuple[float, float]] = lambda _: (-20.0, 14.0)
-    num_coefficients: int = 2
+    num_coefficients: int = 2  # How many there are: the shift, and scales, which are positive for a curve that rises
 
 
 def _beside_one(column: Floats) -> Floats:

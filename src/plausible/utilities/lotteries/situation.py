@@ -16,19 +16,10 @@ from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lotte
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.utilities.lotteries.ties import BestActions, tie_room
 
-__all__ = ["ActionRanking", "DecisionSituation"]
-
 
 @record
 class ActionRanking(BestActions):
     """Actions by expected utility, best first.
-
-    Attributes
-    ----------
-    expected_utilities
-        Of each action, in falling order.
-    best
-        Those that no other beats by more than the tolerance: several, if they tie.
 
     Examples
     --------
@@ -44,8 +35,8 @@ class ActionRanking(BestActions):
     ('found', ('found', 'sell'))
     """
 
-    expected_utilities: Mapping[Hashable, float]
-    best: tuple[Hashable, ...]
+    expected_utilities: Mapping[Hashable, float]  # Of each action, in falling order
+    best: tuple[Hashable, ...]  # Those that no other beats by more than the tolerance: several, if they tie
 
     @property
     def expected_utility(self) -> float:

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from plausible.base.tolerances import PROOF, UTILITY_NOISE
 
-__all__ = ["BestActions", "tie_room"]
-
 
 def tie_room(utilities: npt.ArrayLike, tolerance: float = PROOF) -> float:
     """A difference of expected utilities up to which actions tie: a share of the range of the utilities.

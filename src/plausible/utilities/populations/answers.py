@@ -12,34 +12,18 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.errors import InvalidArgument
 from plausible.utilities.attributes.outcome_tables import read_numbers
 
-__all__ = ["Answers", "Conditioned", "condition", "read_answers", "read_background", "squares_of"]
-
 #: Numbers in the matrices of all patterns of missing answers that are handled in one go.
 _BLOCK = 2**22
 
 
 class Answers(NamedTuple):
-    """Answers of M people about K outcomes.
+    """Answers of M people about K outcomes."""
 
-    Attributes
-    ----------
-    values
-        M × K; zero where there is no answer.
-    known
-        M × K; whether there is one.
-    background
-        M × q; what else is known of each person, a column of ones first.
-    patterns
-        P × K; the different rows of `known`.
-    pattern_of
-        M; which of them each person has.
-    """
-
-    values: Floats
-    known: Flags
-    background: Floats
-    patterns: Flags
-    pattern_of: Ints
+    values: Floats  # M × K; zero where there is no answer
+    known: Flags  # M × K; whether there is one
+    background: Floats  # M × q; what else is known of each person, a column of ones first
+    patterns: Flags  # P × K; the different rows of `known`
+    pattern_of: Ints  # M; which of them each person has
 
     @property
     def num_known(self) -> Ints:
@@ -90,33 +74,15 @@ def read_background(background: npt.ArrayLike | None, num_people: int) -> Floats
 
 
 class Conditioned(NamedTuple):
-    """What answers say about people whose coordinates θ have a Gaussian prior.
+    """What answers say about people whose coordinates θ have a Gaussian prior."""
 
-    Attributes
-    ----------
-    people
-        Which ones.
-    patterns
-        Their patterns of known answers.
-    pattern_of
-        Which of these each of them has.
-    moves
-        E[θ | answers] less the prior mean, a row for each person.
-    covariances
-        Cov[θ | answers], one for each pattern.
-    log_determinants
-        log det(C / noise) of the covariance C of the known answers of each person.
-    squares
-        r · C⁻¹ r · noise, r being answers less what was expected.
-    """
-
-    people: Ints
-    patterns: Flags
-    pattern_of: Ints
-    moves: Floats
-    covariances: Floats
-    log_determinants: Floats
-    squares: Floats
+    people: Ints  # Which ones
+    patterns: Flags  # Their patterns of known answers
+    pattern_of: Ints  # Which of these each of them has
+    moves: Floats  # E[θ | answers] less the prior mean, a row for each person
+    covariances: Floats  # Cov[θ | answers], one for each pattern
+    log_determinants: Floats  # log det(C / noise) of the covariance C of the known answers of each person
+    squares: Floats  # r · C⁻¹ r · noise, r being answers less what was expected
 
 
 def condition(

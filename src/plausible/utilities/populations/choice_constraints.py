@@ -16,8 +16,6 @@ from plausible.utilities.attributes.fitting import Attributes
 from plausible.utilities.attributes.outcome_tables import Names
 from plausible.utilities.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
 
-__all__ = ["RationalizedChoices", "rationalize_choices"]
-
 #: A margin above this share of the greatest difference between two options is one.
 _LEAST_MARGIN = 1e-8
 #: The tolerance of the programme, for gaps of a greatest entry of one: the least that HiGHS takes.
@@ -28,30 +26,19 @@ _RANGE = 100.0
 
 @record(eq=False)
 class RationalizedChoices:
-    """Whether some utility makes every choice the best of its options.
+    """Whether some utility makes every choice the best of its options."""
 
-    Attributes
-    ----------
-    is_consistent
-        The answer.
-    margin
-        By how much the chosen option can be better than any other in all situations, coordinates being within ±1:
-        relative to the greatest difference of the two in a coordinate. Zero where inconsistent, infinite where no
-        situation has options that differ, so that any utility will do.
-    utility
-        Where consistent, the utility with that margin; else the one with the least sum of violations.
-    contradiction
-        Situations whose choices no utility of this form explains together, though one does without any one of them: a
-        positive combination of what they say is zero. Empty where consistent.
-    violated
-        Situations in which `utility` finds another option as good or better.
-    """
-
-    is_consistent: bool
+    is_consistent: bool  # The answer
+    #: By how much the chosen option can be better than any other in all situations, coordinates being within ±1:
+    #: relative to the greatest difference of the two in a coordinate. Zero where inconsistent, infinite where no
+    #: situation has options that differ, so that any utility will do.
     margin: float
+    #: Where consistent, the utility with that margin; else the one with the least sum of violations.
     utility: AdditiveUtility
+    #: Situations whose choices no utility of this form explains together, though one does without any one of them: a
+    #: positive combination of what they say is zero. Empty where consistent.
     contradiction: tuple[Any, ...]
-    violated: tuple[Any, ...]
+    violated: tuple[Any, ...]  # Situations in which `utility` finds another option as good or better
 
     def __str__(self) -> str:
         if math.isinf(self.margin):
@@ -115,21 +102,11 @@ def rationalize_choices(
 
 
 class _Gaps(NamedTuple):
-    """b_chosen - b_other for each option not taken that is another lottery.
+    """b_chosen - b_other for each option not taken that is another lottery."""
 
-    Attributes
-    ----------
-    rows
-        The differences, each divided by its greatest entry.
-    rounding
-        What rounding may have added to a row times θ, |θ| ≤ 1.
-    situation
-        That of each.
-    """
-
-    rows: Floats
-    rounding: Floats
-    situation: Ints
+    rows: Floats  # The differences, each divided by its greatest entry
+    rounding: Floats  # What rounding may have added to a row times θ, |θ| ≤ 1
+    situation: Ints  # That of each
 
     def of(self, situations: list[int]) -> _Gaps:
         """Those of some situations."""

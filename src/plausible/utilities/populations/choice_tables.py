@@ -18,8 +18,6 @@ from plausible.utilities.attributes.outcome_tables import Names, read_numbers
 from plausible.utilities.attributes.scope_sets import UtilityBasis, utility_basis
 from plausible.utilities.populations.answers import read_background
 
-__all__ = ["ObservedChoices", "choice_features"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObservedChoices:
@@ -63,30 +61,14 @@ class ObservedChoices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChoiceFeatures:
-    """Options in order of their situations.
+    """Options in order of their situations."""
 
-    Attributes
-    ----------
-    basis
-        The decomposition of the utility.
-    features
-        For each option the vector b with E[U] = b · θ.
-    background
-        For each option the covariates of who chose, a column of ones first.
-    starts
-        The first option of each situation.
-    taken
-        The option taken in each situation.
-    situations
-        The labels of the situations.
-    """
-
-    basis: UtilityBasis
-    features: Floats
-    background: Floats
-    starts: Ints
-    taken: Ints
-    situations: NDArray[Any]
+    basis: UtilityBasis  # The decomposition of the utility
+    features: Floats  # For each option the vector b with E[U] = b · θ
+    background: Floats  # For each option the covariates of who chose, a column of ones first
+    starts: Ints  # The first option of each situation
+    taken: Ints  # The option taken in each situation
+    situations: NDArray[Any]  # The labels of the situations
 
     @property
     def situation_of(self) -> Ints:

@@ -24,38 +24,19 @@ from plausible.utilities.populations.choice_tables import ChoiceFeatures, Observ
 from plausible.utilities.populations.population import UtilityPopulation
 from plausible.utilities.populations.users import UserUtility
 
-__all__ = ["ChoiceModel", "fit_choices"]
-
 
 @record(eq=False)
 class ChoiceModel:
-    """A utility learned from choices, and how sure it is.
+    """A utility learned from choices, and how sure it is."""
 
-    Attributes
-    ----------
-    basis
-        The decomposition.
-    mean
-        The most probable coordinates: a row for each, a column for each number of the background (a one first).
-    covariance
-        Of all these numbers, row by row: the inverse curvature at the mode (Laplace).
-    log_likelihood
-        Of the choices, at the mode.
-    log_evidence
-        The logarithm of their marginal likelihood, by Laplace's approximation.
-    iterations
-        Newton's steps.
-    converged
-        Whether the last one changed nothing worth mentioning.
-    """
-
-    basis: UtilityBasis
+    basis: UtilityBasis  # The decomposition
+    #: The most probable coordinates: a row for each, a column for each number of the background (a one first).
     mean: Floats
-    covariance: Floats
-    log_likelihood: float
-    log_evidence: float
-    iterations: int
-    converged: bool
+    covariance: Floats  # Of all these numbers, row by row: the inverse curvature at the mode (Laplace)
+    log_likelihood: float  # Of the choices, at the mode
+    log_evidence: float  # The logarithm of their marginal likelihood, by Laplace's approximation
+    iterations: int  # Newton's steps
+    converged: bool  # Whether the last one changed nothing worth mentioning
 
     def user(self, background: npt.ArrayLike | None = None) -> UserUtility:
         """What is known of the utility of a person with a background, in units of log odds."""

@@ -21,39 +21,22 @@ from plausible.utilities.populations.parameters import (
     maximize,
 )
 
-__all__ = ["PopulationState", "best_population", "class_posteriors", "population_run", "start", "step"]
-
 #: The least variance of the noise, as a share of the variance of the answers.
 _LEAST_NOISE = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationState:
-    """The parameters after an M-step, and the objective of those before it.
+    """The parameters after an M-step, and the objective of those before it."""
 
-    Attributes
-    ----------
-    classes
-        The Gaussian of each class.
-    weights
-        The share of each class.
-    noise
-        The variance of the noise, the same in all classes.
-    value
-        The objective of the parameters before: log-likelihood and the logarithm of the prior density of the
-        covariances; -inf at a start.
-    num_steps
-        The steps made.
-    restart
-        Which of several runs this is.
-    """
-
-    classes: tuple[ClassParameters, ...]
-    weights: Floats
-    noise: float
+    classes: tuple[ClassParameters, ...]  # The Gaussian of each class
+    weights: Floats  # The share of each class
+    noise: float  # The variance of the noise, the same in all classes
+    #: The objective of the parameters before: log-likelihood and the logarithm of the prior density of the covariances;
+    #: -inf at a start.
     value: float = -np.inf
-    num_steps: int = 0
-    restart: int = 0
+    num_steps: int = 0  # The steps made
+    restart: int = 0  # Which of several runs this is
 
 
 def start(problem: PopulationProblem, rng: np.random.Generator | None = None) -> PopulationState:

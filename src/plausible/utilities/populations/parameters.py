@@ -12,16 +12,6 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.attributes.scope_sets import UtilityBasis
 from plausible.utilities.populations.answers import Answers, Conditioned, condition, squares_of
 
-__all__ = [
-    "ClassParameters",
-    "Moments",
-    "PopulationPrior",
-    "PopulationProblem",
-    "expect",
-    "log_likelihoods",
-    "maximize",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PopulationPrior:
@@ -52,43 +42,21 @@ class PopulationPrior:
 
 
 class ClassParameters(NamedTuple):
-    """θ ~ N(A z, Σ) for a person with background z.
+    """θ ~ N(A z, Σ) for a person with background z."""
 
-    Attributes
-    ----------
-    mean
-        A, p × q.
-    covariance
-        Σ, p × p.
-    """
-
-    mean: Floats
-    covariance: Floats
+    mean: Floats  # A, p × q
+    covariance: Floats  # Σ, p × p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationProblem:
-    """Answers, one basis for each class of people, and what is assumed of covariances.
+    """Answers, one basis for each class of people, and what is assumed of covariances."""
 
-    Attributes
-    ----------
-    answers
-        Of all people.
-    bases
-        The decomposition of each class.
-    designs
-        For each class, K × p: the value of outcome k is its row times θ.
-    prior
-        What is assumed of the covariance of each class.
-    scales
-        For each class, the variances of the coordinates of the people that the prior imagines.
-    """
-
-    answers: Answers
-    bases: tuple[UtilityBasis, ...]
-    designs: tuple[Floats, ...]
-    prior: PopulationPrior
-    scales: tuple[Floats, ...]
+    answers: Answers  # Of all people
+    bases: tuple[UtilityBasis, ...]  # The decomposition of each class
+    designs: tuple[Floats, ...]  # For each class, K × p: the value of outcome k is its row times θ
+    prior: PopulationPrior  # What is assumed of the covariance of each class
+    scales: tuple[Floats, ...]  # For each class, the variances of the coordinates of the people that the prior imagines
 
     def allowed(self, number: int) -> Floats:
         """One where the covariance of a class may be other than zero."""
@@ -114,27 +82,13 @@ class PopulationProblem:
 
 
 class Moments(NamedTuple):
-    """Sums over people, each weighted, of deviations δ = θ - A z from the means so far: what the next step needs.
+    """Sums over people, each weighted, of deviations δ = θ - A z from the means so far: what the next step needs."""
 
-    Attributes
-    ----------
-    weight
-        Σ w.
-    cross
-        Σ w E[δ] zᵀ.
-    squares
-        Σ w z zᵀ.
-    second
-        Σ w E[δ δᵀ].
-    noise
-        Σ w E[(y - X θ)²] over known answers, and the number of these answers, weighted.
-    """
-
-    weight: float
-    cross: Floats
-    squares: Floats
-    second: Floats
-    noise: tuple[float, float]
+    weight: float  # Σ w
+    cross: Floats  # Σ w E[δ] zᵀ
+    squares: Floats  # Σ w z zᵀ
+    second: Floats  # Σ w E[δ δᵀ]
+    noise: tuple[float, float]  # Σ w E[(y - X θ)²] over known answers, and the number of these answers, weighted
 
 
 def log_likelihoods(

@@ -29,41 +29,22 @@ from plausible.utilities.populations.parameters import (
 from plausible.utilities.populations.users import MixedUserUtility, UserUtility
 from plausible.variables import Variable
 
-__all__ = ["UtilityMixture", "UtilityPopulation", "fit_population", "fit_population_mixture"]
-
 _DEFAULT_PRIOR = PopulationPrior()
 _DEFAULT_STOPS = Stops()
 
 
 @record(eq=False)
 class UtilityPopulation:
-    """People whose utilities have one decomposition: coordinates N(A z, Σ), answers with Gaussian noise.
+    """People whose utilities have one decomposition: coordinates N(A z, Σ), answers with Gaussian noise."""
 
-    Attributes
-    ----------
-    basis
-        The decomposition.
-    mean
-        A: a row for each coordinate, a column for each number of the background, the first for the constant one.
-    covariance
-        Σ.
-    noise
-        The variance of the noise of answers.
-    log_likelihood
-        Of the answers that it was learned from.
-    trace
-        The objective of EM before each step.
-    converged
-        Whether the last step gained less than the tolerance.
-    """
-
-    basis: UtilityBasis
+    basis: UtilityBasis  # The decomposition
+    #: A: a row for each coordinate, a column for each number of the background, the first for the constant one.
     mean: Floats
-    covariance: Floats
-    noise: float
-    log_likelihood: float
-    trace: tuple[float, ...]
-    converged: bool
+    covariance: Floats  # Σ
+    noise: float  # The variance of the noise of answers
+    log_likelihood: float  # Of the answers that it was learned from
+    trace: tuple[float, ...]  # The objective of EM before each step
+    converged: bool  # Whether the last step gained less than the tolerance
 
     def utility(self, background: npt.ArrayLike | None = None) -> AdditiveUtility:
         """The mean utility of people with a background."""
@@ -104,27 +85,13 @@ class UtilityPopulation:
 
 @record(eq=False)
 class UtilityMixture:
-    """People whose utilities have one of several decompositions.
+    """People whose utilities have one of several decompositions."""
 
-    Attributes
-    ----------
-    populations
-        One for each class of people.
-    weights
-        The share of each class: a factor over `decomposition`.
-    log_likelihood
-        Of the answers that it was learned from.
-    trace
-        The objective of EM before each step, of the best run.
-    converged
-        Whether its last step gained less than the tolerance.
-    """
-
-    populations: tuple[UtilityPopulation, ...]
-    weights: Factor
-    log_likelihood: float
-    trace: tuple[float, ...]
-    converged: bool
+    populations: tuple[UtilityPopulation, ...]  # One for each class of people
+    weights: Factor  # The share of each class: a factor over `decomposition`
+    log_likelihood: float  # Of the answers that it was learned from
+    trace: tuple[float, ...]  # The objective of EM before each step, of the best run
+    converged: bool  # Whether its last step gained less than the tolerance
 
     def predict(
         self,

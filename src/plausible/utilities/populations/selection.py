@@ -22,14 +22,6 @@ from plausible.utilities.attributes.scope_sets import sum_text, utility_basis
 from plausible.utilities.populations.answers import Answers, condition, read_answers
 from plausible.variables import Variable
 
-__all__ = [
-    "DecompositionPrior",
-    "DecompositionScores",
-    "DecompositionSearch",
-    "score_decompositions",
-    "search_decomposition",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class DecompositionPrior:
@@ -67,21 +59,11 @@ _DEFAULT_PRIOR = DecompositionPrior()
 
 @record
 class DecompositionScores:
-    """How well decompositions explain answers.
+    """How well decompositions explain answers."""
 
-    Attributes
-    ----------
-    decompositions
-        The candidates: the scopes of each.
-    log_evidences
-        The logarithm of the marginal likelihood of each.
-    posterior
-        P(decomposition | answers), all being as likely beforehand: a factor.
-    """
-
-    decompositions: tuple[tuple[tuple[str, ...], ...], ...]
-    log_evidences: tuple[float, ...]
-    posterior: Factor
+    decompositions: tuple[tuple[tuple[str, ...], ...], ...]  # The candidates: the scopes of each
+    log_evidences: tuple[float, ...]  # The logarithm of the marginal likelihood of each
+    posterior: Factor  # P(decomposition | answers), all being as likely beforehand: a factor
 
     @property
     def best(self) -> tuple[tuple[str, ...], ...]:
@@ -176,27 +158,13 @@ def log_evidence(design: Floats, answers: Answers, variances: Floats, prior: Dec
 
 @record
 class DecompositionSearch:
-    """The best decomposition that a search found; also what `progress=` is told after each move.
+    """The best decomposition that a search found; also what `progress=` is told after each move."""
 
-    Attributes
-    ----------
-    scopes
-        The scopes, none within another.
-    log_evidence
-        Of these.
-    trace
-        The evidence after each move, that of the start first.
-    num_scored
-        How many decompositions were looked at.
-    finished
-        Whether no move improves it any more; false where the clock or the caller stopped the search.
-    """
-
-    scopes: tuple[tuple[str, ...], ...]
-    log_evidence: float
-    trace: tuple[float, ...]
-    num_scored: int
-    finished: bool
+    scopes: tuple[tuple[str, ...], ...]  # The scopes, none within another
+    log_evidence: float  # Of these
+    trace: tuple[float, ...]  # The evidence after each move, that of the start first
+    num_scored: int  # How many decompositions were looked at
+    finished: bool  # Whether no move improves it any more; false where the clock or the caller stopped the search
 
     def __str__(self) -> str:
         return f"{sum_text(self.scopes)}: log-evidence {self.log_evidence:.6g}"

@@ -17,8 +17,6 @@ from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.scope_sets import UtilityBasis
 from plausible.variables import State
 
-__all__ = ["Estimate", "MixedUserUtility", "UserUtility"]
-
 #: How many outcomes are printed.
 _NUM_SHOWN = 16
 
@@ -46,13 +44,6 @@ class Estimate:
 class UserUtility:
     """A utility Σ_i U_i(Z_i) whose parts are jointly Gaussian.
 
-    Attributes
-    ----------
-    basis
-        The decomposition.
-    mean, covariance
-        Of its coordinates.
-
     Examples
     --------
     >>> from plausible.utilities.attributes.scope_sets import utility_basis
@@ -69,7 +60,8 @@ class UserUtility:
     2 ± 1
     """
 
-    basis: UtilityBasis
+    basis: UtilityBasis  # The decomposition
+    #: Of its coordinates.
     mean: Floats
     covariance: Floats
 
@@ -114,18 +106,10 @@ class UserUtility:
 
 @record(eq=False)
 class MixedUserUtility:
-    """A utility whose decomposition is not known either.
+    """A utility whose decomposition is not known either."""
 
-    Attributes
-    ----------
-    weights
-        P(decomposition | answers): a factor.
-    components
-        What is known of the utility under each.
-    """
-
-    weights: Factor
-    components: tuple[UserUtility, ...]
+    weights: Factor  # P(decomposition | answers): a factor
+    components: tuple[UserUtility, ...]  # What is known of the utility under each
 
     @property
     def utility(self) -> AdditiveUtility:

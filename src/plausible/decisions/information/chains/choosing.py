@@ -17,33 +17,21 @@ from plausible.decisions.information.subsets import Limits
 from plausible.models import BayesianNetwork
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["ChainObservations", "choose_chain_observations"]
-
 #: Lines of a printed answer.
 _SHOWN = 12
 
 
 @record
 class ChainObservations:
-    """The best set of observations along a chain.
+    """The best set of observations along a chain."""
 
-    Attributes
-    ----------
-    best
-        The set with the largest net value within the limits; of several, one that takes the least of them.
-    by_limit
-        What a set takes of the limit (its number, or its cost) -> the set, for all sets that are better than those that
-        take less; only the best one where nothing is limited.
-    expected_reward
-        The sum of the rewards that is to be expected with the best set, costs not taken off.
-    without
-        And without any observation.
-    """
-
+    #: The set with the largest net value within the limits; of several, one that takes the least of them.
     best: InformationValue
+    #: What a set takes of the limit (its number, or its cost) -> the set, for all sets that are better than those that
+    #: take less; only the best one where nothing is limited.
     by_limit: Mapping[float, InformationValue]
-    expected_reward: float
-    without: float
+    expected_reward: float  # The sum of the rewards that is to be expected with the best set, costs not taken off
+    without: float  # And without any observation
 
     def __str__(self) -> str:
         lines = [

@@ -19,29 +19,18 @@ from plausible.models import BayesianNetwork
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = ["ChainPlan", "ChainPolicy", "ForwardPolicy", "SplittingPolicy", "Stretch", "chain_observation_plan"]
-
 #: Observations in a row that are printed.
 _DEPTH = 3
 
 
 @record(eq=False)
 class ChainPlan:
-    """Which variable of a chain to look at next, by what was seen.
+    """Which variable of a chain to look at next, by what was seen."""
 
-    Attributes
-    ----------
-    expected_reward
-        The sum of the rewards that is to be expected, costs taken off where they are charged.
-    without
-        And without any observation.
-    is_exact
-        Whether no plan is better. If not, none is that divides what is left to spend at every look; one that takes from
-        one side what the other, after a look at it, turns out not to need, could be.
-    """
-
-    expected_reward: float
-    without: float
+    expected_reward: float  # The sum of the rewards that is to be expected, costs taken off where they are charged
+    without: float  # And without any observation
+    #: Whether no plan is better. If not, none is that divides what is left to spend at every look; one that takes from
+    #: one side what the other, after a look at it, turns out not to need, could be.
     is_exact: bool
     _policy: ChainPolicy = field(repr=False)
 

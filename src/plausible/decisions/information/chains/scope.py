@@ -15,33 +15,17 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "ChainScope",
-    "Resource",
-    "read_candidates",
-    "read_chain",
-    "read_resource",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ChainScope:
-    """The chain to observe.
+    """The chain to observe."""
 
-    Attributes
-    ----------
-    chain
-        The variables of the chain, from one end to the other; by default all that are not known from the evidence, if
-        the graph is a single path, from the end that stands first in the network.
-    candidates
-        Those of them that can be observed; by default all.
-    is_filtering
-        Whether a variable is judged when its turn comes, by what was seen up to then, so that a plan has to go along
-        the chain; if not, all are judged in the end, by all that was seen.
-    """
-
+    #: The variables of the chain, from one end to the other; by default all that are not known from the evidence, if
+    #: the graph is a single path, from the end that stands first in the network.
     chain: Iterable[str] | None = None
-    candidates: Iterable[str] | None = None
+    candidates: Iterable[str] | None = None  # Those of them that can be observed; by default all
+    #: Whether a variable is judged when its turn comes, by what was seen up to then, so that a plan has to go along the
+    #: chain; if not, all are judged in the end, by all that was seen.
     is_filtering: bool = False
 
     def __post_init__(self) -> None:

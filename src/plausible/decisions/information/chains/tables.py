@@ -26,21 +26,6 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 from plausible.variables.evidence import EvidenceLike
 
-__all__ = [
-    "BestAction",
-    "ChainProblem",
-    "ChainTables",
-    "Margin",
-    "NegativeEntropy",
-    "Reward",
-    "Rewards",
-    "chain_tables",
-    "point_rewards",
-    "read_chain_problem",
-    "read_rewards",
-    "rewarded",
-]
-
 #: From distributions, with the states on the last axis, to what each is worth.
 Reward: TypeAlias = Callable[[Floats], npt.ArrayLike]
 #: One for all variables, or for each that has one.
@@ -83,11 +68,6 @@ class Margin:
 class BestAction:
     """The expected utility of the best action about a variable: max_d Σ_x p(x) U(x, d).
 
-    Attributes
-    ----------
-    values
-        U, a row for each state and a column for each action.
-
     Examples
     --------
     >>> repair = BestAction([[0, -2], [-10, -2]])  # states: sound, broken; actions: leave, repair
@@ -95,7 +75,7 @@ class BestAction:
     [-1.0, -2.0]
     """
 
-    values: npt.ArrayLike
+    values: npt.ArrayLike  # U, a row for each state and a column for each action
 
     def __post_init__(self) -> None:
         try:

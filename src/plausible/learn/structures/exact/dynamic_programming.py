@@ -18,8 +18,6 @@ from plausible.learn.structures.task import FoundGraph, found_graph
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 
-__all__ = ["optimal_by_subsets"]
-
 #: Sets between two looks at the clock.
 _AT_A_TIME = 2**18
 

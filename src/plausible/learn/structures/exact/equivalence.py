@@ -24,8 +24,6 @@ from plausible.search.clock import Clock
 from plausible.search.run import Run
 from plausible.search.search_state import improves
 
-__all__ = ["ClassGraph", "ClassMove", "ClassSearch", "TimeIsUp", "class_constraints", "direct", "search_classes"]
-
 #: Families with so many sets of parents are scored between two looks at the clock.
 _BASES_AT_ONCE = 64
 #: Told the number of steps and the score; an answer that is true stops the search.

@@ -16,8 +16,6 @@ from plausible.learn.structures.task import FoundGraph, found_graph
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 
-__all__ = ["ParentChoice", "optimal_along_order", "optimal_parents"]
-
 
 @dataclass(frozen=True, slots=True)
 class ParentChoice:

@@ -19,8 +19,6 @@ from plausible.learn.structures.task import FoundGraph, found_graph
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 
-__all__ = ["PatternBounds", "optimal_by_orders"]
-
 #: Told the best score so far and the bound; an answer that is true stops the search.
 Progress: TypeAlias = Callable[[float, float], object]
 

@@ -15,11 +15,10 @@ from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.task import FoundGraph, found_graph
 from plausible.search.clock import Clock
-from plausible.search.local_search import SearchMethod, SearchProblem, TabuSearch
+from plausible.search.local_search import SearchMethod, TabuSearch
 from plausible.search.restarts import RandomRestarts
 from plausible.search.run import Run
-
-__all__ = ["FEW_FAMILIES", "OrderSearch", "Shift", "search_orders", "usual_method"]
+from plausible.search.search_problem import SearchProblem
 
 Order = tuple[int, ...]
 

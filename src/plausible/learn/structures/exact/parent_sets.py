@@ -22,8 +22,6 @@ from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBo
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.search.clock import Clock
 
-__all__ = ["MAX_FAMILIES", "ParentSets", "find_parent_sets"]
-
 Words = NDArray[np.uint64]
 
 #: More families are not scored unless a caller says so.

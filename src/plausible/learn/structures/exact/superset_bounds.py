@@ -13,8 +13,6 @@ from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.scores.gaussian import GaussianLikelihood
 
-__all__ = ["DirichletBound", "GaussianBound", "NoBound", "PenaltyBound", "SupersetBound"]
-
 #: Likelihoods of families with more cells are worked out by the rows.
 _MAX_CELLS = 2**16
 
