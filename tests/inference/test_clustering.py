@@ -18,8 +18,8 @@ from network_oracle import (
 )
 from plausible.errors import InvalidArgument, InvalidGraph, TooLarge, UnknownVariable
 from plausible.factors import Factor, product
-from plausible.inference.clustering import cluster_variables, suggest_clusters
 from plausible.inference.engines import Pearl
+from plausible.inference.polytree.clustering import cluster_variables, suggest_clusters
 from plausible.variables import Evidence, likelihood
 
 

@@ -12,9 +12,9 @@ import pytest
 from network_oracle import measure_of_markov_network, random_markov_network
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
-from plausible.inference import conditioning
-from plausible.inference.conditioning import condition_plan, conditioned_sum
-from plausible.inference.conditioning_tree import decomposition_tree
+from plausible.inference.conditioning import recursive
+from plausible.inference.conditioning.decomposition_tree import decomposition_tree
+from plausible.inference.conditioning.recursive import condition_plan, conditioned_sum
 from plausible.inference.engines import JunctionTree, RecursiveConditioning, VariableElimination
 from plausible.variables import Evidence, Variable
 from seeds import few_of
@@ -130,7 +130,7 @@ def test_the_plan_says_what_happens(monkeypatch, table, cache):
     plan = condition_plan(factors, [], max_table_entries=table, max_cache_entries=cache)
     largest, remembered, runs = [0], [0], []
 
-    class Watched(conditioning._Run):
+    class Watched(recursive._Run):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             runs.append(self)
@@ -143,7 +143,7 @@ def test_the_plan_says_what_happens(monkeypatch, table, cache):
                 closed = self.tree.closed[node].difference(self.plan.conditioned[node])
                 largest[0] = max(largest[0], value[0].size * 2 ** len(closed))
 
-    monkeypatch.setattr(conditioning, "_Run", Watched)
+    monkeypatch.setattr(recursive, "_Run", Watched)
     result = conditioned_sum(factors, [], max_table_entries=table, max_cache_entries=cache)
     assert result.log_total == pytest.approx(expected)
     assert [run.num_done for run in runs] == [plan.num_steps]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausible.inference.gaussian import Regression, evidence_weight, reverse_arc, rotate
-from plausible.inference.gaussian_elimination import eliminate, plan_elimination, shape_of, strong_order
-from plausible.inference.gaussian_moments import draw, joint_moments, marginal_moments, marginal_shapes
+from plausible.inference.gaussian.elimination import eliminate, plan_elimination, shape_of, strong_order
+from plausible.inference.gaussian.moments import draw, joint_moments, marginal_moments, marginal_shapes
+from plausible.inference.gaussian.regression import Regression, evidence_weight, reverse_arc, rotate
 from plausible.variables import Variable
 
 VARIANCES = [0.0, 0.0, 0.5, 1.0, 3.0]

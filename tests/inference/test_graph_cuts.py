@@ -12,7 +12,7 @@ import pytest
 from map_oracle import NO_EVIDENCE, grid, largest, log_products
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
-from plausible.inference.max_elimination import max_product
+from plausible.inference.exact_map.max_elimination import max_product
 from plausible.inference.optimization.graph_cuts import GraphCut
 from plausible.inference.optimization.pairwise_energy import minimum_cut
 from plausible.inference.problem import Problem

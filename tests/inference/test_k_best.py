@@ -19,7 +19,7 @@ from network_oracle import (
 )
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.k_best import best_assignments
+from plausible.inference.exact_map.k_best import best_assignments
 from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
 

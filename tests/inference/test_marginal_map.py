@@ -16,11 +16,11 @@ from benchmark_networks import benchmark_network
 from network_oracle import agrees, asia_network, joint_of_bayesian_network, random_evidence, random_network
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.map_bounds import LogTable, bound_tree
-from plausible.inference.map_plan import TimeUpError, plan_bound
-from plausible.inference.map_search import branch_and_bound
-from plausible.inference.marginal_map import marginal_map
-from plausible.inference.max_elimination import max_product
+from plausible.inference.exact_map.bound_plan import TimeUpError, plan_bound
+from plausible.inference.exact_map.bounds import LogTable, bound_tree
+from plausible.inference.exact_map.marginal_map import marginal_map
+from plausible.inference.exact_map.max_elimination import max_product
+from plausible.inference.exact_map.search import branch_and_bound
 from plausible.search.clock import Clock
 from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of
@@ -28,7 +28,7 @@ from seeds import few_of
 METHODS = ["auto", "elimination", "search"]
 NOTHING = Evidence.read({}, {})
 
-MODULE = import_module("plausible.inference.map_stages")
+MODULE = import_module("plausible.inference.exact_map.stages")
 
 
 def sums(net, targets, evidence):

@@ -17,8 +17,7 @@ from network_oracle import (
 )
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, TooLarge
 from plausible.factors import Factor
-from plausible.inference.map_orders import constrained_order
-from plausible.inference.max_elimination import max_product
+from plausible.inference.exact_map.max_elimination import constrained_order, max_product
 from plausible.variables import Variable
 from seeds import few_of
 

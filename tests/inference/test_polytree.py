@@ -24,9 +24,8 @@ from plausible.factors import Factor
 from plausible.graphs import random_polytree
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.engines import Pearl
-from plausible.inference.polytree import polytree_sum, propagate, virtual_leaf
-from plausible.inference.polytree_cutset import loop_cutset
-from plausible.inference.polytree_structure import cut_outgoing, families_by_child, read_polytree
+from plausible.inference.polytree.pearl import polytree_sum, propagate, virtual_leaf
+from plausible.inference.polytree.structure import cut_outgoing, families_by_child, loop_cutset, read_polytree
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable, likelihood
 from seeds import few_of

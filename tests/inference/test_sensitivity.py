@@ -14,8 +14,8 @@ from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.compiled import CompiledFactors
-from plausible.inference.sensitivity import FamilyProduct, derivatives, hessian
-from plausible.inference.sensitivity_parameters import Event, Parameter
+from plausible.inference.sensitivity.derivatives import FamilyProduct, derivatives, hessian
+from plausible.inference.sensitivity.parameters import Event, Parameter
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
 from sensitivity_oracle import (

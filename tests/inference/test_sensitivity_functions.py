@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from network_oracle import random_network
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownState, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference.sensitivity import FamilyProduct
-from plausible.inference.sensitivity_functions import SensitivityFunction, event_sensitivity
-from plausible.inference.sensitivity_parameters import Event, Parameter
+from plausible.inference.sensitivity.derivatives import FamilyProduct
+from plausible.inference.sensitivity.functions import SensitivityFunction, event_sensitivity
+from plausible.inference.sensitivity.parameters import Event, Parameter
 from plausible.variables import Evidence, Variable
 from sensitivity_oracle import covaried, entries, random_findings, sizes_of, tables_of, total, with_event
 

@@ -11,8 +11,8 @@ import plausible as pb
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, TableCPD
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference import hybrid
 from plausible.inference.budget import Budget
+from plausible.inference.hybrid import hybrid_model
 from plausible.models import BayesianNetwork, HybridEngine
 from plausible.models.exact_engine import ExactEngine
 from plausible.variables import Variable
@@ -80,8 +80,8 @@ def no_work(monkeypatch):
     def begun(*_):
         raise AssertionError("numbers were computed")
 
-    monkeypatch.setattr(hybrid, "eliminate", begun)
-    monkeypatch.setattr("plausible.inference.gaussian_rows.eliminate", begun)
+    monkeypatch.setattr(hybrid_model, "eliminate", begun)
+    monkeypatch.setattr("plausible.inference.gaussian.rows.eliminate", begun)
 
 
 @pytest.mark.parametrize("budget", [SMALL, SHORT], ids=["memory", "time"])

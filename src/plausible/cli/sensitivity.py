@@ -15,8 +15,8 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import Sign, parts, plain, read_signs
 from plausible.cli.source import ModelSource, read_network
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
-from plausible.inference.sensitivity_functions import SensitivityFunction
-from plausible.inference.sensitivity_tornado import Variation, tornado
+from plausible.inference.sensitivity.functions import SensitivityFunction
+from plausible.inference.sensitivity.tornado import Variation, tornado
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 

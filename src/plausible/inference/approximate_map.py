@@ -15,8 +15,8 @@ from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_known
 from plausible.inference.estimate import Estimate
+from plausible.inference.exact_map.marginal_map import MarginalMap
 from plausible.inference.info import QueryInfo
-from plausible.inference.marginal_map import MarginalMap
 from plausible.inference.optimization.flips import Flip, States
 from plausible.inference.optimizer import PROVED, Optimizer
 from plausible.search.clock import Clock

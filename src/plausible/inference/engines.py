@@ -18,11 +18,11 @@ from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.compiled import CompiledFactors, compile_factors
-from plausible.inference.conditioning import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
+from plausible.inference.conditioning.recursive import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
 from plausible.inference.elimination import SumProduct, absorb, sum_product
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.enumeration import enumerate_sum
-from plausible.inference.polytree import polytree_sum
+from plausible.inference.polytree.pearl import polytree_sum
 from plausible.variables import Evidence, Variable
 
 

@@ -17,7 +17,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.inference.budget import Budget
-from plausible.inference.sensitivity import (
+from plausible.inference.sensitivity.derivatives import (
     FLOOR,
     NOISE,
     SAFE_LOG,
@@ -26,10 +26,17 @@ from plausible.inference.sensitivity import (
     derivatives,
     hessian,
 )
-from plausible.inference.sensitivity_functions import EventSensitivity, SensitivityFunction, event_sensitivity
-from plausible.inference.sensitivity_parameters import Event, Parameter, ParameterLike, sensitivity_set
-from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
-from plausible.inference.sensitivity_tornado import Variation, tornado
+from plausible.inference.sensitivity.functions import EventSensitivity, SensitivityFunction, event_sensitivity
+from plausible.inference.sensitivity.parameters import (
+    Event,
+    OtherEntries,
+    Parameter,
+    ParameterLike,
+    covarying,
+    is_covarying,
+    sensitivity_set,
+)
+from plausible.inference.sensitivity.tornado import Variation, tornado
 from plausible.models.beliefs import Beliefs
 from plausible.models.compiled_model import impossible_row
 from plausible.models.lowering import SMALL_TABLE, lower

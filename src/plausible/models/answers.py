@@ -21,8 +21,8 @@ from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, 
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
 from plausible.inference.engines import check_engine, check_mentioned
 from plausible.inference.estimate import difference
+from plausible.inference.exact_map.search import SearchProgress
 from plausible.inference.info import QueryInfo
-from plausible.inference.map_search import SearchProgress
 from plausible.inference.optimizer import Optimizer, check_optimizer
 from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_model import (

@@ -20,7 +20,7 @@ from plausible.inference.findings import (
     evidence_impact,
     information_about,
 )
-from plausible.inference.hybrid_information import NumberInformation
+from plausible.inference.hybrid.information import NumberInformation
 from plausible.inference.posterior import read_targets
 from plausible.models.beliefs import Beliefs
 from plausible.variables import Evidence, EvidenceLike, Jeffrey, likelihood

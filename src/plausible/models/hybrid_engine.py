@@ -18,8 +18,8 @@ from plausible.factors import MomentGaussian
 from plausible.factors.alignment import Scope, check_size
 from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.inference.budget import Budget
-from plausible.inference.gaussian import EvidenceWeight
-from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
+from plausible.inference.gaussian.regression import EvidenceWeight
+from plausible.inference.hybrid.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan
 from plausible.models.compiled_model import CompiledModel, checked_weights, index_of, named_families
 from plausible.models.lowering import lower

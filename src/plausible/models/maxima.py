@@ -13,8 +13,8 @@ from plausible.inference.budget import Budget, read_budget
 from plausible.inference.choice import best_about
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.k_best import best_assignments
-from plausible.inference.marginal_map import marginal_map
+from plausible.inference.exact_map.k_best import best_assignments
+from plausible.inference.exact_map.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer
 from plausible.models.lowering import Lowered, lower
 from plausible.search.clock import Clock

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from plausible.factors import MomentGaussian
 from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.inference.budget import Budget
-from plausible.inference.hybrid_information import NumberInformation, number_information
+from plausible.inference.hybrid.information import NumberInformation, number_information
 from plausible.models.beliefs import Beliefs
 from plausible.models.question import Question, QuestionKind
 from plausible.variables import EvidenceLike, State

@@ -18,7 +18,7 @@ from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of, settings_of
 
 if TYPE_CHECKING:
-    from plausible.inference.sensitivity import Derivatives
+    from plausible.inference.sensitivity.derivatives import Derivatives
 
 
 Slopes: TypeAlias = Mapping[str, Floats]

@@ -23,9 +23,9 @@ from plausible.inference.approximate_samples import reseeded
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.elimination import absorb
+from plausible.inference.exact_map.marginal_map import marginal_map
+from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.jeffrey import joints_of_draws, likelihoods_of_draws
-from plausible.inference.map_orders import constrained_order
-from plausible.inference.marginal_map import marginal_map
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import log_total, posterior, posteriors
 from plausible.inference.relevance import prune

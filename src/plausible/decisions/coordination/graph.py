@@ -20,8 +20,7 @@ from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, clo
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.graphs import UndirectedGraph
-from plausible.inference.map_orders import constrained_order
-from plausible.inference.max_elimination import max_tables
+from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
 from plausible.inference.optimizer import Optimizer
 from plausible.variables import Assignment, Evidence, State, Variable
 

@@ -17,8 +17,8 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.inference.sensitivity_parameters import Parameter
-from plausible.inference.sensitivity_tornado import varied
+from plausible.inference.sensitivity.parameters import Parameter
+from plausible.inference.sensitivity.tornado import varied
 from plausible.utilities.local import Utility
 from plausible.utilities.wording import seen_text
 from plausible.variables import State
@@ -110,7 +110,7 @@ class UtilityEntry:
 class ProbabilityEntry:
     """One entry of a conditional table; where it changes, the others of its row share what is left in proportion."""
 
-    parameter: Parameter  # Which entry: see `plausible.inference.sensitivity_parameters.Parameter`
+    parameter: Parameter  # Which entry: see `plausible.inference.sensitivity.parameters.Parameter`
 
     def current(self, diagram: Diagram) -> float:
         """Its present value."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.engine.ordering import best_elimination
-from plausible.inference.map_orders import constrained_order
+from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.problem import Problem
 
 

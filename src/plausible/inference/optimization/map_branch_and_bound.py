@@ -13,9 +13,9 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
 from plausible.graphs.undirected import UndirectedGraph
+from plausible.inference.exact_map.bound_plan import TimeUpError, plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
-from plausible.inference.map_plan import TimeUpError, plan_bound
 from plausible.inference.optimization.flips import States
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mini_bucket_heuristic

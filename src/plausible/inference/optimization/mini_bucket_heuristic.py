@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.factors.alignment import reduce_axes
-from plausible.inference.map_plan import BoundPlan, plan_bound
+from plausible.inference.exact_map.bound_plan import BoundPlan, plan_bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

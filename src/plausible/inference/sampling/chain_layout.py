@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Ints
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
-from plausible.inference.max_elimination import max_product
+from plausible.inference.exact_map.max_elimination import max_product
 from plausible.inference.problem import Problem
 from plausible.inference.relevance import possible_states
 from plausible.kernels.chain_arrays import BlockLinks, ChainArrays

@@ -15,10 +15,10 @@ from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import NotSupported
 from plausible.factors.alignment import Scope
-from plausible.inference.gaussian import EvidenceWeight, Regression
-from plausible.inference.gaussian_blocks import GaussianBlock
-from plausible.inference.gaussian_rows import connected_parts
-from plausible.inference.hybrid_rows import HybridRows
+from plausible.inference.gaussian.regression import EvidenceWeight, Regression
+from plausible.inference.gaussian.row_blocks import GaussianBlock
+from plausible.inference.gaussian.rows import connected_parts
+from plausible.inference.hybrid.hybrid_rows import HybridRows
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows, RowDensity

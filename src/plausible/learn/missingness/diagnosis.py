@@ -13,7 +13,7 @@ import numpy as np
 from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.inference.gaussian_rows import same_rows
+from plausible.inference.gaussian.rows import same_rows
 from plausible.learn.missingness.cells import Mask, missing_cells
 from plausible.variables import State, Variable
 

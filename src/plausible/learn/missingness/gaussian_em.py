@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats
 from plausible.errors import InvalidArgument
-from plausible.inference.gaussian_rows import same_rows
+from plausible.inference.gaussian.rows import same_rows
 from plausible.learn.incomplete.gaussian_rows import PatternRows
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 

@@ -17,8 +17,7 @@ from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entries, read_scope, union_scope
 from plausible.graphs import UndirectedGraph
-from plausible.inference.map_orders import constrained_order
-from plausible.inference.max_elimination import max_tables
+from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
 from plausible.models import MarkovNetwork, log_linear
 from plausible.utilities.attributes.scope_sets import num_free_parameters, sum_text
 from plausible.utilities.attributes.witnesses import outcome_text

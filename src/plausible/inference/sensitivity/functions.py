@@ -13,9 +13,8 @@ from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
-from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, scaled
-from plausible.inference.sensitivity_parameters import Event, Parameter
-from plausible.inference.sensitivity_rows import row_ends
+from plausible.inference.sensitivity.derivatives import FamilyProduct, event_gradient, possible, scaled
+from plausible.inference.sensitivity.parameters import Event, Parameter, row_ends
 from plausible.variables import Evidence
 
 #: How many parameters a sensitivity shows when printed.

@@ -9,8 +9,8 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
-from plausible.inference.sensitivity_functions import EventSensitivity, FamilySensitivity
-from plausible.inference.sensitivity_parameters import Parameter
+from plausible.inference.sensitivity.functions import EventSensitivity, FamilySensitivity
+from plausible.inference.sensitivity.parameters import Parameter
 
 if TYPE_CHECKING:
     import pandas as pd

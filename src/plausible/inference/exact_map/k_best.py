@@ -15,11 +15,10 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
 from plausible.inference.budget import refusal
 from plausible.inference.elimination import absorb
+from plausible.inference.exact_map.bound_plan import TimeUpError
+from plausible.inference.exact_map.max_elimination import MaxTables, constrained_order, max_tables, read_log_factors
+from plausible.inference.exact_map.stages import search_in_stages
 from plausible.inference.info import QueryInfo
-from plausible.inference.map_orders import constrained_order
-from plausible.inference.map_plan import TimeUpError
-from plausible.inference.map_stages import search_in_stages
-from plausible.inference.max_elimination import MaxTables, max_tables, read_log_factors
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 

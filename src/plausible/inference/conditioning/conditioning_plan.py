@@ -8,7 +8,7 @@ from math import prod
 
 from plausible.base.records import record
 from plausible.errors import TooLarge, counted
-from plausible.inference.conditioning_tree import DecompositionTree
+from plausible.inference.conditioning.decomposition_tree import DecompositionTree
 
 #: The time of one step in Python, in table entries that could be worked off meanwhile.
 STEP = 10_000
@@ -73,7 +73,7 @@ def plan_conditioning(
 
     Examples
     --------
-    >>> from plausible.inference.conditioning_tree import decomposition_tree
+    >>> from plausible.inference.conditioning.decomposition_tree import decomposition_tree
     >>> tree = decomposition_tree(["AB", "BC", "CA"], "ABC")
     >>> print(plan_conditioning(tree, dict.fromkeys("ABC", 10), max_table_entries=100, max_cache_entries=0))
     recursive conditioning on 1 variable (A): 32 steps, 1.4e+03 entries built, the largest table 100, 0 remembered

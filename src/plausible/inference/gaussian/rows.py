@@ -15,15 +15,15 @@ import numpy.typing as npt
 from plausible.base.arrays import Positions
 from plausible.factors.alignment import Scope
 from plausible.inference.budget import Budget, read_budget
-from plausible.inference.gaussian import Array, EvidenceWeight, Regression, joint_scope
-from plausible.inference.gaussian_elimination import (
+from plausible.inference.gaussian.elimination import (
+    NumbersCost,
     eliminate,
     plan_elimination,
     shape_of,
     strong_order,
     topological,
 )
-from plausible.inference.hybrid_cost import NumbersCost
+from plausible.inference.gaussian.regression import Array, EvidenceWeight, Regression, joint_scope
 from plausible.variables import Variable
 
 #: The name of the axis of rows among discrete variables: it comes before all others in the alphabet.

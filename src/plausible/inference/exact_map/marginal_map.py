@@ -12,12 +12,11 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide
 from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.exact_map.bound_plan import TimeUpError, check_time
+from plausible.inference.exact_map.max_elimination import constrained_order, max_tables, read_log_factors
+from plausible.inference.exact_map.search import SearchProgress
+from plausible.inference.exact_map.stages import search_in_stages
 from plausible.inference.info import QueryInfo
-from plausible.inference.map_orders import constrained_order
-from plausible.inference.map_plan import TimeUpError, check_time
-from plausible.inference.map_search import SearchProgress
-from plausible.inference.map_stages import search_in_stages
-from plausible.inference.max_elimination import max_tables, read_log_factors
 from plausible.inference.relevance import Reduction, reduce_states
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable

@@ -21,9 +21,8 @@ from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.gaussian import Regression, spread
-from plausible.inference.gaussian_elimination import eliminate, plan_elimination, shape_of, strong_order
-from plausible.inference.gaussian_moments import (
+from plausible.inference.gaussian.elimination import NumbersCost, eliminate, plan_elimination, shape_of, strong_order
+from plausible.inference.gaussian.moments import (
     Moments,
     draw,
     joint_moments,
@@ -31,8 +30,8 @@ from plausible.inference.gaussian_moments import (
     marginal_moments,
     marginal_shapes,
 )
-from plausible.inference.hybrid_cost import NumbersCost
-from plausible.inference.hybrid_weights import settle_point_masses
+from plausible.inference.gaussian.regression import Regression, spread
+from plausible.inference.hybrid.point_masses import settle_point_masses
 from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import components, log_total, posterior
 from plausible.variables import Evidence, Variable

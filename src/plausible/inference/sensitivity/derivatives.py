@@ -23,8 +23,7 @@ from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
-from plausible.inference.sensitivity_parameters import Event, Parameter
-from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
+from plausible.inference.sensitivity.parameters import Event, OtherEntries, Parameter, covarying, is_covarying
 from plausible.variables import Evidence, Variable
 
 Arrays: TypeAlias = dict[str, Floats]

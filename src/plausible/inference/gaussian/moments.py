@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.factors.alignment import Scope
-from plausible.inference.gaussian import Array, Regression, joint_scope, spread
-from plausible.inference.gaussian_elimination import Shape
+from plausible.inference.gaussian.elimination import Shape
+from plausible.inference.gaussian.regression import Array, Regression, joint_scope, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)

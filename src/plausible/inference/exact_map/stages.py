@@ -11,10 +11,10 @@ from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide
 from plausible.inference.budget import refusal
+from plausible.inference.exact_map.bound_plan import BoundPlan, TimeUpError, plan_bound
+from plausible.inference.exact_map.bounds import LogTable, bound_tree
+from plausible.inference.exact_map.search import SearchProgress, SearchResult, branch_and_bound
 from plausible.inference.info import QueryInfo
-from plausible.inference.map_bounds import LogTable, bound_tree
-from plausible.inference.map_plan import BoundPlan, TimeUpError, plan_bound
-from plausible.inference.map_search import SearchProgress, SearchResult, branch_and_bound
 from plausible.search.clock import UNLIMITED, Clock
 from plausible.variables import Variable
 

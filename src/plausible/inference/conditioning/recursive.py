@@ -16,8 +16,8 @@ from plausible.factors.alignment import union_scope
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.inference.conditioning_plan import STEP, ConditioningPlan, plan_conditioning
-from plausible.inference.conditioning_tree import decomposition_tree
+from plausible.inference.conditioning.conditioning_plan import STEP, ConditioningPlan, plan_conditioning
+from plausible.inference.conditioning.decomposition_tree import decomposition_tree
 from plausible.inference.elimination import SumProduct, log_marginalize
 from plausible.inference.info import QueryInfo
 from plausible.variables import State, Variable

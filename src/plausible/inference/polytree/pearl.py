@@ -18,7 +18,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
 from plausible.inference.elimination import SumProduct
 from plausible.inference.info import QueryInfo
-from plausible.inference.polytree_structure import Polytree, cut_outgoing, read_polytree
+from plausible.inference.polytree.structure import Polytree, cut_outgoing, read_polytree
 from plausible.variables import Evidence, Variable
 
 #: The logarithms of numbers, the largest of them zero unless all are -inf.

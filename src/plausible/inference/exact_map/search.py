@@ -12,8 +12,8 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import SCORE_NOISE
-from plausible.inference.map_bounds import BoundTree
-from plausible.inference.map_plan import TimeUpError
+from plausible.inference.exact_map.bound_plan import TimeUpError
+from plausible.inference.exact_map.bounds import BoundTree
 from plausible.search.clock import UNLIMITED, Clock
 
 #: The seconds between two reports.

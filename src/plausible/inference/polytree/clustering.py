@@ -13,7 +13,7 @@ from plausible.errors import CyclicGraph, InvalidArgument, InvalidGraph, Unknown
 from plausible.factors import Factor, product
 from plausible.factors.alignment import check_size
 from plausible.graphs import DAG
-from plausible.inference.polytree_structure import families_by_child
+from plausible.inference.polytree.structure import families_by_child
 from plausible.variables import Evidence, Variable
 
 #: The variables that one vertex stands for.

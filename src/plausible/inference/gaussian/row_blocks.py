@@ -10,8 +10,8 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Positions
 from plausible.factors.alignment import Scope, num_entries
-from plausible.inference.gaussian import Array, EvidenceWeight, Regression, joint_scope
-from plausible.inference.gaussian_rows import MAX_STEP, RowDensities, same_rows
+from plausible.inference.gaussian.regression import Array, EvidenceWeight, Regression, joint_scope
+from plausible.inference.gaussian.rows import MAX_STEP, RowDensities, same_rows
 
 _LOG_2PI = math.log(2 * math.pi)
 #: A number that the others determine up to this share of its deviation is left to the careful elimination.

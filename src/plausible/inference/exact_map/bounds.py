@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.factors.alignment import reduce_axes
-from plausible.inference.map_plan import Axes, BoundPlan, Bucket, check_time
+from plausible.inference.exact_map.bound_plan import Axes, BoundPlan, Bucket, check_time
 from plausible.search.clock import UNLIMITED, Clock
 
 

@@ -17,9 +17,9 @@ from plausible.factors.alignment import Scope, num_entries
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.gaussian import Array, EvidenceWeight, Regression
-from plausible.inference.gaussian_blocks import GaussianBlock
-from plausible.inference.gaussian_rows import (
+from plausible.inference.gaussian.regression import Array, EvidenceWeight, Regression
+from plausible.inference.gaussian.row_blocks import GaussianBlock
+from plausible.inference.gaussian.rows import (
     MAX_STEP,
     ROWS,
     RowDensities,
@@ -28,7 +28,7 @@ from plausible.inference.gaussian_rows import (
     row_axis,
     same_rows,
 )
-from plausible.inference.hybrid_weights import row_factors, settle_point_masses
+from plausible.inference.hybrid.point_masses import row_factors, settle_point_masses
 from plausible.variables import Evidence, Variable
 
 _NOTHING = Evidence({}, {}, {})

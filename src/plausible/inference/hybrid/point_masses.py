@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope
-from plausible.inference.gaussian import EvidenceWeight
+from plausible.inference.gaussian.regression import EvidenceWeight
 from plausible.inference.posterior import posterior
 from plausible.variables import Evidence, Variable
 

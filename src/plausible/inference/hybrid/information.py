@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.factors.information import log_unit
-from plausible.inference.gaussian import Array
+from plausible.inference.gaussian.regression import Array
 
 #: Where panels of the quadrature end, in deviations from the mean of each component.
 _ENDS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 9.0])

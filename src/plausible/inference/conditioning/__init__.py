@@ -1,0 +1,1 @@
+"""Recursive conditioning: sums in as little memory as there is."""

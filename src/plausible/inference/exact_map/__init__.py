@@ -1,0 +1,1 @@
+"""Best assignments with proof: max-product elimination, the k best, marginal MAP."""

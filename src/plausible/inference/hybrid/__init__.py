@@ -1,0 +1,1 @@
+"""Tables and numbers together: conditional linear Gaussian models."""

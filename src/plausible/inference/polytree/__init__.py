@@ -1,0 +1,1 @@
+"""Pearl's messages on polytrees, and how other networks become polytrees."""

@@ -1,0 +1,1 @@
+"""How answers depend on the numbers of the factors."""
