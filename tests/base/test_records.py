@@ -1,19 +1,21 @@
-"""Records show what they print, and are values."""
+"""Results show what they print, are values, and tell their fields in plain types."""
 
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 
-from plausible.base.records import record
+import plausible as pb
+from plausible.base.records import Result, record, to_plain
 
 
 @record
-class Reading:
+class Reading(Result):
     """One line."""
 
     degrees: float
@@ -30,13 +32,24 @@ class Warm(Reading):
 
 
 @record(eq=False)
-class Series:
+class Series(Result):
     """Two lines, and an array."""
 
     degrees: np.ndarray
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.degrees))
+
+
+@record
+class Week(Result):
+    """Several records."""
+
+    week: int
+    readings: tuple[Reading, ...]
+
+    def __str__(self) -> str:
+        return f"week {self.week}"
 
 
 def test_one_line_is_shown_with_its_kind_and_more_as_they_are():
@@ -65,5 +78,26 @@ def test_what_does_not_print_is_no_record():
     with pytest.raises(TypeError, match="give Silent a __str__"):
 
         @record
-        class Silent:
+        class Silent(Result):
             number: int
+
+
+def test_fields_are_told_in_types_that_json_knows():
+    """Nested records, arrays, sets, graphs, factors and keys that are no text."""
+    week = Week(1, (Reading(1.5), Warm(2.5, "here")))
+    assert week.to_dict() == {"week": 1, "readings": [{"degrees": 1.5}, {"degrees": 2.5, "place": "here"}]}
+    assert Series(np.array([[1, 2]])).to_dict() == {"degrees": [[1, 2]]}
+    told = {
+        ("a", np.int64(1)): frozenset("ba"),
+        2: pb.DAG("A -> B"),
+        "factor": pb.Factor([pb.Variable("A", ["no", "yes"])], [0.25, 0.75]),
+        "none": None,
+    }
+    plain = {"a, 1": ["a", "b"], "2": "A -> B", "factor": {"no": 0.25, "yes": 0.75}, "none": None}
+    assert to_plain(told) == json.loads(json.dumps(to_plain(told))) == plain
+
+
+def test_a_frame_has_a_row_for_each_record_that_is_listed_or_one():
+    frame = Week(1, (Reading(1.5), Reading(2.5))).to_frame()
+    assert frame.to_dict("list") == {"degrees": [1.5, 2.5]}
+    assert Warm(1.0, "here").to_frame().to_dict("list") == {"degrees": [1.0], "place": ["here"]}

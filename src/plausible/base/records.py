@@ -1,14 +1,55 @@
-"""Records: what calls hand back, the answer and how it was got."""
+"""Results: what calls hand back, the answer and how it was got."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, dataclass_transform, overload
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
 from plausible.base.display import html_of_print, repr_of_print
+from plausible.base.plain_values import plain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Class = TypeVar("Class", bound=type)
+
+
+class Result:
+    """What a call hands back: it shows what it prints, in shells and notebooks, and tells its fields in plain types.
+
+    Examples
+    --------
+    >>> @record
+    ... class Reading(Result):
+    ...     place: str
+    ...     degrees: float
+    ...     def __str__(self) -> str:
+    ...         return f"{self.degrees} degrees in {self.place}"
+    >>> Reading("Rome", 20.0)
+    <Reading: 20.0 degrees in Rome>
+    >>> Reading("Rome", 20.0).to_dict()
+    {'place': 'Rome', 'degrees': 20.0}
+    """
+
+    __slots__ = ()
+
+    __repr__ = repr_of_print
+    _repr_html_ = html_of_print
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain types that JSON knows: numbers, text, lists, dictionaries; graphs and models as text."""
+        return told_fields(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The fields as a data frame: a row for each record that the result lists, or else one row."""
+        import pandas as pd
+
+        told = self.to_dict()
+        lists = [value for value in told.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+        return pd.DataFrame(lists[0] if len(lists) == 1 else [told])
 
 
 @overload
@@ -17,26 +58,16 @@ def record(cls: Class, /) -> Class: ...
 def record(*, eq: bool) -> Callable[[Class], Class]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: Any = None, /, *, eq: bool = True) -> Any:
-    """A frozen dataclass with slots which shows, at a prompt and in a notebook, what its `__str__` prints.
-
-    A class without one is refused: the prompt would have nothing to show.
+    """Make a `Result` a frozen dataclass with slots; one without a `__str__` is refused: it would have nothing to show.
 
     Parameters
     ----------
     eq
         Whether records with equal fields are equal; not where fields are arrays.
-
-    Examples
-    --------
-    >>> @record
-    ... class Reading:
-    ...     degrees: float
-    ...     def __str__(self) -> str:
-    ...         return f"{self.degrees} degrees"
-    >>> Reading(20.0)
-    <Reading: 20.0 degrees>
     """
-    return _made(cls, eq) if cls is not None else lambda decorated: _made(decorated, eq)
+    if cls is None:
+        return partial(_made, eq=eq)
+    return _made(cls, eq)
 
 
 def _made(cls: Any, eq: bool) -> Any:
@@ -45,3 +76,35 @@ def _made(cls: Any, eq: bool) -> Any:
     made: Any = dataclass(frozen=True, slots=True, eq=eq, repr=False)(cls)
     made.__repr__, made._repr_html_ = repr_of_print, html_of_print
     return made
+
+
+def to_plain(value: Any) -> Any:
+    """A value in the types that JSON knows; what has no such form is told as text.
+
+    >>> import numpy as np
+    >>> to_plain({("a", 1): np.arange(2), "set": {"y", "x"}, "one": np.float64(0.5)})
+    {'a, 1': [0, 1], 'set': ['x', 'y'], 'one': 0.5}
+    """
+    value = plain(value.value if isinstance(value, Enum) else value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    for name in ("to_dict", "_asdict", "tolist"):
+        if hasattr(value, name) and not isinstance(value, type):
+            return to_plain(getattr(value, name)())
+    if isinstance(value, Mapping):
+        return {_key(key): to_plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(to_plain, value))
+    if isinstance(value, Set):
+        return sorted(map(to_plain, value), key=str)
+    has_fields = is_dataclass(value) and type(value).__str__ is object.__str__
+    return told_fields(value) if has_fields else str(value)
+
+
+def told_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass in plain types, those that begin with an underscore left out."""
+    return {part.name: to_plain(getattr(value, part.name)) for part in fields(value) if not part.name.startswith("_")}
+
+
+def _key(key: Any) -> str:
+    return ", ".join(map(_key, key)) if isinstance(key, tuple | frozenset) else str(plain(key))
