@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.examples.models import prenatal_utility
-from plausible.utilities.attributes.additive import conditional_additive_independence
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
-from plausible.utilities.attributes.fitting import fit_additive_utility
-from plausible.utilities.attributes.generalized import (
+from plausible.utilities.attributes.additive import (
     canonical_decomposition,
     compare_lotteries,
+    conditional_additive_independence,
     generalized_additive_independence,
 )
+from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.fitting import fit_additive_utility
 from plausible.utilities.attributes.maps import cai_map
 from plausible.utilities.attributes.scope_sets import utility_basis
 

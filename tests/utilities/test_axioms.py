@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.elicitation.weighting import PrelecWeighting, TverskyKahnemanWeighting, rank_dependent_utility
+from plausible.utilities.elicitation.respondents import (
+    PrelecWeighting,
+    TverskyKahnemanWeighting,
+    rank_dependent_utility,
+)
 from plausible.utilities.lotteries.axioms import check_axioms, preference_cycles
 from plausible.utilities.lotteries.indifference import indifference_probability, utility_from_preferences
 from plausible.utilities.lotteries.lottery import Lottery

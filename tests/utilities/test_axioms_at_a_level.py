@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plausible.utilities.elicitation.weighting import PrelecWeighting, rank_dependent_utility
+from plausible.utilities.elicitation.respondents import PrelecWeighting, rank_dependent_utility
 from plausible.utilities.lotteries.axioms import check_axioms
 from plausible.utilities.lotteries.indifference import utility_from_preferences
 from plausible.utilities.lotteries.lottery import Lottery

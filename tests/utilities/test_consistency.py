@@ -10,8 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.consistency import choice_consistency
-from plausible.utilities.lotteries.exact_program import exact_chances, maximize_last
+from plausible.utilities.lotteries.consistency import choice_consistency, exact_chances, maximize_last
 from plausible.utilities.lotteries.lottery import Lottery
 
 A, B = Lottery({"4M": 0.2, "0": 0.8}), Lottery({"3M": 0.25, "0": 0.75})

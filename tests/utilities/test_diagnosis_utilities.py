@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.utilities.attributes.diagnosis import DiagnosisUtility, MixedScale
-from plausible.utilities.elicitation.micromorts import MicromortRate
+from plausible.utilities.elicitation.health import MicromortRate
 
 SEEDS = st.integers(0, 10**6)
 

@@ -23,13 +23,13 @@ from plausible.utilities.elicitation.methods import (
     visual_analog,
 )
 from plausible.utilities.elicitation.questions import gamble_question, scale_question
-from plausible.utilities.elicitation.respondents import SimulatedRespondent
-from plausible.utilities.elicitation.session import run_session
-from plausible.utilities.elicitation.weighting import (
+from plausible.utilities.elicitation.respondents import (
     PrelecWeighting,
+    SimulatedRespondent,
     TverskyKahnemanWeighting,
     rank_dependent_utility,
 )
+from plausible.utilities.elicitation.session import run_session
 from plausible.utilities.lotteries.curve_families import LogarithmicCurve
 from plausible.utilities.lotteries.curves import TabulatedCurve
 from plausible.utilities.lotteries.lottery import Lottery

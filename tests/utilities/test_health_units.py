@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.elicitation.health import HealthTrajectory, quality_adjusted_years
-from plausible.utilities.elicitation.micromorts import MicromortCurve, MicromortRate, micromorts
+from plausible.utilities.elicitation.health import (
+    HealthTrajectory,
+    MicromortCurve,
+    MicromortRate,
+    micromorts,
+    quality_adjusted_years,
+)
 from plausible.utilities.lotteries.lottery import Lottery
 
 

@@ -11,11 +11,9 @@ import pytest
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.utilities.lotteries.attitudes import risk_attitude
 from plausible.utilities.lotteries.countable import saint_petersburg
-from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
-from plausible.utilities.lotteries.curves import FunctionCurve, TabulatedCurve
-from plausible.utilities.lotteries.power_curve import PowerCurve
+from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
+from plausible.utilities.lotteries.curves import FunctionCurve, SShapedCurve, TabulatedCurve
 from plausible.utilities.lotteries.risk import absolute_risk_aversion, assess_risk, certainty_equivalent, risk_premium
-from plausible.utilities.lotteries.s_shaped_curve import SShapedCurve
 
 
 def exact_premium(utility, inverse, lottery, wealth=0.0):

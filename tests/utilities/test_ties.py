@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from plausible.utilities.lotteries.dominance import stochastic_dominance
+from plausible.utilities.lotteries.attitudes import stochastic_dominance
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.outcome_utilities import affine_map, rescaled_utility
 from plausible.utilities.lotteries.regret import minimax_regret

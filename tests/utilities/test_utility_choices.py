@@ -12,8 +12,7 @@ import plausible as pb
 from plausible import errors
 from plausible.utilities.attributes.scope_sets import utility_basis
 from plausible.utilities.populations.choice_constraints import rationalize_choices
-from plausible.utilities.populations.choice_tables import ObservedChoices
-from plausible.utilities.populations.choices import fit_choices
+from plausible.utilities.populations.choices import ObservedChoices, fit_choices
 from plausible.utilities.populations.population import fit_population
 
 STATES = {"A": 3, "B": 2}

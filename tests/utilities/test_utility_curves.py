@@ -10,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.utilities.lotteries.attitudes import risk_attitude
-from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
+from plausible.utilities.lotteries.attitudes import risk_attitude, stochastic_dominance
+from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.utilities.lotteries.curve_fitting import fit_curve
-from plausible.utilities.lotteries.curves import FunctionCurve, TabulatedCurve
-from plausible.utilities.lotteries.dominance import stochastic_dominance
+from plausible.utilities.lotteries.curves import FunctionCurve, SShapedCurve, TabulatedCurve
 from plausible.utilities.lotteries.lottery import Lottery
-from plausible.utilities.lotteries.power_curve import PowerCurve
 from plausible.utilities.lotteries.risk import (
     absolute_risk_aversion,
     assess_risk,
@@ -25,7 +23,6 @@ from plausible.utilities.lotteries.risk import (
     risk_premium,
     small_stakes_premium,
 )
-from plausible.utilities.lotteries.s_shaped_curve import SShapedCurve
 from plausible.utilities.lotteries.situation import DecisionSituation
 
 CURVES = [

@@ -7,8 +7,7 @@ import pytest
 
 from plausible.errors import InvalidArgument
 from plausible.utilities.elicitation.adaptive import adaptive_elicitation
-from plausible.utilities.elicitation.drift import aged_belief, follow_utilities
-from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
+from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief, aged_belief, follow_utilities
 from plausible.utilities.elicitation.questions import gamble_question, scale_question
 from plausible.utilities.lotteries.situation import DecisionSituation
 

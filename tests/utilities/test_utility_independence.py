@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.utilities.attributes.multilinear import multilinear_form
-from plausible.utilities.attributes.product_forms import mutual_utility_independence
-from plausible.utilities.attributes.utility_independence import utility_independence
+from plausible.utilities.attributes.utility_independence import (
+    multilinear_form,
+    mutual_utility_independence,
+    utility_independence,
+)
 
 SEEDS = st.integers(0, 10**6)
 

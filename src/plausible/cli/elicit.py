@@ -11,7 +11,6 @@ import typer
 from plausible.cli.commands import command
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.errors import FormatError, InvalidArgument, close_match, counted
-from plausible.utilities.elicitation.elicited import ElicitationResult
 from plausible.utilities.elicitation.methods import (
     ElicitationSession,
     load_session,
@@ -21,6 +20,7 @@ from plausible.utilities.elicitation.methods import (
     visual_analog,
 )
 from plausible.utilities.elicitation.questions import Question
+from plausible.utilities.elicitation.session import ElicitationResult
 
 _HELP = """  help  this
   show  what is known by now

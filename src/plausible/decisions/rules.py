@@ -14,7 +14,7 @@ from plausible.cpds.rows import BadRow, checked_rows
 from plausible.errors import InvalidArgument, UnknownState, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
-from plausible.utilities.state_functions import check_arguments
+from plausible.utilities.local import check_arguments
 from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
 

@@ -1,33 +1,35 @@
 # Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.utilities.attributes.additive import AdditiveIndependence as AdditiveIndependence
+from plausible.utilities.attributes.additive import (
+    GeneralizedAdditiveIndependence as GeneralizedAdditiveIndependence,
+)
 from plausible.utilities.attributes.additive import additive_independence as additive_independence
+from plausible.utilities.attributes.additive import canonical_decomposition as canonical_decomposition
+from plausible.utilities.attributes.additive import compare_lotteries as compare_lotteries
 from plausible.utilities.attributes.additive import (
     conditional_additive_independence as conditional_additive_independence,
+)
+from plausible.utilities.attributes.additive import (
+    generalized_additive_independence as generalized_additive_independence,
 )
 from plausible.utilities.attributes.additive_utility import AdditiveUtility as AdditiveUtility
 from plausible.utilities.attributes.diagnosis import DiagnosisUtility as DiagnosisUtility
 from plausible.utilities.attributes.diagnosis import MixedScale as MixedScale
 from plausible.utilities.attributes.fitting import UtilityFit as UtilityFit
 from plausible.utilities.attributes.fitting import fit_additive_utility as fit_additive_utility
-from plausible.utilities.attributes.generalized import (
-    GeneralizedAdditiveIndependence as GeneralizedAdditiveIndependence,
-)
-from plausible.utilities.attributes.generalized import canonical_decomposition as canonical_decomposition
-from plausible.utilities.attributes.generalized import compare_lotteries as compare_lotteries
-from plausible.utilities.attributes.generalized import (
-    generalized_additive_independence as generalized_additive_independence,
-)
 from plausible.utilities.attributes.maps import CAIMap as CAIMap
 from plausible.utilities.attributes.maps import cai_map as cai_map
-from plausible.utilities.attributes.multilinear import MultilinearForm as MultilinearForm
-from plausible.utilities.attributes.multilinear import multilinear_form as multilinear_form
 from plausible.utilities.attributes.preferential import ConditionalPreference as ConditionalPreference
 from plausible.utilities.attributes.preferential import PreferentialIndependence as PreferentialIndependence
 from plausible.utilities.attributes.preferential import conditional_preference as conditional_preference
 from plausible.utilities.attributes.preferential import preferential_independence as preferential_independence
-from plausible.utilities.attributes.product_forms import MutualUtilityIndependence as MutualUtilityIndependence
-from plausible.utilities.attributes.product_forms import mutual_utility_independence as mutual_utility_independence
+from plausible.utilities.attributes.utility_independence import MultilinearForm as MultilinearForm
+from plausible.utilities.attributes.utility_independence import MutualUtilityIndependence as MutualUtilityIndependence
 from plausible.utilities.attributes.utility_independence import UtilityIndependence as UtilityIndependence
+from plausible.utilities.attributes.utility_independence import multilinear_form as multilinear_form
+from plausible.utilities.attributes.utility_independence import (
+    mutual_utility_independence as mutual_utility_independence,
+)
 from plausible.utilities.attributes.utility_independence import utility_independence as utility_independence
 from plausible.utilities.elicitation.adaptive import AdaptiveResult as AdaptiveResult
 from plausible.utilities.elicitation.adaptive import AdaptiveSession as AdaptiveSession
@@ -42,14 +44,15 @@ from plausible.utilities.elicitation.diagnostics import DiscrepancyReport as Dis
 from plausible.utilities.elicitation.diagnostics import anchor_sensitivity as anchor_sensitivity
 from plausible.utilities.elicitation.diagnostics import compare_elicitations as compare_elicitations
 from plausible.utilities.elicitation.diagnostics import schedule_sensitivity as schedule_sensitivity
-from plausible.utilities.elicitation.drift import UtilityCourse as UtilityCourse
-from plausible.utilities.elicitation.drift import aged_belief as aged_belief
-from plausible.utilities.elicitation.drift import follow_utilities as follow_utilities
-from plausible.utilities.elicitation.elicited import ElicitationResult as ElicitationResult
-from plausible.utilities.elicitation.elicited import ElicitedUtility as ElicitedUtility
 from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief as GaussianUtilityBelief
+from plausible.utilities.elicitation.gaussian_belief import UtilityCourse as UtilityCourse
+from plausible.utilities.elicitation.gaussian_belief import aged_belief as aged_belief
+from plausible.utilities.elicitation.gaussian_belief import follow_utilities as follow_utilities
 from plausible.utilities.elicitation.health import HealthTrajectory as HealthTrajectory
+from plausible.utilities.elicitation.health import MicromortCurve as MicromortCurve
+from plausible.utilities.elicitation.health import MicromortRate as MicromortRate
 from plausible.utilities.elicitation.health import QualityAdjustedYears as QualityAdjustedYears
+from plausible.utilities.elicitation.health import micromorts as micromorts
 from plausible.utilities.elicitation.health import quality_adjusted_years as quality_adjusted_years
 from plausible.utilities.elicitation.methods import ElicitationSession as ElicitationSession
 from plausible.utilities.elicitation.methods import load_session as load_session
@@ -58,24 +61,25 @@ from plausible.utilities.elicitation.methods import save_session as save_session
 from plausible.utilities.elicitation.methods import standard_gamble as standard_gamble
 from plausible.utilities.elicitation.methods import time_trade_off as time_trade_off
 from plausible.utilities.elicitation.methods import visual_analog as visual_analog
-from plausible.utilities.elicitation.micromorts import MicromortCurve as MicromortCurve
-from plausible.utilities.elicitation.micromorts import MicromortRate as MicromortRate
-from plausible.utilities.elicitation.micromorts import micromorts as micromorts
+from plausible.utilities.elicitation.questions import IndifferenceSearch as IndifferenceSearch
 from plausible.utilities.elicitation.questions import Question as Question
 from plausible.utilities.elicitation.questions import gamble_question as gamble_question
 from plausible.utilities.elicitation.questions import scale_question as scale_question
 from plausible.utilities.elicitation.questions import time_question as time_question
+from plausible.utilities.elicitation.respondents import PrelecWeighting as PrelecWeighting
 from plausible.utilities.elicitation.respondents import SimulatedRespondent as SimulatedRespondent
-from plausible.utilities.elicitation.search import IndifferenceSearch as IndifferenceSearch
+from plausible.utilities.elicitation.respondents import TverskyKahnemanWeighting as TverskyKahnemanWeighting
+from plausible.utilities.elicitation.respondents import rank_dependent_utility as rank_dependent_utility
+from plausible.utilities.elicitation.session import ElicitationResult as ElicitationResult
+from plausible.utilities.elicitation.session import ElicitedUtility as ElicitedUtility
 from plausible.utilities.elicitation.session import Session as Session
 from plausible.utilities.elicitation.session import run_session as run_session
-from plausible.utilities.elicitation.weighting import PrelecWeighting as PrelecWeighting
-from plausible.utilities.elicitation.weighting import TverskyKahnemanWeighting as TverskyKahnemanWeighting
-from plausible.utilities.elicitation.weighting import rank_dependent_utility as rank_dependent_utility
 from plausible.utilities.local import Utility as Utility
 from plausible.utilities.lotteries.attitudes import RiskAttitude as RiskAttitude
 from plausible.utilities.lotteries.attitudes import RiskInterval as RiskInterval
+from plausible.utilities.lotteries.attitudes import StochasticDominance as StochasticDominance
 from plausible.utilities.lotteries.attitudes import risk_attitude as risk_attitude
+from plausible.utilities.lotteries.attitudes import stochastic_dominance as stochastic_dominance
 from plausible.utilities.lotteries.axioms import AxiomReport as AxiomReport
 from plausible.utilities.lotteries.axioms import AxiomViolation as AxiomViolation
 from plausible.utilities.lotteries.axioms import check_axioms as check_axioms
@@ -88,12 +92,12 @@ from plausible.utilities.lotteries.curve_base import UtilityCurve as UtilityCurv
 from plausible.utilities.lotteries.curve_families import ExponentialCurve as ExponentialCurve
 from plausible.utilities.lotteries.curve_families import LinearCurve as LinearCurve
 from plausible.utilities.lotteries.curve_families import LogarithmicCurve as LogarithmicCurve
+from plausible.utilities.lotteries.curve_families import PowerCurve as PowerCurve
 from plausible.utilities.lotteries.curve_fitting import CurveFit as CurveFit
 from plausible.utilities.lotteries.curve_fitting import fit_curve as fit_curve
 from plausible.utilities.lotteries.curves import FunctionCurve as FunctionCurve
+from plausible.utilities.lotteries.curves import SShapedCurve as SShapedCurve
 from plausible.utilities.lotteries.curves import TabulatedCurve as TabulatedCurve
-from plausible.utilities.lotteries.dominance import StochasticDominance as StochasticDominance
-from plausible.utilities.lotteries.dominance import stochastic_dominance as stochastic_dominance
 from plausible.utilities.lotteries.indifference import ConstructedUtility as ConstructedUtility
 from plausible.utilities.lotteries.indifference import Indifference as Indifference
 from plausible.utilities.lotteries.indifference import indifference_probability as indifference_probability
@@ -102,7 +106,6 @@ from plausible.utilities.lotteries.lottery import Lottery as Lottery
 from plausible.utilities.lotteries.outcome_utilities import AffineMap as AffineMap
 from plausible.utilities.lotteries.outcome_utilities import affine_map as affine_map
 from plausible.utilities.lotteries.outcome_utilities import rescaled_utility as rescaled_utility
-from plausible.utilities.lotteries.power_curve import PowerCurve as PowerCurve
 from plausible.utilities.lotteries.preferences import PreferenceRelation as PreferenceRelation
 from plausible.utilities.lotteries.preferences import Statement as Statement
 from plausible.utilities.lotteries.regret import RegretChoice as RegretChoice
@@ -117,15 +120,14 @@ from plausible.utilities.lotteries.risk import certainty_equivalent as certainty
 from plausible.utilities.lotteries.risk import relative_risk_aversion as relative_risk_aversion
 from plausible.utilities.lotteries.risk import risk_premium as risk_premium
 from plausible.utilities.lotteries.risk import small_stakes_premium as small_stakes_premium
-from plausible.utilities.lotteries.s_shaped_curve import SShapedCurve as SShapedCurve
 from plausible.utilities.lotteries.situation import ActionRanking as ActionRanking
 from plausible.utilities.lotteries.situation import DecisionSituation as DecisionSituation
 from plausible.utilities.populations.choice_constraints import RationalizedChoices as RationalizedChoices
 from plausible.utilities.populations.choice_constraints import rationalize_choices as rationalize_choices
-from plausible.utilities.populations.choice_tables import ObservedChoices as ObservedChoices
 from plausible.utilities.populations.choices import ChoiceModel as ChoiceModel
+from plausible.utilities.populations.choices import ObservedChoices as ObservedChoices
 from plausible.utilities.populations.choices import fit_choices as fit_choices
-from plausible.utilities.populations.parameters import PopulationPrior as PopulationPrior
+from plausible.utilities.populations.em import PopulationPrior as PopulationPrior
 from plausible.utilities.populations.population import UtilityMixture as UtilityMixture
 from plausible.utilities.populations.population import UtilityPopulation as UtilityPopulation
 from plausible.utilities.populations.population import fit_population as fit_population

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -16,7 +17,6 @@ from plausible.cpds.reading import VariableLike, name_of
 from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
-from plausible.utilities.state_functions import check_arguments
 from plausible.utilities.wording import seen_text
 from plausible.variables import Variable
 
@@ -157,3 +157,20 @@ def _check_finite(table: Floats, scope: tuple[Variable, ...], what: str) -> None
 
 def _listed(scope: tuple[Variable, ...]) -> list[str]:
     return [variable.name for variable in scope]
+
+
+def check_arguments(function: Callable[..., Any], scope: tuple[Variable, ...], what: str) -> None:
+    """Refuse a function that does not take the states of the variables, one argument for each.
+
+    >>> check_arguments(lambda sky, wind: 0, (Variable("sky", 2),), "The rule of 'umbrella'")
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidModel: The rule of 'umbrella' is a function of the states of ['sky'], in order: ...
+    """
+    try:
+        signature(function).bind(*scope)
+    except TypeError as problem:
+        names = [variable.name for variable in scope]
+        raise InvalidModel(f"{what} is a function of the states of {names}, in order: {problem}.") from None
+    except ValueError:  # built-in functions don't tell their arguments
+        return

@@ -18,8 +18,7 @@ from plausible.decisions.parts import Decision
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.factors.alignment import check_size
-from plausible.utilities.local import Utility
-from plausible.utilities.state_functions import check_arguments
+from plausible.utilities.local import Utility, check_arguments
 from plausible.variables import State, Variable
 
 #: The actions that are open, by what is seen: a mapping from it (a state, or a tuple of them) to actions, where all are

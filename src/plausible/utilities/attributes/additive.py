@@ -1,24 +1,29 @@
-"""Additive independence, and the conditional kind: utilities that are sums over disjoint groups of attributes."""
+"""Utilities that are sums over groups of attributes: disjoint, given others, or overlapping."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import or_
 
+import numpy as np
+
+from plausible.base.arrays import Floats
 from plausible.base.records import record
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.outcome_tables import (
+    LotteryPair,
     Names,
     check_utility,
     largest_miss,
     partition_of,
     read_reference,
+    residual_pair,
     slack,
 )
-from plausible.utilities.attributes.witnesses import LotteryPair
+from plausible.utilities.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.variables import Assignment, State
 
 
@@ -167,3 +172,181 @@ def _even_gambles(
     together, apart = ((both, 0.5), (none, 0.5)), ((first, 0.5), (second, 0.5))
     difference = 0.5 * ((utility[both] - utility[first]) - (utility[second] - utility[none]))
     return LotteryPair(together, apart, difference) if difference >= 0 else LotteryPair(apart, together, -difference)
+
+
+@record
+class GeneralizedAdditiveIndependence:
+    """Whether a utility is a sum of functions of given scopes."""
+
+    scopes: tuple[tuple[str, ...], ...]  # Z_i
+    holds: bool  # Whether lotteries with the same marginals on every Z_i are equally good
+    #: The nearest sum, in the sense of least squares over all outcomes: U itself where it holds.
+    utility: AdditiveUtility
+    deviation: float  # The largest difference between U and that sum
+    num_free_parameters: int  # The dimension of such sums
+    witness: LotteryPair | None  # Two lotteries with the same marginals on every Z_i, and different expected utilities
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.holds:
+            return (
+                f"{sum_text(self.scopes)}: {counted(self.num_free_parameters, 'free parameter')}, "
+                f"within {self.deviation:.3g}"
+            )
+        return f"not {sum_text(self.scopes)}. {self.witness}"
+
+
+def generalized_additive_independence(
+    utility: Factor, scopes: Iterable[Names], tolerance: float = 1e-9
+) -> GeneralizedAdditiveIndependence:
+    """Whether U = Σ_i U_i(Z_i) for scopes that may overlap (Fishburn 1967; Koller & Friedman 2009, theorem 22.6).
+
+    U is projected on the span of the indicators of all z_i; it holds where nothing is left. What is left has a positive
+    and a negative part with the same marginals on every Z_i, which make the lotteries of the witness.
+
+    Parameters
+    ----------
+    utility
+        A factor over all attributes.
+    scopes
+        Z_i: names, or lists of names. Attributes in no scope must not matter.
+    tolerance
+        As a share of the range of U.
+
+    Notes
+    -----
+    One marginal of U and one product with a matrix of n × (at most n) numbers for each scope of n assignments.
+
+    Examples
+    --------
+    >>> parts = [Factor({a: 2, b: 2}, [[1, 0], [0, 2]]) for a, b in ("XY", "YZ", "XZ")]
+    >>> triangle = sum(parts, Factor.scalar(0.0))
+    >>> print(generalized_additive_independence(triangle, [["X", "Y"], ["Y", "Z"], ["X", "Z"]]))
+    U(X, Y) + U(Y, Z) + U(X, Z): 7 free parameters, within 0
+    >>> bool(generalized_additive_independence(triangle, [["X", "Y"], ["Y", "Z"]]))
+    False
+    """
+    check_utility(utility)
+    basis = utility_basis(utility.scope, scopes)
+    nearest = AdditiveUtility(basis.parts(basis.coordinates(utility)), variables=utility.scope)
+    residual = utility.flat - nearest.table().flat
+    deviation = largest_miss(residual, utility)
+    holds = deviation <= slack(utility, tolerance)
+    witness = None if holds else residual_pair(residual, utility.scope)
+    return GeneralizedAdditiveIndependence(basis.scopes, holds, nearest, deviation, basis.size, witness)
+
+
+def canonical_decomposition(
+    utility: Factor, scopes: Iterable[Names], reference: Mapping[str, State] | None = None
+) -> AdditiveUtility:
+    """The parts that follow from outcomes near a reference, by inclusion and exclusion; U where U is such a sum.
+
+    For each set S within a scope, c_S(x_S) = Σ_{T ⊆ S} (-1)^|S - T| U(x_T, v*) is what S adds to its own parts; U_i is
+    the sum of the c_S of all S within Z_i that no earlier scope has (Fishburn 1967; Braziunas & Boutilier 2005).
+    Only outcomes that differ from v* within one scope are looked at: those are what to ask people for.
+
+    Parameters
+    ----------
+    utility
+        A factor over all attributes.
+    scopes
+        Z_i: names, or lists of names.
+    reference
+        v*, a state of each attribute; first states where left out.
+
+    Notes
+    -----
+    Linear in the size of the parts, times the number of scopes.
+
+    Examples
+    --------
+    >>> utility = Factor({"A": 2, "B": 2}, [[1.0, 2.0], [4.0, 7.0]])
+    >>> [part.values.tolist() for part in canonical_decomposition(utility, ["A", ["A", "B"]]).parts]
+    [[1.0, 4.0], [[0.0, 1.0], [0.0, 3.0]]]
+    """
+    check_utility(utility)
+    listed = read_scopes(utility.scope, scopes)
+    start = read_reference(utility.scope, reference)
+    parts = []
+    for place, scope in enumerate(listed):
+        fixed = {v.name: v.states[start[v.name]] for v in utility.scope if v.name not in scope}
+        local = utility.reduce(fixed).reorder(scope)
+        positions = [start[name] for name in scope]
+        terms = _differences(local.values, positions)
+        for earlier in listed[:place]:
+            terms[tuple(slice(None) if name in earlier else start[name] for name in scope)] = 0.0
+        parts.append(Factor(local.scope, _sums(terms, positions)))
+    return AdditiveUtility(parts, variables=utility.scope)
+
+
+def _differences(values: Floats, positions: list[int]) -> Floats:
+    """At each cell the c_S of the axes S in which it differs from the reference."""
+    terms = np.array(values)
+    for axis, position in enumerate(positions):
+        along = np.moveaxis(terms, axis, 0)
+        base = along[position].copy()
+        along -= base
+        along[position] = base
+    return terms
+
+
+def _sums(terms: Floats, positions: list[int]) -> Floats:
+    """The inverse of `_differences`."""
+    values = np.array(terms)
+    for axis, position in enumerate(positions):
+        along = np.moveaxis(values, axis, 0)
+        base = along[position].copy()
+        along += base
+        along[position] = base
+    return values
+
+
+@record
+class LotteryComparison:
+    """How two lotteries compare for everybody whose utility is a sum over some scopes."""
+
+    #: Whether their marginals on every scope are the same, so that every such utility finds them equally good.
+    is_indifferent: bool
+    largest_gap: float  # The largest difference of two marginal probabilities
+    scope: tuple[str, ...]  # Where it is
+
+    def __str__(self) -> str:
+        if self.is_indifferent:
+            return "equally good: the marginals on every scope agree"
+        return f"the marginals on ({', '.join(self.scope)}) differ by {self.largest_gap:.6g}"
+
+
+def compare_lotteries(
+    first: Factor, second: Factor, scopes: Iterable[Names], tolerance: float = 1e-9
+) -> LotteryComparison:
+    """Whether two lotteries are equally good for every utility of the form Σ_i U_i(Z_i).
+
+    Parameters
+    ----------
+    first, second
+        Distributions over the same attributes.
+    scopes
+        Z_i.
+    tolerance
+        The largest difference of probabilities that counts as none.
+
+    Examples
+    --------
+    >>> same = Factor({"A": 2, "B": 2}, [[0.5, 0.0], [0.0, 0.5]])
+    >>> other = Factor({"A": 2, "B": 2}, [[0.0, 0.5], [0.5, 0.0]])
+    >>> compare_lotteries(same, other, ["A", "B"]).is_indifferent
+    True
+    >>> print(compare_lotteries(same, other, ["A", ["A", "B"]]))
+    the marginals on (A, B) differ by 0.5
+    """
+    for lottery in (first, second):
+        if not lottery.is_distribution():
+            raise InvalidArgument(f"A lottery has probabilities that sum to one, not to {lottery.sum():.10g}.")
+    gaps = {}
+    for scope in read_scopes(first.scope, scopes):
+        difference = first.marginal(scope) - second.marginal(scope)
+        gaps[scope] = max(difference.max(), -difference.min())
+    worst = max(gaps, key=lambda scope: gaps[scope])
+    return LotteryComparison(gaps[worst] <= tolerance, gaps[worst], worst)

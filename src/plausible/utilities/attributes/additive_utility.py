@@ -19,8 +19,8 @@ from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entr
 from plausible.graphs import UndirectedGraph
 from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
 from plausible.models import MarkovNetwork, log_linear
+from plausible.utilities.attributes.outcome_tables import outcome_text
 from plausible.utilities.attributes.scope_sets import num_free_parameters, sum_text
-from plausible.utilities.attributes.witnesses import outcome_text
 from plausible.utilities.local import Utility
 from plausible.variables import Assignment, State, Variable
 

@@ -15,7 +15,7 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import check_utility
-from plausible.utilities.elicitation.micromorts import MicromortRate, micromorts
+from plausible.utilities.elicitation.health import MicromortRate, micromorts
 from plausible.variables import State, Variable
 
 

@@ -11,9 +11,8 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph, maximal_cliques, minimal_undirected_i_map
 from plausible.graphs.independencies import refuse_many_nodes
-from plausible.utilities.attributes.additive import conditional_additive_independence
+from plausible.utilities.attributes.additive import canonical_decomposition, conditional_additive_independence
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
-from plausible.utilities.attributes.generalized import canonical_decomposition
 from plausible.utilities.attributes.outcome_tables import Names, check_utility, names_of, partition_of
 
 

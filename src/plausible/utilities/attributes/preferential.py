@@ -12,8 +12,15 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
-from plausible.utilities.attributes.outcome_tables import Names, TwoSides, check_utility, slack, two_sides
-from plausible.utilities.attributes.witnesses import PreferenceChange, outcome_text
+from plausible.utilities.attributes.outcome_tables import (
+    Names,
+    PreferenceChange,
+    TwoSides,
+    check_utility,
+    outcome_text,
+    slack,
+    two_sides,
+)
 from plausible.variables import Assignment, State
 
 #: Differences that are looked at in one go.

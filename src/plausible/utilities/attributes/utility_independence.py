@@ -1,15 +1,29 @@
-"""Utility independence: are the utilities in all contexts positive affine images of one another?"""
+"""Utility independence: of some attributes, of every set (sums, products), of every single one (multilinear forms)."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import combinations
+from itertools import product as cartesian
+from typing import Literal
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.frozen import FrozenMapping
 from plausible.base.records import record
-from plausible.errors import InvalidArgument
-from plausible.factors import Factor
-from plausible.utilities.attributes.outcome_tables import Names, TwoSides, largest_miss, slack, two_sides
-from plausible.utilities.attributes.witnesses import PreferenceChange
+from plausible.errors import InvalidArgument, counted
+from plausible.factors import Factor, product
+from plausible.utilities.attributes.outcome_tables import (
+    Names,
+    PreferenceChange,
+    TwoSides,
+    check_utility,
+    largest_miss,
+    slack,
+    two_sides,
+)
 
 
 @record
@@ -109,3 +123,229 @@ def _witness(
     gamble = ((best, float(shape[row])), (worst, float(1 - shape[row])))
     gains = (float(residual[row, home]), float(residual[row, column]))
     return PreferenceChange(((sides.row(int(row)), 1.0),), gamble, sides.column(home), sides.column(int(column)), gains)
+
+
+@record
+class MutualUtilityIndependence:
+    """Whether every set of attributes is utility independent of its complement."""
+
+    holds: bool  # The answer
+    #: "additive", U = Σ U_i + c; "multiplicative", U = ± Π U_i + c with positive U_i; None where it is neither.
+    form: Literal["additive", "multiplicative"] | None
+    constant: float  # c
+    sign: float  # 1, or -1 where the product is subtracted from c
+    #: U_i, one factor for each attribute: a linear number of parameters. Empty where it is neither form.
+    parts: tuple[Factor, ...]
+    deviation: float  # The largest difference between U and the form that is nearer
+    #: A set of attributes that is not utility independent of the others, with its witness; None where none was found.
+    failing: UtilityIndependence | None
+
+    def table(self) -> Factor:
+        """The utility in that form."""
+        if self.form is None:
+            raise InvalidArgument("This utility is neither a sum nor a product of functions of single attributes.")
+        whole = sum(self.parts, Factor.scalar(0.0)) if self.form == "additive" else product(self.parts)
+        return whole * self.sign + self.constant
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"every set of attributes is utility independent of the others: the utility is {self.form}"
+        return f"not every set of attributes is utility independent of the others. {self._reason}"
+
+    @property
+    def _reason(self) -> str:
+        if self.failing is not None:
+            return str(self.failing)
+        return f"no set fails by more than the tolerance, but sum and product miss the utility by {self.deviation:.3g}"
+
+
+def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> MutualUtilityIndependence:
+    """Whether U is Σ U_i(V_i) or Π U_i(V_i) + c (Keeney & Raiffa 1976; Koller & Friedman 2009, proposition 22.2).
+
+    Either form makes each set of attributes utility independent of the rest, as long as the product has no change of
+    sign, and these are the only forms that do. In a product (a - c)(d - c) = (b - c)(e - c) for the four corners of
+    any rectangle of outcomes; the one with the largest mixed difference a + d - b - e gives c.
+
+    Parameters
+    ----------
+    utility
+        A factor over all attributes.
+    tolerance
+        As a share of the range of U.
+
+    Notes
+    -----
+    The forms cost a few passes over the table; a failing set is looked for among all of them, small ones first.
+
+    Examples
+    --------
+    >>> health = Factor({"years": [0, 1], "quality": [0, 1]}, [[3.0, 4.0], [5.0, 8.0]])  # 2 + (1 + 2y)(1 + q)
+    >>> answer = mutual_utility_independence(health)
+    >>> answer.form, answer.constant
+    ('multiplicative', 2.0)
+    >>> print(mutual_utility_independence(Factor({"success": 2, "fame": 2}, [[1.0, 0.0], [2.0, 3.0]])))
+    not every set of attributes is utility independent of the others. fame: not utility independent of the other
+        attributes. [fame=0] against [fame=1]: +1 where success=0, -1 where success=1
+    """
+    check_utility(utility)
+    zero = slack(utility, tolerance)
+    values = utility.values
+    sums, start = _sums(values)
+    additive = float(np.abs(values - start - _outer_sum(sums, values.ndim)).max())
+    if additive <= zero:
+        return MutualUtilityIndependence(True, "additive", start, 1.0, _factors(utility, sums), additive, None)
+    constant, sign, factors = _products(values)
+    whole = reduce(np.multiply.outer, factors, np.ones(()))
+    multiplicative = float(np.abs(values - constant - sign * whole).max())
+    if multiplicative <= zero and whole.min() > zero:
+        parts = _factors(utility, factors)
+        return MutualUtilityIndependence(True, "multiplicative", constant, sign, parts, multiplicative, None)
+    failing = _first_failing(utility, tolerance)
+    return MutualUtilityIndependence(False, None, 0.0, 1.0, (), min(additive, multiplicative), failing)
+
+
+def _lines(values: Floats, cell: Sequence[int]) -> list[Floats]:
+    """The lines through a cell along each axis."""
+    return [np.moveaxis(values, axis, -1)[tuple(np.delete(cell, axis))] for axis in range(values.ndim)]
+
+
+def _sums(values: Floats) -> tuple[list[Floats], float]:
+    """The functions of single axes that add up to the table, if any do: from lines through the first cell."""
+    origin = (0,) * values.ndim
+    return [line - values[origin] for line in _lines(values, origin)], float(values[origin])
+
+
+def _outer_sum(lines: list[Floats], num_axes: int) -> Floats:
+    shapes = (tuple(-1 if place == axis else 1 for place in range(num_axes)) for axis in range(num_axes))
+    return np.asarray(sum((line.reshape(shape) for line, shape in zip(lines, shapes, strict=True)), np.zeros(())))
+
+
+def _products(values: Floats) -> tuple[float, float, list[Floats]]:
+    """c, the sign of U - c where it is largest, and functions of single axes whose product is |U - c|, if any is."""
+    a, b, e, d = _widest_rectangle(values)
+    constant = float((a * d - b * e) / (a + d - b - e))
+    shifted = values - constant
+    home = tuple(int(place) for place in np.unravel_index(int(np.abs(shifted).argmax()), values.shape))
+    sign, scale = float(np.sign(shifted[home])), abs(float(shifted[home]))
+    first, *others = (np.abs(line) / scale for line in _lines(shifted, home))
+    return constant, sign, [first * scale, *others]
+
+
+def _widest_rectangle(values: Floats) -> Floats:
+    """The corners a, b, e, d of a rectangle, one side along an axis, with a large mixed difference a - b - e + d.
+
+    Differences are taken from the first cell of each side: at least a quarter of the largest one of all.
+    """
+    best, widest = np.zeros(4), -1.0
+    for axis in range(values.ndim):
+        matrix = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+        mixed = matrix - matrix[:1] - matrix[:, :1] + matrix[0, 0]
+        row, column = np.unravel_index(int(np.abs(mixed).argmax()), mixed.shape)
+        if abs(mixed[row, column]) > widest:
+            widest = float(abs(mixed[row, column]))
+            best = np.array([matrix[0, 0], matrix[row, 0], matrix[0, column], matrix[row, column]])
+    return best
+
+
+def _factors(utility: Factor, lines: list[Floats]) -> tuple[Factor, ...]:
+    return tuple(Factor((variable,), line) for variable, line in zip(utility.scope, lines, strict=True))
+
+
+def _first_failing(utility: Factor, tolerance: float) -> UtilityIndependence | None:
+    for size in range(1, len(utility.scope)):
+        for names in combinations(utility.names, size):
+            answer = utility_independence(utility, names, tolerance=tolerance)
+            if not answer.holds:
+                return answer
+    return None
+
+
+@record
+class MultilinearForm:
+    """U = Σ_S k_S Π_{i ∈ S} h_i(V_i), over all sets S of attributes."""
+
+    holds: bool  # Whether every attribute is utility independent of the others and the form reproduces U
+    shapes: Mapping[str, Factor]  # Name -> h_i, from 0 to 1
+    coefficients: Mapping[tuple[str, ...], float]  # Set of names (a tuple) -> k_S; that of the empty set is a constant
+    deviation: float  # The largest difference between U and the form, whose coefficients are those of least squares
+    #: An attribute that is not utility independent of the others, with its witness; None where all are.
+    failing: UtilityIndependence | None
+
+    @property
+    def num_coefficients(self) -> int:
+        """2^k - 1 of them, beside the constant."""
+        return len(self.coefficients) - 1
+
+    def table(self) -> Factor:
+        """The utility in this form."""
+        corners = np.array(list(self.coefficients.values())).reshape([2] * len(self.shapes))
+        designs = [_design(shape.flat) for shape in self.shapes.values()]
+        scope = tuple(shape.scope[0] for shape in self.shapes.values())
+        return Factor.from_flat(scope, _along_axes(corners, designs).reshape(-1))
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.failing is not None:
+            return f"not multilinear: {self.failing}"
+        if not self.holds:
+            return f"not multilinear: no attribute fails by more than the tolerance, the form by {self.deviation:.3g}"
+        return f"multilinear with {counted(self.num_coefficients, 'coefficient')}, within {self.deviation:.3g}"
+
+
+def multilinear_form(utility: Factor, tolerance: float = 1e-9) -> MultilinearForm:
+    """The multilinear form of a utility, by least squares (Koller & Friedman 2009, proposition 22.3).
+
+    The shapes h_i are those of `utility_independence`; given these, the coefficients are linear, and as outcomes form a
+    grid they are fitted one axis at a time.
+
+    Parameters
+    ----------
+    utility
+        A factor over all attributes.
+    tolerance
+        As a share of the range of U.
+
+    Notes
+    -----
+    2^k numbers for k attributes.
+
+    Examples
+    --------
+    >>> values = np.fromfunction(lambda a, b, c: a + b + 2 * c + 3 * a * b - a * b * c, (2, 2, 2))
+    >>> form = multilinear_form(Factor({"A": 2, "B": 2, "C": 2}, values))
+    >>> form.holds, form.num_coefficients
+    (True, 7)
+    >>> round(form.coefficients["A", "B"], 9), round(form.coefficients["A", "B", "C"], 9)
+    (3.0, -1.0)
+    """
+    check_utility(utility)
+    answers = [utility_independence(utility, name, tolerance=tolerance) for name in utility.names]
+    inverses = [np.asarray(np.linalg.pinv(_design(answer.shape.flat)), dtype=np.float64) for answer in answers]
+    corners = _along_axes(utility.values, inverses)
+    sets = (
+        tuple(name for name, is_in in zip(utility.names, digits, strict=True) if is_in)
+        for digits in cartesian((0, 1), repeat=len(answers))
+    )
+    failing = next((answer for answer in answers if not answer.holds), None)
+    shapes = {name: answer.shape for name, answer in zip(utility.names, answers, strict=True)}
+    coefficients = dict(zip(sets, map(float, corners.reshape(-1)), strict=True))
+    form = MultilinearForm(False, FrozenMapping(shapes), FrozenMapping(coefficients), 0.0, failing)
+    deviation = largest_miss(form.table().flat - utility.flat, utility)
+    holds = failing is None and deviation <= slack(utility, tolerance)
+    return MultilinearForm(holds, form.shapes, form.coefficients, deviation, failing)
+
+
+def _design(shape: Floats) -> Floats:
+    return np.column_stack([np.ones(len(shape)), shape])
+
+
+def _along_axes(table: Floats, matrices: list[Floats]) -> Floats:
+    """The table with each of its axes multiplied by a matrix of its own."""
+    for axis, matrix in enumerate(matrices):
+        table = np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
+    return table

@@ -12,8 +12,7 @@ from plausible.base.display import TextTable
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble
-from plausible.utilities.elicitation.questions import Respondent
-from plausible.utilities.elicitation.search import Schedule
+from plausible.utilities.elicitation.questions import Respondent, Schedule
 from plausible.utilities.elicitation.session import run_session
 
 

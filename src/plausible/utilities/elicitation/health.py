@@ -1,4 +1,4 @@
-"""Quality-adjusted life years of courses of health."""
+"""Units of health: micromorts, and quality-adjusted life years."""
 
 from __future__ import annotations
 
@@ -8,10 +8,154 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from plausible.base.display import TextTable
+from plausible.base.frozen import Frozen
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened
+from plausible.utilities.lotteries.curves import TabulatedCurve
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+
+#: The probability of death that is one micromort.
+MICROMORT = 1e-6
+_CERTAIN_DEATH = 1e6
+
+
+def micromorts(probability: float) -> float:
+    """A probability of death in micromorts.
+
+    >>> round(micromorts(0.0003), 9)
+    300.0
+    """
+    if not 0 <= probability <= 1:
+        raise InvalidArgument(f"{probability!r} is no probability of death.")
+    return probability * _CERTAIN_DEATH
+
+
+@dataclass(frozen=True, slots=True)
+class MicromortRate:
+    """What a micromort is worth in money, where risks are small enough for that to be one number (Howard 1980).
+
+    Within the limit utility is nearly linear in the risk, and amounts convert both ways. Beyond it they don't: nobody
+    sells a certain death for a million times the price of a micromort, so larger risks are refused.
+
+    Examples
+    --------
+    >>> MicromortRate(20.0).to_dollars(340 - 16)
+    6480.0
+    >>> MicromortRate(20.0).to_dollars(500_000)
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: 500000 micromorts are a risk of death of 0.5, beyond the 1000 up to which ...
+    """
+
+    dollars: float = 20.0  # For one micromort: some 20 in dollars of 1980
+    limit: float = 1000.0  # The greatest risk to convert, in micromorts
+
+    def __post_init__(self) -> None:
+        if not 0 < self.dollars < math.inf:
+            raise InvalidArgument(f"dollars={self.dollars!r} for a micromort must be positive and finite.")
+        if not 0 < self.limit < _CERTAIN_DEATH:
+            raise InvalidArgument(
+                f"limit={self.limit!r} must be positive, and less than the million micromorts of a certain death."
+            )
+
+    @property
+    def largest_amount(self) -> float:
+        """What the limit is worth: the amount up to which money is linear."""
+        return self.limit * self.dollars
+
+    def to_dollars(self, risk: float) -> float:
+        """What a risk in micromorts is worth; negative for a risk that is taken away."""
+        self._check(risk)
+        return risk * self.dollars
+
+    def to_micromorts(self, dollars: float) -> float:
+        """The risk in micromorts that an amount stands for."""
+        self._check(dollars / self.dollars)
+        return dollars / self.dollars
+
+    def _check(self, risk: float) -> None:
+        if not abs(risk) <= self.limit:
+            raise InvalidArgument(
+                f"{risk:.6g} micromorts are a risk of death of {abs(risk) * MICROMORT:.3g}, beyond the {self.limit:g} "
+                f"up to which utility is taken to be linear: at larger risks no price per micromort holds. Ask for "
+                f"such a risk itself (MicromortCurve), or in a standard gamble."
+            )
+
+
+class MicromortCurve(Frozen):
+    """What somebody demands to accept a risk of death, and pays to be rid of one.
+
+    Such curves are steeper for risks taken on than for risks taken away, and rise ever faster: beyond the greatest risk
+    in the table nothing is known, and nothing is extrapolated.
+
+    Parameters
+    ----------
+    risks
+        In micromorts; negative ones are taken away. Zero is added, at an amount of 0.
+    amounts
+        Demanded (positive) or paid (negative) for each.
+
+    Examples
+    --------
+    >>> asked = MicromortCurve([-100, -10, 10, 100, 1000], [-800, -150, 300, 4000, 90_000])
+    >>> asked.amount(100), asked.amount(-100), round(asked.asymmetry(10), 3)
+    (4000.0, -800.0, 2.0)
+    """
+
+    __slots__ = ("_curve",)
+
+    def __init__(self, risks: npt.ArrayLike, amounts: npt.ArrayLike) -> None:
+        first, second = np.atleast_1d(np.array(risks, dtype=float)), np.atleast_1d(np.array(amounts, dtype=float))
+        if first.shape != second.shape:
+            raise InvalidArgument(f"Give as many amounts as risks, not {second.size} for {first.size}.")
+        if (np.abs(first) > _CERTAIN_DEATH).any():
+            raise InvalidArgument("A certain death is a million micromorts; no risk is greater.")
+        if not (first == 0).any():
+            first, second = np.append(first, 0.0), np.append(second, 0.0)
+        self._curve = TabulatedCurve(first, second)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest risk that was asked about."""
+        return self._curve.domain
+
+    def amount(self, risk: float) -> float:
+        """What is demanded for a risk in micromorts, or, if it is negative, paid to be rid of it (below 0)."""
+        low, high = self.range
+        if not low <= risk <= high:
+            raise InvalidArgument(
+                f"{risk:.6g} micromorts lie outside of the {low:.6g} to {high:.6g} that were asked about; the utility "
+                f"of a risk of death is not its chance times that of death, so ask about this risk."
+            )
+        return self._curve(risk)
+
+    def asymmetry(self, risk: float) -> float:
+        """How many times more is demanded for a risk than paid to be rid of it."""
+        return self.amount(abs(risk)) / -self.amount(-abs(risk))
+
+    def rate(self, risk: float, tolerance: float = 0.1) -> MicromortRate:
+        """The price of a micromort for small risks, up to where the curve departs from it.
+
+        Parameters
+        ----------
+        risk
+            A small risk, whose price per micromort is taken.
+        tolerance
+            The share by which the price may differ at the limit.
+        """
+        if not 0 < risk <= self.range[1]:
+            raise InvalidArgument(f"risk={risk!r} must be positive and among those asked about.")
+        dollars, limit = self.amount(risk) / risk, risk
+        while limit < self.range[1]:
+            larger = min(1.1 * limit, self.range[1])
+            if abs(self.amount(larger) / larger - dollars) > tolerance * dollars:
+                break
+            limit = larger
+        return MicromortRate(dollars, limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,22 @@
-"""Sessions: a question at a time, each answer making a new session."""
+"""Sessions: a question at a time, each answer making a new session; and what one found out."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self, TypeVar
 
+from plausible.base.display import TextTable
 from plausible.base.frozen import Frozen
-from plausible.errors import InvalidArgument
+from plausible.base.records import record
+from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.search.clock import Clock
 from plausible.utilities.elicitation.questions import Answer, Question, Respondent
+from plausible.utilities.lotteries.curve_base import UtilityCurve
+from plausible.utilities.lotteries.curve_fitting import CurveFamily, fit_curve
 
 
 class Session(Frozen, ABC):
@@ -124,3 +131,160 @@ def run_session(
         if progress is not None and progress(session):
             break
     return session
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitedUtility:
+    """The utility of one outcome, on the scale from the worst anchor (0) to the best (1).
+
+    Examples
+    --------
+    >>> ElicitedUtility("blind", 0.4, 0.39, 0.41, 6).is_at_limit
+    False
+    """
+
+    item: Hashable  # The outcome
+    value: float  # Its utility: the middle of the bracket
+    #: The bracket.
+    low: float
+    high: float
+    num_questions: int  # How many it took
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether every answer pointed beyond an anchor, which may then be no worst or no best outcome."""
+        return self.num_questions > 0 and (self.low == 0.0 or self.high == 1.0) and self.low < self.high
+
+
+@record
+class ElicitationResult(Mapping[Hashable, float]):
+    """The utilities that somebody told: a mapping from outcomes to numbers, the anchors with 0 and 1 among them.
+
+    Outcomes that nothing was asked about yet are not in it. Brackets are what the answers imply: of somebody who is not
+    sure they say nothing of how sure; ask again, and `compare_elicitations`.
+
+    Examples
+    --------
+    >>> from plausible.utilities.elicitation.methods import visual_analog
+    >>> result = visual_analog([400, 700], worst=0, best=1000).replay([50, 80]).result
+    >>> dict(result)
+    {0: 0.0, 1000: 1.0, 400: 0.5, 700: 0.8}
+    >>> result.rescaled(-10, 10)[700]
+    6.0
+    >>> round(result.curve().inverse(0.5), 6)
+    400.0
+    """
+
+    method: str  # How they were asked for
+    #: The anchors.
+    worst: Hashable
+    best: Hashable
+    items_told: tuple[ElicitedUtility, ...]  # What is known on each outcome
+
+    def _table(self) -> dict[Hashable, float]:
+        """What was asked about, and the anchors."""
+        asked = {told.item: told.value for told in self.items_told if told.num_questions}
+        return {self.worst: 0.0, self.best: 1.0, **asked}
+
+    def __getitem__(self, outcome: Hashable) -> float:
+        table = self._table()
+        if outcome not in table:
+            raise InvalidArgument(f"{outcome!r} was not asked about.{suggestion(outcome, table)}")
+        return table[outcome]
+
+    def __contains__(self, outcome: object) -> bool:
+        return outcome in self._table()
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._table())
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    @property
+    def reversals(self) -> tuple[tuple[ElicitedUtility, ElicitedUtility], ...]:
+        """Amounts next to each other of which the one nearer to the worst came out better, by more than the brackets.
+
+        >>> from plausible.utilities.elicitation.methods import visual_analog
+        >>> result = visual_analog([400, 700], worst=0, best=1000).replay([80, 50]).result
+        >>> [(one.item, other.item) for one, other in result.reversals]
+        [(400, 700)]
+        """
+        worst, best = amount_of(self.worst), amount_of(self.best)
+        asked = [(amount_of(told.item), told) for told in self.items_told if told.num_questions]
+        amounts = [(amount, told) for amount, told in asked if amount is not None]
+        if worst is None or best is None:
+            return ()
+        ordered = [told for _, told in sorted(amounts, key=lambda pair: abs(pair[0] - worst))]
+        return tuple(
+            (one, other) for one, other in pairwise(ordered) if one.low >= other.high and one.value > other.value
+        )
+
+    @property
+    def num_questions(self) -> int:
+        """In all."""
+        return sum(told.num_questions for told in self.items_told)
+
+    def rescaled(self, worst: float, best: float) -> dict[Hashable, float]:
+        """The utilities on another scale: what the anchors are worth there.
+
+        Parameters
+        ----------
+        worst, best
+            The utilities of the anchors on that scale.
+        """
+        return {outcome: worst + value * (best - worst) for outcome, value in self._table().items()}
+
+    def curve(self, family: CurveFamily = "tabulated") -> UtilityCurve:
+        """The utilities of amounts as a curve, for certainty equivalents and attitudes to risk.
+
+        Parameters
+        ----------
+        family
+            "tabulated" goes through all points; for others see `fit_curve`.
+        """
+        table = self._table()
+        return fit_curve(family, [_amount(outcome) for outcome in table], list(table.values())).curve
+
+    def __str__(self) -> str:
+        rows = tuple(
+            (
+                str(told.item),
+                f"{told.value:.4g}" if told.num_questions else "-",
+                f"{told.low:.4g}",
+                f"{told.high:.4g}",
+                str(told.num_questions),
+            )
+            for told in self.items_told
+        )
+        return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *self._warnings()])
+
+    def _warnings(self) -> list[str]:
+        """What can't be right among amounts."""
+        return [
+            f"{one.item} came out better than {other.item} ({one.value:.4g} and {other.value:.4g}), though it lies "
+            f"nearer to the worst, {self.worst}: no curve goes through both. Ask about them again, or leave one out."
+            for one, other in self.reversals
+        ]
+
+
+def amount_of(outcome: Hashable) -> float | None:
+    """An outcome as a finite number; texts, which is what terminals and files have, may be one. `None` for any other.
+
+    >>> amount_of("400"), amount_of("blind")
+    (400.0, None)
+    """
+    try:
+        amount = float(outcome)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return amount if math.isfinite(amount) and not isinstance(outcome, bool) else None
+
+
+def _amount(outcome: Hashable) -> float:
+    if (amount := amount_of(outcome)) is None:
+        raise InvalidArgument(
+            f"{shortened(outcome)} is no amount, so that there is no curve: the utilities are a mapping, "
+            f"as in DecisionSituation(actions, result)."
+        )
+    return amount

@@ -57,7 +57,7 @@ class AxiomReport:
     --------
     Who feels a small chance to be larger than it is breaks substitutability (Allais 1953):
 
-    >>> from plausible.utilities.elicitation.weighting import PrelecWeighting, rank_dependent_utility
+    >>> from plausible.utilities.elicitation.respondents import PrelecWeighting, rank_dependent_utility
     >>> def worth(lottery):
     ...     return rank_dependent_utility(lottery, {"0": 0, "3M": 10, "4M": 12}, PrelecWeighting())
     >>> report = check_axioms(PreferenceRelation(lambda a, b: round(worth(a) - worth(b), 12)), ["0", "3M", "4M"])

@@ -190,7 +190,7 @@ class RiskAssessment:
 
     Examples
     --------
-    >>> from plausible.utilities.lotteries.power_curve import PowerCurve
+    >>> from plausible.utilities.lotteries.curve_families import PowerCurve
     >>> assess_risk(PowerCurve(2.0), {100: 0.5, 0: 0.5}).attitude
     'seeking'
     """

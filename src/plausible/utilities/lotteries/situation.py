@@ -13,8 +13,7 @@ from plausible.base.records import record
 from plausible.base.tolerances import PROOF
 from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.utilities.lotteries.ties import BestActions, tie_room
+from plausible.utilities.lotteries.outcome_utilities import BestActions, UtilityLike, read_utility, tie_room, utility_of
 
 
 @record

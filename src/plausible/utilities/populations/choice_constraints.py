@@ -14,7 +14,7 @@ from plausible.errors import InvalidArgument, PlausibleError
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import Attributes
 from plausible.utilities.attributes.outcome_tables import Names
-from plausible.utilities.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
+from plausible.utilities.populations.choices import ChoiceFeatures, ObservedChoices, choice_features
 
 #: A margin above this share of the greatest difference between two options is one.
 _LEAST_MARGIN = 1e-8

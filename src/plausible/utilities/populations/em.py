@@ -1,25 +1,147 @@
-"""EM for populations of utilities: the start, the step, and the best of several runs."""
+"""Gaussian populations of utilities by EM: parameters, the step, and the best of several runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
+from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
-from plausible.utilities.populations.parameters import (
-    ClassParameters,
-    PopulationProblem,
-    expect,
-    log_likelihoods,
-    maximize,
-)
+from plausible.utilities.attributes.scope_sets import UtilityBasis
+from plausible.utilities.populations.answers import Answers, Conditioned, condition, squares_of
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationPrior:
+    """What is assumed, before any answer, of the covariance Σ of people's utilities.
+
+    Parameters
+    ----------
+    covariance
+        "full"; "parts", parts of the utility that are independent of each other; "diagonal", all coordinates.
+    shrinkage
+        How many imagined people, with independent coordinates of the spread of the answers, are added to the
+        covariance; zero is maximum likelihood.
+
+    Examples
+    --------
+    >>> PopulationPrior("parts")
+    PopulationPrior(covariance='parts', shrinkage=1.0)
+    """
+
+    covariance: Literal["full", "parts", "diagonal"] = "full"
+    shrinkage: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.covariance not in ("full", "parts", "diagonal"):
+            raise InvalidArgument(f"covariance={self.covariance!r}: there are 'full', 'parts' and 'diagonal'.")
+        if not self.shrinkage >= 0:
+            raise InvalidArgument(f"shrinkage={self.shrinkage!r} is a number of people: zero or more.")
+
+
+class ClassParameters(NamedTuple):
+    """θ ~ N(A z, Σ) for a person with background z."""
+
+    mean: Floats  # A, p × q
+    covariance: Floats  # Σ, p × p
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationProblem:
+    """Answers, one basis for each class of people, and what is assumed of covariances."""
+
+    answers: Answers  # Of all people
+    bases: tuple[UtilityBasis, ...]  # The decomposition of each class
+    designs: tuple[Floats, ...]  # For each class, K × p: the value of outcome k is its row times θ
+    prior: PopulationPrior  # What is assumed of the covariance of each class
+    scales: tuple[Floats, ...]  # For each class, the variances of the coordinates of the people that the prior imagines
+
+    def allowed(self, number: int) -> Floats:
+        """One where the covariance of a class may be other than zero."""
+        basis = self.bases[number]
+        if self.prior.covariance == "full":
+            return np.ones((basis.size, basis.size))
+        if self.prior.covariance == "diagonal":
+            return np.eye(basis.size)
+        mask = np.zeros((basis.size, basis.size))
+        for block in basis.blocks:
+            mask[block, block] = 1.0
+        return mask
+
+    def log_prior(self, parameters: tuple[ClassParameters, ...]) -> float:
+        """The logarithm of the prior density of the covariances, up to a constant."""
+        if not self.prior.shrinkage:
+            return 0.0
+        total = 0.0
+        for (_, covariance), scale in zip(parameters, self.scales, strict=True):
+            total -= float(np.linalg.slogdet(covariance)[1])
+            total -= float(np.trace(np.linalg.solve(covariance, np.diag(scale))))
+        return 0.5 * self.prior.shrinkage * total
+
+
+class Moments(NamedTuple):
+    """Sums over people, each weighted, of deviations δ = θ - A z from the means so far: what the next step needs."""
+
+    weight: float  # Σ w
+    cross: Floats  # Σ w E[δ] zᵀ
+    squares: Floats  # Σ w z zᵀ
+    second: Floats  # Σ w E[δ δᵀ]
+    noise: tuple[float, float]  # Σ w E[(y - X θ)²] over known answers, and the number of these answers, weighted
+
+
+def log_likelihoods(
+    problem: PopulationProblem, number: int, parameters: ClassParameters, noise: float
+) -> tuple[Floats, list[Conditioned]]:
+    """log p(answers) of each person under one class, and what the answers say about them."""
+    answers = problem.answers
+    means = answers.background @ parameters.mean.T
+    blocks = list(condition(answers, problem.designs[number], means, parameters.covariance, noise))
+    values = np.zeros(len(answers.values))
+    for block in blocks:
+        values[block.people] = -0.5 * (block.log_determinants + block.squares / noise)
+    return values - 0.5 * answers.num_known * np.log(2 * np.pi * noise), blocks
+
+
+def expect(
+    problem: PopulationProblem, number: int, parameters: ClassParameters, blocks: list[Conditioned], weights: Floats
+) -> Moments:
+    """The moments of one class, people counting by their weights."""
+    answers, design = problem.answers, problem.designs[number]
+    size, width = design.shape[1], answers.background.shape[1]
+    cross, second = np.zeros((size, width)), np.zeros((size, size))
+    error = 0.0
+    for block in blocks:
+        background = answers.background[block.people]
+        share = weights[block.people]
+        shares = np.bincount(block.pattern_of, share, minlength=len(block.patterns))
+        cross += (share[:, None] * block.moves).T @ background
+        second += (share[:, None] * block.moves).T @ block.moves + np.tensordot(shares, block.covariances, axes=1)
+        means = background @ parameters.mean.T + block.moves
+        missed = answers.known[block.people] * (answers.values[block.people] - means @ design.T)
+        spread = block.covariances.reshape(len(block.patterns), -1) @ squares_of(design).T
+        error += float(share @ (missed**2).sum(axis=1) + shares @ (spread * block.patterns).sum(axis=1))
+    squares = (weights[:, None] * answers.background).T @ answers.background
+    return Moments(float(weights.sum()), cross, squares, second, (error, float(weights @ answers.num_known)))
+
+
+def maximize(problem: PopulationProblem, number: int, before: ClassParameters, moments: Moments) -> ClassParameters:
+    """The mean by regression on the background, and the covariance around it, with its prior."""
+    # Means over people, not sums: of a class that hardly anybody is left in the inverse of a sum would overflow.
+    share = max(moments.weight, np.finfo(float).smallest_subnormal)
+    change = (moments.cross / share) @ np.linalg.pinv(moments.squares / share)
+    scatter = moments.second - change @ moments.cross.T
+    scatter = 0.5 * (scatter + scatter.T) + problem.prior.shrinkage * np.diag(problem.scales[number])
+    total = max(moments.weight + problem.prior.shrinkage, np.finfo(float).tiny)
+    return ClassParameters(before.mean + change, np.asarray(problem.allowed(number) * scatter / total))
+
 
 #: The least variance of the noise, as a share of the variance of the answers.
 _LEAST_NOISE = 1e-8

@@ -19,11 +19,12 @@ from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome
 from plausible.utilities.attributes.outcome_tables import Names, read_numbers
 from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.utilities.populations.answers import Answers, read_answers, read_background
-from plausible.utilities.populations.em import best_population, class_posteriors
-from plausible.utilities.populations.parameters import (
+from plausible.utilities.populations.em import (
     ClassParameters,
     PopulationPrior,
     PopulationProblem,
+    best_population,
+    class_posteriors,
     log_likelihoods,
 )
 from plausible.utilities.populations.users import MixedUserUtility, UserUtility
