@@ -14,9 +14,8 @@ from scipy.stats import multivariate_normal
 
 from plausible.cli import main
 from plausible.errors import InvalidArgument
-from plausible.examples.colour_model import ColourModel
 from plausible.examples.image_comparisons import compare_binary, compare_grey, compare_segments
-from plausible.examples.images import denoise, denoise_binary, label, segment, segment_field
+from plausible.examples.images import ColourModel, denoise, denoise_binary, label, segment, segment_field
 from plausible.examples.pictures import (
     colour_scene,
     flipped,

@@ -14,11 +14,9 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, MissingDependency, NotSupported, UnknownVariable
 from plausible.examples import experiment_figures as figures
-from plausible.examples.cluster_scores import ScoreDesign, compare_scores, draw_mixture_rows
+from plausible.examples.cluster_scores import ScoreDesign, candidate_evidence, compare_scores, draw_mixture_rows
 from plausible.examples.em_behaviour import EMDesign, EMSample, EMTrace, em_behaviour
-from plausible.examples.mixture_evidence import candidate_evidence
-from plausible.examples.plane_scenes import simulate_room
-from plausible.examples.planes import map_planes
+from plausible.examples.planes import map_planes, simulate_room
 from plausible.learn import MixtureClustering, MixturePrior
 from plausible.models import BayesianNetwork
 

@@ -10,8 +10,16 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import norm
 
 from plausible.errors import InvalidArgument
-from plausible.examples.plane_scenes import Box, Planes, simulate_room
-from plausible.examples.planes import PlaneProblem, log_masses, map_planes, plane_init, plane_step
+from plausible.examples.planes import (
+    Box,
+    PlaneProblem,
+    Planes,
+    log_masses,
+    map_planes,
+    plane_init,
+    plane_step,
+    simulate_room,
+)
 
 ROOM = Box([0, -1, 2], [2, 2, 3])
 

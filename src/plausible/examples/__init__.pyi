@@ -2,7 +2,7 @@
 from plausible.examples.cell_signalling import SignallingDesign as SignallingDesign
 from plausible.examples.cell_signalling import learn_cell_signalling as learn_cell_signalling
 from plausible.examples.cell_signalling import simulate_cells as simulate_cells
-from plausible.examples.colour_model import ColourModel as ColourModel
+from plausible.examples.images import ColourModel as ColourModel
 from plausible.examples.images import Labelling as Labelling
 from plausible.examples.images import denoise as denoise
 from plausible.examples.images import denoise_binary as denoise_binary

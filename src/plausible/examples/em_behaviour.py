@@ -50,15 +50,12 @@ class EMDesign:
 
 
 class EMTrace(NamedTuple):
-    """One run: log-likelihoods in bits for each row, at the start and after each step; the objective's end, likewise.
+    """One run: log-likelihoods in bits for each row, at the start and after each step."""
 
-    `train` is of the rows that are learned from, `test` of new ones.
-    """
-
-    train: tuple[float, ...]
-    test: tuple[float, ...]
-    objective: float
-    stopped: str
+    train: tuple[float, ...]  # of the rows that are learned from
+    test: tuple[float, ...]  # of new ones
+    objective: float  # at the end, likewise
+    stopped_by: str  # why it ended: see `Run`
 
     @property
     def overfitting(self) -> float:
@@ -83,14 +80,12 @@ class EMSample:
     @property
     def spread(self) -> float:
         """From the worst end to the best, in bits for each row that is learned from."""
-        ends = [trace.train[-1] for trace in self.traces]
-        return max(ends) - min(ends)
+        return float(np.ptp([trace.train[-1] for trace in self.traces]))
 
     @property
     def test_spread(self) -> float:
         """From the worst end to the best, in bits for each new row."""
-        ends = [trace.test[-1] for trace in self.traces]
-        return max(ends) - min(ends)
+        return float(np.ptp([trace.test[-1] for trace in self.traces]))
 
     @property
     def best(self) -> EMTrace:
@@ -139,48 +134,37 @@ def em_behaviour(
     >>> [len(trace.test) for trace in found.samples[0].traces]
     [6, 6]
     """
-    truth, chosen = _network(network), design or EMDesign()
-    if chosen.hidden is not None and chosen.hidden not in truth.variables:
-        raise UnknownVariable.named(chosen.hidden, truth.variables, "this network")
-    clock = Clock.of(time_limit)
+    truth, chosen = network or load("asia"), design or EMDesign()
+    mechanisms: list[Mechanism] = [CompletelyAtRandom(chosen.missing)]
+    if chosen.hidden is not None:
+        if chosen.hidden not in truth.variables:
+            raise UnknownVariable.named(chosen.hidden, truth.variables, "this network")
+        mechanisms.append(WholeVariables([chosen.hidden]))
+
+    def drawn(num_rows: int, generator: np.random.Generator) -> Table:
+        table = Table.read(truth.sample(num_rows, seed=generator), truth.variables)
+        hidden = hide(table, mechanisms, seed=generator).data
+        assert isinstance(hidden, Table)
+        return hidden
+
+    clock, samples = Clock.of(time_limit), list[EMSample]()
     rows_of, test_of, starts_of = generator_of(seed).spawn(3)
-    rows = _drawn(truth, max(chosen.sizes), chosen, rows_of)
-    test = ExactExpectations(Cases.of(truth.variables, _drawn(truth, chosen.num_test_rows, chosen, test_of)))
+    rows = drawn(max(chosen.sizes), rows_of)
+    test = ExactExpectations(Cases.of(truth.variables, drawn(chosen.num_test_rows, test_of)))
     limit = test.at(truth).log_likelihood / (chosen.num_test_rows * math.log(2))
-    samples: list[EMSample] = []
+    is_over = False
     for num_rows in chosen.sizes:
-        traces: list[EMTrace] = []
-        stop = False
-        for generator in starts_of.spawn(chosen.num_starts):
-            traces.append(_run(truth, rows.take(np.arange(num_rows)), test, chosen, clock, generator))
-            stop = progress is not None and bool(progress(num_rows, traces[-1]))
-            if stop := stop or clock.is_over:
+        traces, some = list[EMTrace](), rows.take(np.arange(num_rows))
+        for generator in () if is_over else starts_of.spawn(chosen.num_starts):
+            traces.append(_trace(truth, some, test, chosen, clock, generator))
+            is_over = bool(progress is not None and progress(num_rows, traces[-1])) or clock.is_over
+            if is_over:
                 break
-        samples.append(EMSample(num_rows, tuple(traces), chosen.same_optimum))
-        if stop:
-            break
+        samples += [EMSample(num_rows, tuple(traces), chosen.same_optimum)] if traces else []
     return EMBehaviour(chosen, tuple(samples), limit)
 
 
-def _network(network: BayesianNetwork | None) -> BayesianNetwork:
-    if network is not None:
-        return network
-    asia = load("asia")
-    assert isinstance(asia, BayesianNetwork)
-    return asia
-
-
-def _drawn(network: BayesianNetwork, num_rows: int, design: EMDesign, generator: np.random.Generator) -> Table:
-    """Rows of the network, with cells hidden as the design says."""
-    mechanisms: list[Mechanism] = [CompletelyAtRandom(design.missing)]
-    mechanisms += [WholeVariables([design.hidden])] if design.hidden is not None else []
-    frame = network.sample(num_rows, seed=generator)
-    hidden = hide(Table.read(frame, network.variables), mechanisms, seed=generator).data
-    assert isinstance(hidden, Table)
-    return hidden
-
-
-def _run(
+def _trace(
     truth: BayesianNetwork,
     rows: Table,
     test: ExactExpectations,
@@ -198,9 +182,5 @@ def _run(
 
     run = em_run(problem, first, Stops(design.tolerance, design.max_steps, progress=follow), clock=clock)
     bits, test_bits = math.log(2) * rows.num_rows, math.log(2) * design.num_test_rows
-    return EMTrace(
-        tuple(value / bits for value in train),
-        tuple(value / test_bits for value in run.state.validation_trace),
-        run.state.objective / bits,
-        run.stopped_by,
-    )
+    tested = tuple(value / test_bits for value in run.state.validation_trace)
+    return EMTrace(tuple(value / bits for value in train), tested, run.state.objective / bits, run.stopped_by)

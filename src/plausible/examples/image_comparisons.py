@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.examples.colour_model import ColourModel
-from plausible.examples.images import Labeller, Labelling, binary_field, grey_field, label, segment_field
+from plausible.examples.images import ColourModel, Labeller, Labelling, binary_field, grey_field, label, segment_field
 from plausible.examples.pictures import colour_scene, flipped, grey_scene, letters, scribbled, side_by_side
 from plausible.inference import (
     AlphaBetaSwap,
@@ -64,12 +63,30 @@ class Comparison:
             f"{self.title}: {self.measure} {self.before:.4g} before; no energy is below {self.bound:.6g}",
             f"{'engine':<20}{self.measure:>16}{'energy':>12}{'gap':>12}{'seconds':>9}",
         ]
-        lines += [
-            f"{attempt.engine:<20}{attempt.score:>16.4g}{attempt.result.energy:>12.6g}"
-            f"{max(attempt.result.energy - self.bound, 0.0):>12.3g}{attempt.result.seconds:>9.2f}"
-            for attempt in self.attempts
-        ]
+        for attempt in self.attempts:
+            energy, seconds = attempt.result.energy, attempt.result.seconds
+            gap = max(energy - self.bound, 0.0)
+            lines.append(f"{attempt.engine:<20}{attempt.score:>16.4g}{energy:>12.6g}{gap:>12.3g}{seconds:>9.2f}")
         return "\n".join(lines)
+
+
+def _compared(
+    title: str,
+    measure: str,
+    network: MarkovNetwork,
+    engines: Sequence[Labeller],
+    truth: Ints,
+    noisy: NDArray[Any],
+    score: Callable[[Any], float],
+    pictures: Callable[[Any], NDArray[Any]],
+    first: Sequence[Floats] = (),
+) -> Comparison:
+    """What engines make of a field: pictures, from zero to one, begin with the truth and the noise."""
+    results = [(type(engine).__name__, label(network, truth.shape, engine)) for engine in engines]
+    attempts = tuple(Attempt(name, result, score(result.labels)) for name, result in results)
+    shown = [*(first or map(pictures, (truth, noisy))), *(pictures(result.labels) for _, result in results)]
+    pixels = tuple(np.rint(np.clip(each, 0.0, 1.0) * 255).astype(np.uint8) for each in shown)
+    return Comparison(title, measure, score(noisy), attempts, pixels)
 
 
 def compare_binary(size: int = 64, seed: int = 0) -> Comparison:
@@ -83,14 +100,11 @@ def compare_binary(size: int = 64, seed: int = 0) -> Comparison:
     noisy = flipped(truth, wrong, seed)
     network = binary_field(noisy, coupling=0.6, field=math.log((1 - wrong) / wrong) / 2)
     engines = (GraphCut(), LoopyBP(damping=0.3), MeanField(), Gibbs(num_samples=200, burn_in=50, seed=seed))
-    attempts = _attempts(network, truth.shape, engines, lambda labels: _error_rate(truth, labels))
-    return Comparison(
-        "Binary denoising",
-        "error rate",
-        _error_rate(truth, noisy),
-        attempts,
-        tuple(_greys(labels, 2) for labels in (truth, noisy, *(attempt.result.labels for attempt in attempts))),
-    )
+
+    def error_rate(labels: Ints) -> float:
+        return float((labels != truth).mean())
+
+    return _compared("Binary denoising", "error rate", network, engines, truth, noisy, error_rate, np.asarray)
 
 
 def compare_grey(levels: int = 8, size: int = 64, seed: int = 0) -> Comparison:
@@ -103,20 +117,17 @@ def compare_grey(levels: int = 8, size: int = 64, seed: int = 0) -> Comparison:
     truth, noise = grey_scene(levels, size), 0.15 * (levels - 1)
     noisy = truth + np.random.default_rng(seed).normal(0.0, noise, truth.shape)
     network = grey_field(noisy, levels, noise=noise, smoothness=1.0, truncation=0.4 * (levels - 1))
-    engines = (
-        AlphaExpansion(),
-        AlphaBetaSwap(),
-        MaxProduct(max_steps=30),
-        DualDecomposition(max_steps=100),
-    )
-    attempts = _attempts(network, truth.shape, engines, lambda labels: _decibels(truth, labels, levels - 1))
-    return Comparison(
-        "Grey denoising",
-        "PSNR in dB",
-        _decibels(truth, noisy, levels - 1),
-        attempts,
-        tuple(_greys(labels, levels) for labels in (truth, noisy, *(attempt.result.labels for attempt in attempts))),
-    )
+    engines = (AlphaExpansion(), AlphaBetaSwap(), MaxProduct(max_steps=30), DualDecomposition(max_steps=100))
+
+    def decibels(picture: Floats | Ints) -> float:
+        """The peak signal-to-noise ratio, 20 log10(peak / root mean square error)."""
+        error = math.sqrt(float(((picture - truth) ** 2).mean()))
+        return 20 * math.log10((levels - 1) / error) if error else math.inf
+
+    def greys(labels: Floats) -> Floats:
+        return labels / (levels - 1)
+
+    return _compared("Grey denoising", "PSNR in dB", network, engines, truth, noisy, decibels, greys)
 
 
 def compare_segments(size: int = 64, seed: int = 0) -> Comparison:
@@ -132,40 +143,18 @@ def compare_segments(size: int = 64, seed: int = 0) -> Comparison:
     network = segment_field(noisy, colours, smoothness=6.0)
     by_colour = colours.energies(noisy).argmin(axis=2)
     engines = (AlphaExpansion(), AlphaBetaSwap(), DualDecomposition(max_steps=100))
-    attempts = _attempts(network, truth.shape, engines, lambda labels: 1 - _error_rate(truth, labels))
-    segmentations = [colours.means[labels] for labels in (by_colour, *(attempt.result.labels for attempt in attempts))]
-    return Comparison(
-        "Segmentation",
-        "pixels right",
-        1 - _error_rate(truth, by_colour),
-        attempts,
-        tuple(np.rint(255 * picture).astype(np.uint8) for picture in (image, noisy, *segmentations)),
-    )
+
+    def share_right(labels: Ints) -> float:
+        return 1 - float((labels != truth).mean())
+
+    def painted(labels: Ints) -> Floats:
+        return colours.means[labels]
+
+    first = (image, noisy, painted(by_colour))
+    return _compared("Segmentation", "pixels right", network, engines, truth, by_colour, share_right, painted, first)
 
 
 #: The comparisons by name.
 COMPARISONS: Mapping[str, Callable[[], Comparison]] = MappingProxyType(
     {"denoise-binary": compare_binary, "denoise-grey": compare_grey, "segment": compare_segments}
 )
-
-
-def _attempts(
-    network: MarkovNetwork, shape: tuple[int, ...], engines: tuple[Labeller, ...], score: Callable[[Ints], float]
-) -> tuple[Attempt, ...]:
-    results = [(type(engine).__name__, label(network, shape, engine)) for engine in engines]
-    return tuple(Attempt(name, result, score(result.labels)) for name, result in results)
-
-
-def _error_rate(truth: Ints, labels: Ints) -> float:
-    return float((labels != truth).mean())
-
-
-def _decibels(truth: Ints, picture: Floats | Ints, peak: int) -> float:
-    """The peak signal-to-noise ratio, 20 log10(peak / root mean square error)."""
-    error = math.sqrt(float(((picture - truth) ** 2).mean()))
-    return 20 * math.log10(peak / error) if error else math.inf
-
-
-def _greys(labels: NDArray[Any], levels: int) -> Bytes:
-    """Black for the first level, white for the last."""
-    return np.rint(np.clip(labels / (levels - 1), 0.0, 1.0) * 255).astype(np.uint8)

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
-from plausible.examples.colour_model import ColourModel
 from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, QueryInfo
 from plausible.models import MarkovNetwork, ising, metric_network
 from plausible.search.clock import Clock
@@ -58,8 +57,7 @@ def denoise_binary(noisy: ArrayLike, coupling: float, field: float, engine: Labe
 
     Examples
     --------
-    >>> noisy = [[0, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 1, 0]]
-    >>> clean = denoise_binary(noisy, coupling=0.6, field=0.8)
+    >>> clean = denoise_binary([[0, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 1, 0]], coupling=0.6, field=0.8)
     >>> clean.labels.tolist(), clean.gap
     ([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 0.0)
     """
@@ -134,21 +132,19 @@ def label(network: MarkovNetwork, shape: tuple[int, ...], engine: Labeller) -> L
     An engine for best assignments gives the labels that are most probable together; one for marginals the most
     probable label of each pixel by itself, which expects the fewest wrong pixels.
     """
-    states = next(iter(network.variables.values())).states
-    clock = Clock.of(None)
+    states, clock = next(iter(network.variables.values())).states, Clock.of(None)
     if isinstance(engine, Optimizer):
         best = network.mpe(engine=engine)
-        seconds, info = clock.seconds, best.info
-        labels = np.array([states.index(best[name]) for name in network.variables], dtype=np.int64)
-        error = info.error
+        info, error = best.info, best.info.error
+        labels = [states.index(best[name]) for name in network.variables]
     else:
         marginals = network.marginals(engine=engine)
-        seconds, info = clock.seconds, next(iter(marginals.values())).info
-        labels = np.array([marginals[name].values.argmax() for name in network.variables], dtype=np.int64)
-        error = None
+        info, error = next(iter(marginals.values())).info, None
+        labels = [int(marginals[name].values.argmax()) for name in network.variables]
+    seconds = clock.seconds
     energy = network.energy({name: states[number] for name, number in zip(network.variables, labels, strict=True)})
     bound = -math.inf if error is None or energy == math.inf else energy - error
-    return Labelling(labels.reshape(shape), energy, bound, seconds, info)
+    return Labelling(np.array(labels, dtype=np.int64).reshape(shape), energy, bound, seconds, info)
 
 
 # --- the fields ---
@@ -162,29 +158,27 @@ def binary_field(noisy: ArrayLike, coupling: float, field: float) -> MarkovNetwo
     >>> round(binary_field([[0, 1]], coupling=0.5, field=1.0).energy({"0_0": -1, "0_1": 1}), 9)  # 0.5 - 2
     -1.5
     """
-    seen = _checked(noisy, 2)
+    seen, shape = _checked(noisy, 2)
     if not np.isin(seen, (0.0, 1.0)).all():
         raise InvalidArgument(f"A binary picture has the pixels 0 and 1, not {seen[~np.isin(seen, (0.0, 1.0))][0]:g}.")
-    return ising(_shape(seen), -coupling, _by_pixel(-field * (2 * seen - 1)))
+    return ising(shape, -coupling, _by_pixel(-field * (2 * seen - 1)))
 
 
 def grey_field(noisy: ArrayLike, levels: int, *, noise: float, smoothness: float, truncation: float) -> MarkovNetwork:
-    """P(x) ∝ exp(-Σ (x_i - y_i)² / 2 noise² - smoothness Σ min(|x_i - x_j|, truncation)), levels x, observations y.
-
-    The parameters are those of `denoise`.
+    """P(x) ∝ exp(-Σ (x_i - y_i)² / 2 noise² - smoothness Σ min(|x_i - x_j|, truncation)); see `denoise`.
 
     >>> field = grey_field([[0.0, 2.0]], 8, noise=1.0, smoothness=0.5, truncation=3.0)
     >>> field.energy({"0_0": 0, "0_1": 7})  # 5² / 2 + 0.5 · 3
     14.0
     """
-    seen = _checked(noisy, 2)
+    seen, shape = _checked(noisy, 2)
     if not (levels >= 1 and noise > 0 and smoothness >= 0):
         raise InvalidArgument(
             f"levels={levels}, noise={noise}, smoothness={smoothness}: at least one level, noise above zero and "
             "smoothness not below."
         )
     energies = (seen[:, :, None] - np.arange(levels)) ** 2 / (2 * noise**2)
-    return metric_network(_shape(seen), range(levels), _by_pixel(energies), weight=smoothness, truncation=truncation)
+    return metric_network(shape, range(levels), _by_pixel(energies), weight=smoothness, truncation=truncation)
 
 
 def segment_field(image: ArrayLike, colours: ColourModel, smoothness: float) -> MarkovNetwork:
@@ -193,7 +187,7 @@ def segment_field(image: ArrayLike, colours: ColourModel, smoothness: float) -> 
     ε is the energy of a pixel's colour y_i in each segment, β the mean of |y_i - y_j|² over all neighbours, as of
     Boykov & Jolly (2001). It is a conditional random field given one image.
     """
-    seen = _checked(image, 3)
+    seen, shape = _checked(image, 3)
     if not smoothness >= 0:
         raise InvalidArgument(f"smoothness={smoothness}: neighbours may not gain by being in different segments.")
     down, across = ((np.diff(seen, axis=axis) ** 2).sum(axis=2) for axis in (0, 1))
@@ -203,7 +197,7 @@ def segment_field(image: ArrayLike, colours: ColourModel, smoothness: float) -> 
     weights |= {(f"{r}_{c}", f"{r}_{c + 1}"): square for (r, c), square in np.ndenumerate(across)}
     num_segments = len(colours.means)
     return metric_network(
-        _shape(seen),
+        shape,
         range(num_segments),
         _by_pixel(colours.energies(seen)),
         1.0 - np.eye(num_segments),
@@ -211,7 +205,8 @@ def segment_field(image: ArrayLike, colours: ColourModel, smoothness: float) -> 
     )
 
 
-def _checked(picture: ArrayLike, num_axes: int) -> Floats:
+def _checked(picture: ArrayLike, num_axes: int) -> tuple[Floats, tuple[int, int]]:
+    """A picture as numbers, and how many rows and columns it has."""
     seen = np.asarray(picture, dtype=np.float64)
     if seen.ndim != num_axes or not seen.size or not np.isfinite(seen).all():
         axes = "(rows, columns)" if num_axes == 2 else "(rows, columns, colours)"
@@ -219,13 +214,139 @@ def _checked(picture: ArrayLike, num_axes: int) -> Floats:
             f"A picture is an array of finite numbers with the axes {axes}; this one has the shape {seen.shape}"
             + ("." if np.isfinite(seen).all() else " and holds inf or NaN.")
         )
-    return seen
-
-
-def _shape(seen: Floats) -> tuple[int, int]:
-    return seen.shape[0], seen.shape[1]
+    return seen, (seen.shape[0], seen.shape[1])
 
 
 def _by_pixel(numbers: Floats) -> dict[str, Any]:
     """What is at each row and column, by the name that the grid gives to the pixel."""
     return {f"{r}_{c}": numbers[r, c] for r, c in np.ndindex(*numbers.shape[:2])}
+
+
+# --- the colours of segments ---
+
+#: Colours run from 0 to 1; no part of a picture is more uniform than this standard deviation.
+_LEAST_DEVIATION = 0.02
+#: Of k-means, and then of EM, in each run.
+_ROUNDS = 25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColourModel:
+    """A mixture of Gaussians over colours, one for each segment of a picture."""
+
+    weights: Floats  # The share of each of K segments
+    #: Of the colours of each, shapes (K, c) and (K, c, c); c is 3 for red, green and blue.
+    means: Floats
+    covariances: Floats
+
+    @classmethod
+    def from_scribbles(cls, image: Floats, scribbles: Ints) -> ColourModel:
+        """From pixels that someone has marked: all segments are as likely, each with the colours of its marks.
+
+        Parameters
+        ----------
+        image
+            Shape (rows, columns, c), colours from 0 to 1.
+        scribbles
+            Shape (rows, columns): the number of a segment, 0 to K - 1, or -1 where nothing is marked.
+
+        Examples
+        --------
+        >>> image = np.array([[[0.1], [0.2], [0.5], [0.9]]])
+        >>> ColourModel.from_scribbles(image, np.array([[0, 0, -1, 1]])).means.round(2).tolist()
+        [[0.15], [0.9]]
+        """
+        if scribbles.shape != image.shape[:2]:
+            raise InvalidArgument(f"Scribbles of shape {scribbles.shape} don't fit a picture of {image.shape[:2]}.")
+        counts = np.bincount(scribbles[scribbles >= 0])
+        if not len(counts) or not counts.all():
+            missing = int(np.argmin(counts)) if len(counts) else 0
+            raise InvalidArgument(f"No pixel is marked as segment {missing}; mark at least one of each.")
+        shares = (scribbles.ravel()[:, None] == np.arange(len(counts))).astype(np.float64)
+        fitted = _fitted(image.reshape(-1, image.shape[-1]), shares)
+        return cls(np.full(len(counts), 1 / len(counts)), fitted.means, fitted.covariances)
+
+    @classmethod
+    def fit(cls, image: Floats, num_segments: int, *, restarts: int = 8, seed: int = 0) -> ColourModel:
+        """From the picture alone: the most likely of several mixtures that EM finds.
+
+        Each run begins with k-means++ (Arthur & Vassilvitskii 2007); its steps take time in proportion to pixels,
+        segments and the square of c.
+
+        Parameters
+        ----------
+        image
+            Shape (rows, columns, c), colours from 0 to 1.
+        num_segments
+            K.
+        restarts
+            How many runs: there are local optima.
+
+        Examples
+        --------
+        >>> image = np.array([[[0.1], [0.1], [0.2], [0.9]]])
+        >>> sorted(ColourModel.fit(image, 2).means.round(2).tolist())
+        [[0.13], [0.9]]
+        """
+        colours = image.reshape(-1, image.shape[-1])
+        num_different = len(np.unique(colours, axis=0))
+        if not 1 <= num_segments <= num_different or restarts < 1:
+            raise InvalidArgument(
+                f"num_segments={num_segments}, restarts={restarts}: a picture of {num_different} colours has from 1 to "
+                "that many segments, and there is at least one run."
+            )
+        rng = np.random.default_rng(seed)
+        models = [_mixture(colours, num_segments, rng) for _ in range(restarts)]
+        return max(models, key=lambda model: model.log_likelihood(colours))
+
+    def log_likelihood(self, colours: Floats) -> float:
+        """Σ log Σ_k w_k N(colour; μ_k, Σ_k); a constant is left out, as in `energies`."""
+        energies = self.energies(colours)
+        least = energies.min(axis=-1, keepdims=True)
+        return float((np.log(np.exp(least - energies).sum(axis=-1, keepdims=True)) - least).sum())
+
+    def energies(self, colours: Floats) -> Floats:
+        """-log (w_k N(colour; μ_k, Σ_k)) of each colour, the last axis, for each segment k; a constant is left out.
+
+        >>> one = ColourModel(np.ones(1), np.array([[0.5]]), np.array([[[0.25]]]))
+        >>> one.energies(np.array([[0.5], [1.0]])).round(4).tolist()  # log 0.5, and half a square more
+        [[-0.6931], [-0.1931]]
+        """
+        away = colours[..., None, :] - self.means
+        squares = np.einsum("...ki,kij,...kj->...k", away, np.linalg.inv(self.covariances), away)
+        with np.errstate(divide="ignore"):  # a segment that no pixel is left in
+            return np.asarray(squares / 2 + np.linalg.slogdet(self.covariances)[1] / 2 - np.log(self.weights))
+
+
+def _mixture(colours: Floats, num_segments: int, rng: np.random.Generator) -> ColourModel:
+    """k-means from colours drawn in proportion to the square of their distance from those before, then EM."""
+    chosen = [colours[rng.integers(len(colours))]]
+    while len(chosen) < num_segments:
+        squares = _square_distances(colours, np.array(chosen)).min(axis=1)
+        chosen.append(colours[rng.choice(len(colours), p=squares / squares.sum())])
+    means = np.array(chosen)
+    for _ in range(_ROUNDS):
+        nearest = _square_distances(colours, means).argmin(axis=1)
+        for segment in np.unique(nearest):
+            means[segment] = colours[nearest == segment].mean(axis=0)
+    nearest = _square_distances(colours, means).argmin(axis=1)
+    model = _fitted(colours, np.equal.outer(nearest, np.arange(num_segments)).astype(np.float64))
+    for _ in range(_ROUNDS):
+        energies = model.energies(colours)
+        shares = np.exp(energies.min(axis=1, keepdims=True) - energies)
+        model = _fitted(colours, shares / shares.sum(axis=1, keepdims=True))
+    return model
+
+
+def _square_distances(colours: Floats, means: Floats) -> Floats:
+    return np.asarray(((colours[:, None, :] - means) ** 2).sum(axis=2))
+
+
+def _fitted(colours: Floats, shares: Floats) -> ColourModel:
+    """The most likely mixture where pixel i belongs to segment k with `shares[i, k]`."""
+    totals = np.maximum(shares.sum(axis=0), np.finfo(np.float64).tiny)
+    means = shares.T @ colours / totals[:, None]
+    away = colours[:, None, :] - means
+    spread = np.einsum("nk,nki,nkj->kij", shares, away, away) / totals[:, None, None]
+    spread += _LEAST_DEVIATION**2 * np.eye(colours.shape[1])
+    return ColourModel(shares.sum(axis=0) / max(shares.sum(), 1.0), means, spread)

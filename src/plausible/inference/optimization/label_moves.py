@@ -75,7 +75,8 @@ class LabelMoves(IterativeEngine[LabelState], Optimizer):
         if (energy.unary.min(axis=1) == np.inf).any():
             raise ImpossibleEvidence.outright()
         state = self._run(problem, energy).state
-        least = self._least_energy(energy, state)
+        pairs = energy.tables.min(axis=(1, 2), initial=np.inf)[energy.which]
+        least = max(float(energy.unary.min(axis=1).sum() + pairs.sum()), self._proved(energy, state))
         info = QueryInfo(
             self._title(),
             exact=False,
@@ -115,11 +116,6 @@ class LabelMoves(IterativeEngine[LabelState], Optimizer):
         energy = PairwiseEnergy.of(problem, self._title().capitalize())
         self._check(problem, energy)
         return energy
-
-    def _least_energy(self, energy: PairwiseEnergy, state: LabelState) -> float:
-        """What no labelling is below: each label and each pair at its least, or what the moves prove."""
-        pairs = energy.tables.min(axis=(1, 2), initial=np.inf)[energy.which]
-        return max(float(energy.unary.min(axis=1).sum() + pairs.sum()), self._proved(energy, state))
 
     @abstractmethod
     def _proved(self, energy: PairwiseEnergy, state: LabelState) -> float:

@@ -65,7 +65,13 @@ def lay_out_convex(problem: Problem, counts: CountingNumbers) -> ConvexLayout:
     owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
     widths = np.diff(problem.table_starts)[owners]
     starts = np.cumsum(widths) - widths
-    colors = _colors(problem)
+    # For each variable the lowest number that none with a factor in common has.
+    factors_of: list[list[int]] = [[] for _ in problem.variables]
+    scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
+    for factor, scope in enumerate(scopes):
+        for variable in scope:
+            factors_of[variable].append(factor)
+    colors = np.array(colors_of(factors_of, scopes), dtype=np.int64)
     turns = [
         _turn(problem, split, (owners, starts), np.flatnonzero(colors[problem.scopes] == color))
         for color in range(int(colors.max(initial=-1)) + 1)
@@ -81,16 +87,6 @@ def _slack(problem: Problem, split: ConvexSplit, counts: CountingNumbers) -> flo
     variables = counts.variables - split.variables + np.bincount(problem.scopes, split.edges)
     logs = np.log(np.diff(problem.table_starts)), np.log(problem.sizes)
     return float(np.maximum(factors, 0.0) @ logs[0] + np.maximum(variables, 0.0) @ logs[1])
-
-
-def _colors(problem: Problem) -> Ints:
-    """For each variable the lowest number that none with a factor in common has."""
-    factors_of: list[list[int]] = [[] for _ in problem.variables]
-    scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
-    for factor, scope in enumerate(scopes):
-        for variable in scope:
-            factors_of[variable].append(factor)
-    return np.array(colors_of(factors_of, scopes), dtype=np.int64)
 
 
 def _turn(problem: Problem, split: ConvexSplit, places: tuple[Ints, Ints], edges: Ints) -> Turn:

@@ -76,7 +76,9 @@ def join_graph(problem: Problem, bound: int) -> RegionGraph:
 
 def _mini_buckets(problem: Problem, bound: int) -> tuple[list[_Cluster], list[tuple[int, int, frozenset[int]]]]:
     """The clusters, in the order of their buckets, and the joints between neighbours in one bucket."""
-    order = _min_fill(problem)
+    near = _neighbors(problem)
+    places = range(len(near))
+    order = greedy_order([tuple(sorted(row)) for row in near], [2] * len(near), "min-fill", places, places)
     rank = {variable: place for place, variable in enumerate(order)}
     scopes = [frozenset(problem.scope(factor)) for factor in range(len(problem.factors))]
     # What waits in a bucket: a scope, and the factor or the cluster that it comes from.
@@ -117,12 +119,6 @@ def _contracted(clusters: Sequence[_Cluster]) -> list[int]:
     for place, cluster in enumerate(clusters):
         owner[place] = next((owner[s] for s in cluster.senders if cluster.scope <= clusters[s].scope), place)
     return owner
-
-
-def _min_fill(problem: Problem) -> list[int]:
-    near = _neighbors(problem)
-    places = range(len(near))
-    return greedy_order([tuple(sorted(row)) for row in near], [2] * len(near), "min-fill", places, places)
 
 
 def _neighbors(problem: Problem) -> list[set[int]]:

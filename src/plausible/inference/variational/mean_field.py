@@ -262,22 +262,18 @@ def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials
     before = beliefs[ends].copy()
     if group.first < group.last:
         workspace.distribute()
-        beliefs[ends] = _piece_beliefs(plan, group, workspace)
+        # What a calibrated group believes of its pieces, one after the other.
+        numbers = {place: number for number, place in enumerate(group.variables)}
+        pieces = [[numbers[place] for place in piece] for piece in plan.pieces[group.first : group.last]]
+        alone = iter(workspace.marginals([piece[0] for piece in pieces if len(piece) == 1]))
+        tables = [
+            next(alone) if home < 0 else workspace.joint(home, piece).ravel()
+            for piece, home in zip(pieces, group.homes, strict=True)
+        ]
+        beliefs[ends] = np.concatenate(tables)
     now = beliefs[ends]
     expected = float(np.multiply(now, potentials[ends], out=np.zeros_like(now), where=now > 0).sum())
     return _Update(log_total, expected, float(np.abs(now - before).max(initial=0.0)))
-
-
-def _piece_beliefs(plan: MeanFieldPlan, group: Group, workspace: Workspace) -> Floats:
-    """What a calibrated group believes of its pieces, one after the other."""
-    numbers = {place: number for number, place in enumerate(group.variables)}
-    pieces = [[numbers[place] for place in piece] for piece in plan.pieces[group.first : group.last]]
-    alone = iter(workspace.marginals([piece[0] for piece in pieces if len(piece) == 1]))
-    tables = [
-        next(alone) if home < 0 else workspace.joint(home, piece).ravel()
-        for piece, home in zip(pieces, group.homes, strict=True)
-    ]
-    return np.concatenate(tables)
 
 
 def _rounding(plan: MeanFieldPlan, magnitude: float) -> float:
