@@ -254,10 +254,7 @@ def test_what_is_forgotten_is_told_and_can_be_remembered(plausible, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "hint"),
-    [
-        (("--number", "1"), "--choose set"),
-        (("M", "--control", "--choose", "set"), "leave one of them out"),
-    ],
+    [(("--number", "1"), "--choose set"), (("M", "--control", "--choose", "set"), "leave one of them out")],
 )
 def test_options_that_would_do_nothing_are_refused(plausible, options, hint):
     code, _, errors = plausible("voi", "entrepreneur", *options)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
-from plausible.cli.evidence import read_findings, read_interventions
-from plausible.cli.quoting import names_in
+from plausible.cli.evidence import names_in, read_findings, read_interventions
 from plausible.variables import Variable
 
 NAMES = st.text(st.sampled_from(list("aB1 ,|=~:\"\\'\t.-é∧")), min_size=1, max_size=8)

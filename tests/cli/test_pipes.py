@@ -50,7 +50,7 @@ def test_a_uai_file_is_recognised_and_a_format_can_be_named(plausible, asia):
 
 def test_files_that_can_only_be_read_are_recognised():
     """DSL begins as NET does, but for its name."""
-    from plausible.cli.piped_models import format_of
+    from plausible.cli.source import format_of
 
     assert format_of(b"net sprinkler\n{\n}") == "DSL"
     assert format_of(b"// ~->[DNET-1]->~\nbnet sprinkler {\n}") == "DNE"

@@ -363,7 +363,7 @@ def test_the_input_is_not_overwritten_by_any_of_its_names(plausible, tmp_path, m
     (tmp_path / "same.csv").hardlink_to(rows)
     code, text, errors = plausible("predict", "asia", "rows.csv", "lung", spelled)
     assert (code, text) == (2, "")
-    assert "is the file to read: name another one for the answers" in errors
+    assert "is the file to read: name another one" in errors
     assert rows.read_text() == "smoke\nyes\n"
 
 

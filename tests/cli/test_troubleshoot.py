@@ -78,8 +78,7 @@ def test_where_exact_figures_take_too_long_the_estimates_say_that_they_are(plaus
 def test_without_a_service_row_the_chance_to_stay_broken_is_told(plausible, tmp_path):
     """And the help says what the row is for."""
     net = pb.BayesianNetwork(
-        pb.TableCPD("fuse", [0.7, 0.3], states=["ok", "blown"]),
-        pb.NoisyOr("dark", ["fuse"], [1.0], leak=0.2),
+        pb.TableCPD("fuse", [0.7, 0.3], states=["ok", "blown"]), pb.NoisyOr("dark", ["fuse"], [1.0], leak=0.2)
     )
     pb.save(net, tmp_path / "lamp.json")
     (tmp_path / "costs.csv").write_text("component;observe;repair;ok\nfuse;;5;ok\n")

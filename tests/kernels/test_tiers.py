@@ -16,7 +16,7 @@ import pytest
 
 import plausible
 from kernel_calls import copied, flat
-from plausible.cli.kernel_uses import use_all_kernels
+from plausible.cli.compile import use_all_kernels
 from plausible.engine.compilation import compile_program
 from plausible.errors import InvalidArgument
 from plausible.kernels import background, jit, machine_code, vectors

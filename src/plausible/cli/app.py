@@ -15,10 +15,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from plausible import __version__
-from plausible.cli.commands import COMMANDS, load_command
+from plausible.cli.commands import COMMANDS, load_command, shell_words
 from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
+from plausible.cli.options import option
 from plausible.cli.output import print_line
-from plausible.cli.words import shell_words
 from plausible.errors import MissingFile, PlausibleError
 
 # ClickException, of the click that typer uses: its own copy or the package, by version.
@@ -47,10 +47,7 @@ def _app(named: str | None, others: bool = True) -> typer.Typer:
     return app
 
 
-def _root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+def _root(context: typer.Context, version: Annotated[bool, option("Print the version.", "--version")] = False) -> None:
     """Probabilistic graphical models: inspect, convert and compare them, and ask them questions."""
     if version:
         print_line(f"plausible {__version__}")
@@ -96,7 +93,12 @@ def _exit_code(given: list[str]) -> int:
         code = _app(named, others=not is_called)(args=given, standalone_mode=False, prog_name="plausible")
         sys.stdout.flush()
     except _USAGE_ERROR as error:
-        return _told(f"{_sentence(error.format_message())}{_usage(error)}")
+        text, context = error.format_message(), getattr(error, "ctx", None)
+        text = text if text.endswith("?") else f"{text.rstrip('.')}."
+        if context is not None:  # how the command is called that was called wrongly, and what tells more
+            usage = f"{context.get_usage()}; more:" if context.parent else "More:"
+            text = f"{text} {usage} {context.command_path} --help"
+        return _told(text)
     except BrokenPipeError:
         raise
     except PlausibleError as error:
@@ -112,20 +114,6 @@ def _exit_code(given: list[str]) -> int:
     if code == _INTERRUPTED:
         return _told("interrupted", code)
     return code if isinstance(code, int) else 0
-
-
-def _sentence(text: str) -> str:
-    """A text with a full stop, unless it asks something."""
-    return text if text.endswith("?") else f"{text.rstrip('.')}."
-
-
-def _usage(error: Any) -> str:
-    """How the command is called that was called wrongly, and what tells more."""
-    context = getattr(error, "ctx", None)
-    if context is None:
-        return ""
-    usage = f" {context.get_usage()}; more:" if context.parent else " More:"
-    return f"{usage} {context.command_path} --help"
 
 
 def _named(arguments: Sequence[str]) -> str | None:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
 from plausible.base.remedies import Call
 from plausible.causal.partial.assumptions import Monotone, NoDirectEffect, TypeAssumption
 from plausible.causal.partial.bootstrap import bootstrap_bounds
-from plausible.causal.partial.bounds import Bounds, bounds
+from plausible.causal.partial.bounds import bounds
 from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
 from plausible.causal.queries.observed import ObservedModel, observed_model
 from plausible.cli.causal_graphs import GRAPHS, read_causal_source
-from plausible.cli.commands import OwnWords, command
-from plausible.cli.data import MissingMarkers, MissingRows, read_data, told_left_out, usable_rows
-from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, named_states, read_effect
-from plausible.cli.output import AsJson, print_answer, print_json, print_line
-from plausible.cli.piped_models import format_of
-from plausible.cli.quoting import names_in
-from plausible.cli.source import read_network
+from plausible.cli.commands import OwnWords, command, hyphenated, shell_words
+from plausible.cli.data import read_data, told_left_out, usable_rows
+from plausible.cli.effect_text import EFFECTS, EffectText, named_states, read_effect
+from plausible.cli.evidence import names_in
+from plausible.cli.options import AsJson, EffectOption, MaybeGraph, MissingMarkers, MissingRows, argument, option
+from plausible.cli.output import picked, print_answer
+from plausible.cli.source import format_of, read_bayesian
 from plausible.cli.streams import check_one_reader, is_standard, piped_bytes
-from plausible.cli.words import hyphenated, shell_words
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, counted, suggestion
 from plausible.graphs import DAG, CausalGraph
@@ -36,7 +34,7 @@ _ASSUMPTIONS = ("monotone", "decreasing", "no-direct-effect")
 
 
 def _assumed_edge(call: Call) -> str:
-    variable, cause = (argument.value for argument in call.arguments)
+    variable, cause = (one.value for one in call.arguments)
     return f"--assume '{hyphenated(call.name)}:{cause}->{variable}'"
 
 
@@ -64,45 +62,23 @@ _WORDS: OwnWords = {
 )
 def run_bounds(
     source: Annotated[
-        str,
-        typer.Argument(help="What is observed: a CSV or Parquet file, a network's file, an example's name, or -."),
+        str, argument("What is observed: a CSV or Parquet file, a network's file, an example's name, or -.")
     ],
     effect: EffectOption,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name; "
-            "- for standard input.",
-            show_default=False,
-        ),
-    ] = None,
+    graph: MaybeGraph = None,
     observed: Annotated[
         str | None,
-        typer.Option(
-            help="Instead of --graph: the variables of a network that are seen, as A,B; its others are latent.",
-            show_default=False,
-        ),
+        option("Instead of --graph: the variables of a network that are seen, as A,B; its others are latent."),
     ] = None,
     assume: Annotated[
         list[str] | None,
-        typer.Option(
-            help="monotone:A->T (A never lowers T), decreasing:A->T or no-direct-effect:A->T; repeat it.",
-            show_default=False,
-        ),
+        option("monotone:A->T (A never lowers T), decreasing:A->T or no-direct-effect:A->T; repeat it."),
     ] = None,
     confidence: Annotated[
-        float | None,
-        typer.Option(
-            help="Allow for sampling noise of data: the chance that the bounds hold the effect.", show_default=False
-        ),
+        float | None, option("Allow for sampling noise of data: the chance that the bounds hold the effect.")
     ] = None,
     bootstrap: Annotated[
-        int | None,
-        typer.Option(
-            help="Take --confidence from so many samples of the data: approximate, and narrower.",
-            min=1,
-            show_default=False,
-        ),
+        int | None, option("Take --confidence from so many samples of the data: approximate, and narrower.", min=1)
     ] = None,
     missing: MissingRows = None,
     na: MissingMarkers = None,
@@ -124,13 +100,32 @@ def run_bounds(
     query, assumptions = _query(asked, _variables(seen)), [_assumption(text) for text in assume or ()]
     left_out = told_left_out(whole, seen) if isinstance(whole, Table) and isinstance(seen, Table) else ""
     interval = None
-    with _telling_contradictions(query, as_json=as_json):
+    try:
         if bootstrap is not None and confidence is not None:
             samples = bootstrap_bounds(causes, query, seen, assumptions=assumptions, num_samples=bootstrap)
-            found, interval = samples.bounds, _Interval(confidence, bootstrap, samples.interval(confidence))
+            found, interval = samples.bounds, samples.interval(confidence)
         else:
             found = bounds(causes, query, seen, assumptions=assumptions, confidence=confidence)
-    _tell(found, assume or [], left_out, interval, as_json=as_json)
+    except ModelContradicted as error:  # which is an answer
+        reason = error.told(shell_words(run_bounds))
+        document = {"query": str(query), "contradicted": True, "violation": error.violation, "reason": reason}
+        print_answer(reason, document, as_json=as_json)
+        raise typer.Exit(1) from None
+    document = {
+        "query": str(found.query),
+        **picked(found, "lower upper identified=is_identified sharp=is_sharp violation confidence"),
+        **{"assumed": assume or [], "types": found.num_types, "latent": found.latent, "missing": left_out or None},
+    }
+    lines = [str(found), f"assumed: {', '.join(assume)}" if assume else ""]
+    lines.append("" if found.confidence is None else f"confidence: {found.confidence:.0%}")
+    if interval is not None:
+        document["bootstrap"] = {"level": confidence, "num_samples": bootstrap, "ends": interval}
+        low, high = interval
+        lines.append(f"{confidence:.0%} of {counted(bootstrap or 0, 'sample')}: {low:.4g} to {high:.4g}")
+    lines.append(f"missing: {left_out}" if left_out else "")
+    if not found.is_sharp:
+        lines.append("Latent causes act on pairs of a larger district only: the bounds hold, but may be too wide.")
+    print_answer("\n".join(filter(None, lines)), document, as_json=as_json)
 
 
 def _check_sampling(
@@ -148,14 +143,6 @@ def _check_sampling(
         raise InvalidArgument(f"--confidence lies between 0 and 1, not at {confidence!r}.")
     if bootstrap is not None and confidence is None:
         raise InvalidArgument("--bootstrap needs a --confidence, such as --confidence 0.95.")
-
-
-class _Interval(NamedTuple):
-    """Where the bounds of samples lie."""
-
-    level: float
-    num_samples: int
-    ends: tuple[float, float]
 
 
 def _read(
@@ -184,10 +171,7 @@ def _observed(source: str, variables: Iterable[Variable], na: list[str] | None) 
     path = Path(source)
     if path.suffix.lower() in _TABLES or (is_standard(source) and format_of(piped_bytes()) is None):
         return read_data(path, variables, missing_values=na)
-    model = read_network(source)
-    if not isinstance(model, BayesianNetwork):
-        raise InvalidArgument(f"{source!r} is no Bayesian network; give one, or a table of data.")
-    return model
+    return read_bayesian(source, "give one, or a table of data")
 
 
 def _query(effect: EffectText, variables: Mapping[str, Variable]) -> LinearQuery:
@@ -212,51 +196,3 @@ def _assumption(text: str) -> TypeAssumption:
     if kind.strip() == "no-direct-effect":
         return NoDirectEffect(variable, cause)
     return Monotone(variable, cause, is_decreasing=kind.strip() == "decreasing")
-
-
-@contextmanager
-def _telling_contradictions(query: LinearQuery, *, as_json: bool) -> Iterator[None]:
-    """That the graph is contradicted is an answer, and ends with code 1."""
-    try:
-        yield
-    except ModelContradicted as error:
-        reason = error.told(shell_words(run_bounds))
-        print_answer(
-            reason,
-            {"query": str(query), "contradicted": True, "violation": error.violation, "reason": reason},
-            as_json=as_json,
-        )
-        raise typer.Exit(1) from None
-
-
-def _tell(found: Bounds, assumed: list[str], left_out: str, interval: _Interval | None, *, as_json: bool) -> None:
-    if as_json:
-        document: dict[str, Any] = {
-            "query": str(found.query),
-            "lower": found.lower,
-            "upper": found.upper,
-            "identified": found.is_identified,
-            "sharp": found.is_sharp,
-            "violation": found.violation,
-            "confidence": found.confidence,
-            "assumed": assumed,
-            "types": found.num_types,
-            "latent": list(found.latent),
-            "missing": left_out or None,
-        }
-        if interval is not None:
-            document["bootstrap"] = {**interval._asdict(), "ends": list(interval.ends)}
-        print_json(document)
-        return
-    print_line(str(found))
-    if assumed:
-        print_line(f"assumed: {', '.join(assumed)}")
-    if found.confidence is not None:
-        print_line(f"confidence: {found.confidence:.0%}")
-    if interval is not None:
-        low, high = interval.ends
-        print_line(f"{interval.level:.0%} of {counted(interval.num_samples, 'sample')}: {low:.4g} to {high:.4g}")
-    if left_out:
-        print_line(f"missing: {left_out}")
-    if not found.is_sharp:
-        print_line("Latent causes act on pairs of a larger district only: the bounds hold, but may be too wide.")

@@ -6,40 +6,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from plausible.causal.identification.hedges import Hedge
-from plausible.cli.output import print_answer, print_json, print_line
-from plausible.cli.piped_models import ending_of, format_of
-from plausible.cli.source import read_network
+from plausible.cli.output import print_answer
+from plausible.cli.source import MODEL_ENDINGS, ending_of, format_of, read_network
 from plausible.cli.streams import is_standard, piped_bytes
 from plausible.errors import InvalidGraph, NotIdentifiable, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.graph_input import read_as
 from plausible.graphs.text import stated_kind
-from plausible.io import FORMATS, Model
+from plausible.io import Model
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
-
-GraphArgument = Annotated[
-    str,
-    typer.Argument(
-        help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name; "
-        "- for standard input.",
-        show_default=False,
-    ),
-]
-GraphOption = Annotated[
-    str,
-    typer.Option(
-        "--graph",
-        help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name; "
-        "- for standard input.",
-        show_default=False,
-    ),
-]
 
 #: The kinds of graphs that say for each pair which is the cause.
 ONE_GRAPH: tuple[type[Any], ...] = (DAG, CausalGraph)
@@ -56,8 +35,6 @@ as text or JSON, is such a graph: 'plausible discover data.csv | plausible adjus
 
 _KINDS = {kind.__name__: kind for kind in ANY_CLASS}
 
-_MODEL_ENDINGS = frozenset(ending for known in FORMATS for ending in known.extensions)
-
 
 @dataclass(frozen=True, slots=True)
 class CausalSource:
@@ -69,7 +46,7 @@ class CausalSource:
 
 def is_model(source: str) -> bool:
     """Whether a file of this name would be that of a model."""
-    return ending_of(source) in _MODEL_ENDINGS
+    return ending_of(source) in MODEL_ENDINGS
 
 
 def read_causal_source(
@@ -111,10 +88,9 @@ def _read_text(text: str, source: str, kinds: Iterable[type[Any]], place: str) -
     try:
         stated = stated_kind(text)
         return read_as(_KINDS[stated](text) if stated in _KINDS else text, *kinds)
-    except InvalidGraph as error:
-        raise InvalidGraph(f"{place} {source!r}: {error}") from None
-    except NotSupported as error:
-        raise NotSupported(f"{place} {source!r}: {error}") from None
+    except (InvalidGraph, NotSupported) as error:
+        kind = InvalidGraph if isinstance(error, InvalidGraph) else NotSupported
+        raise kind(f"{place} {source!r}: {error}") from None
 
 
 def _written(source: str) -> str | None:
@@ -172,12 +148,8 @@ def tell_not_identifiable(error: NotIdentifiable, *, as_json: bool) -> None:
     if not isinstance(hedge, Hedge):
         print_answer(str(error), {"identifiable": False, "hedge": None, "reason": str(error)}, as_json=as_json)
         return
-    if as_json:
-        forests = {"outer": str(hedge.outer), "inner": str(hedge.inner), "roots": list(hedge.roots)}
-        reason = f"{hedge.explain()} {error.unseen}".rstrip()
-        print_json({"effect": str(hedge.effect), "identifiable": False, "hedge": forests, "reason": reason})
-        return
-    print_line(hedge.explain())
-    if error.unseen:
-        print_line(error.unseen)
-    print_line("What it can be at least and at most: plausible bounds.")
+    forests = {"outer": str(hedge.outer), "inner": str(hedge.inner), "roots": hedge.roots}
+    reason = f"{hedge.explain()} {error.unseen}".rstrip()
+    document = {"effect": str(hedge.effect), "identifiable": False, "hedge": forests, "reason": reason}
+    lines = [hedge.explain(), error.unseen, "What it can be at least and at most: plausible bounds."]
+    print_answer("\n".join(filter(None, lines)), document, as_json=as_json)

@@ -5,21 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.data import (
-    ContinuousColumns,
-    DataFile,
-    MissingMarkers,
-    StateColumns,
-    read_data,
-)
-from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.piped_models import check_target, save_model
+from plausible.cli.data import read_data
+from plausible.cli.options import option
+from plausible.cli.output import picked, print_answer
+from plausible.cli.source import check_target, save_model
 from plausible.cli.streams import input_name, is_standard
-from plausible.cli.tables import TableFormat, check_ending, new_table
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.tables import check_output, new_table
+from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
@@ -34,33 +28,29 @@ from plausible.learn.mixtures.reports import cluster_profiles
     )
 )
 def run_cluster(
-    data: DataFile,
-    clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="How many clusters.")] = None,
-    choose: Annotated[
-        str | None, typer.Option(help="Choose their number in a range, both ends included: 1:10.")
-    ] = None,
-    criterion: Annotated[
-        str, typer.Option(help="By which it is chosen: bic, icl, aic, holdout, or cheeseman-stutz.")
-    ] = "bic",
+    data: options.DataFile,
+    clusters: Annotated[int | None, option("How many clusters.", "-k", "--clusters", min=1)] = None,
+    choose: Annotated[str | None, option("Choose their number in a range, both ends included: 1:10.")] = None,
+    criterion: Annotated[str, option("By which it is chosen: bic, icl, aic, holdout, or cheeseman-stutz.")] = "bic",
     covariance: Annotated[
-        str, typer.Option(help="Of numbers within a cluster: full, tied, diagonal, spherical, or unit.")
+        str, option("Of numbers within a cluster: full, tied, diagonal, spherical, or unit.")
     ] = "full",
-    hard: Annotated[bool, typer.Option("--hard", help="Each row counts in one cluster only, as in k-means.")] = False,
+    hard: Annotated[bool, option("Each row counts in one cluster only, as in k-means.", "--hard")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A CSV or Parquet file for the cluster of each row, or -.")
+        Path | None, option("A CSV or Parquet file for the cluster of each row, or -.", "--output", "-o")
     ] = None,
     network: Annotated[
-        Path | None, typer.Option(help="Write the mixture as a network; the ending is the format, and - is JSON.")
+        Path | None, option("Write the mixture as a network; the ending is the format, and - is JSON.")
     ] = None,
-    restarts: Annotated[int, typer.Option(min=0, help="Further runs from other starts.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
-    top: Annotated[int, typer.Option(min=0, help="How many features are told of each cluster.")] = 5,
-    format: TableFormat = None,
-    na: MissingMarkers = None,
-    continuous: ContinuousColumns = None,
-    states: StateColumns = None,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    restarts: Annotated[int, option("Further runs from other starts.", min=0)] = 2,
+    seed: options.Seed = 0,
+    top: Annotated[int, option("How many features are told of each cluster.", min=0)] = 5,
+    format: options.TableFormat = None,
+    na: options.MissingMarkers = None,
+    continuous: options.ContinuousColumns = None,
+    states: options.StateColumns = None,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find clusters of rows, and tell what sets them apart.
 
@@ -71,13 +61,9 @@ def run_cluster(
     if (clusters is None) == (choose is None):
         raise InvalidArgument("Say how many clusters with -k 3, or in which range to choose with --choose 1:10.")
     if output is not None:
-        check_ending(output, format)
+        check_output(output, format, data)
         if is_standard(output) and is_standard(network):
             raise InvalidArgument("--output and --network are both -, standard output: name a file for one of them.")
-        if data.exists() and output.exists() and output.samefile(data):
-            raise InvalidArgument(
-                f"{output} is the file to read: name another one for the clusters, so that it is kept."
-            )
     if network is not None:
         check_target(network)
     table = read_data(data, missing_values=na, continuous=continuous, states=states)
@@ -113,27 +99,20 @@ def _range(text: str) -> range:
 
 
 def _tell(found: MixtureClustering, choice: ClusterChoice | None, top: int, *, as_json: bool, error: bool) -> None:
-    profiles = cluster_profiles(found, top)
-    if as_json:
-        facts: dict[str, Any] = {
-            "rows": len(found.labels_),
-            "clusters": [
-                {"weight": p.weight, "features": [feature._asdict() for feature in p.features]} for p in profiles
-            ],
-            "log_likelihood": found.log_likelihood_,
-            "converged": found.converged_,
-        }
-        if choice is not None:
-            facts |= {"criterion": choice.criterion, "best": choice.best, "close": choice.close}
-            facts["scores"] = [score._asdict() for score in choice.scores]
-        print_json(facts, error=error)
-        return
+    profiles, num_rows = cluster_profiles(found, top), len(found.labels_)
+    document: dict[str, Any] = {
+        "rows": num_rows,
+        "clusters": [{"weight": p.weight, "features": [one._asdict() for one in p.features]} for p in profiles],
+        **picked(found, "log_likelihood=log_likelihood_ converged=converged_"),
+    }
+    lines = []
     if choice is not None:
-        print_line(str(choice), error=error)
+        document |= {**picked(choice, "criterion best close"), "scores": [score._asdict() for score in choice.scores]}
+        lines.append(str(choice))
         if len(choice.close) > 1:
-            print_line(f"about as good: {', '.join(str(number) for number in choice.close)} clusters", error=error)
+            lines.append(f"about as good: {', '.join(map(str, choice.close))} clusters")
     ending = "converged" if found.converged_ else "not converged"
-    size = f"{counted(found.n_clusters, 'cluster')} of {counted(len(found.labels_), 'row')}"
-    print_line(f"{size}, log-likelihood {found.log_likelihood_:.6g}, {ending}", error=error)
-    for profile in profiles:
-        print_line(f"  {profile}", error=error)
+    size = f"{counted(found.n_clusters, 'cluster')} of {counted(num_rows, 'row')}"
+    lines.append(f"{size}, log-likelihood {found.log_likelihood_:.6g}, {ending}")
+    lines += [f"  {profile}" for profile in profiles]
+    print_answer("\n".join(lines), document, as_json=as_json, error=error)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
+import numpy as np
+import pandas as pd
 
+import plausible as pb
 from plausible.cli.commands import command
-from plausible.cli.kernel_uses import use_all_kernels
-from plausible.cli.output import AsJson, print_answer
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.options import AsJson, ShowProgress, option
+from plausible.cli.output import print_answer
+from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted
+from plausible.graphs.separation import KERNEL_SIZE
 from plausible.kernels.background import Job, recorded
 from plausible.kernels.jit import use_tier
 from plausible.kernels.machine_code import first_writable
@@ -30,7 +34,7 @@ from plausible.kernels.machine_code import first_writable
 )
 def run_compile(
     processes: Annotated[
-        int | None, typer.Option(min=1, help="How many loops to compile at a time; by default one for each core.")
+        int | None, option("How many loops to compile at a time; by default one for each core.", min=1)
     ] = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
@@ -63,3 +67,113 @@ def _compiled(jobs: Sequence[Job], num_processes: int) -> Iterator[Job]:
         for done in as_completed(running):
             done.result()
             yield running[done]
+
+
+def use_all_kernels() -> None:
+    """Ask all questions; the answers do not matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
+        for ask in (_exact, _large, _graphs, _approximate, _best, _chains, _structures, _incomplete, _partitions):
+            ask()
+
+
+def _asia() -> pb.BayesianNetwork:
+    return pb.examples.load("asia")
+
+
+def _ring() -> pb.MarkovNetwork:
+    return pb.models.ising("A - B - C - A; C - D", 0.5, 0.1)
+
+
+def _rows(num_missing: int = 0) -> pd.DataFrame:
+    rows = _asia().sample(40, seed=0).astype(object)
+    for column in range(num_missing):
+        rows.iloc[column::5, column] = None
+    return rows
+
+
+def _exact() -> None:
+    network = _asia()
+    engine = network.compile()
+    network.marginals(evidence={"xray": "yes"})
+    network.mpe(evidence={"xray": "yes"})
+    network.map(["lung", "bronc"], evidence={"xray": "yes"})
+    network.sample(5, seed=0, evidence={"xray": "yes"})
+    network.expectation(pb.Factor([network.variables["lung"]], [1.0, 0.0]))
+    engine.query(["lung", "smoke"], evidence={"xray": "yes"})
+    engine.predict_proba(_rows(4).drop(columns=["lung"]), "lung")
+    engine.log_likelihood(_rows(4))
+    engine.expected_counts(_rows(4))
+
+
+def _large() -> None:
+    """Cliques that threads share."""
+    variables = [pb.Variable(f"X{number}", [0, 1]) for number in range(36)]
+    ones = np.ones(2**20).reshape([2] * 20)
+    pb.MarkovNetwork(pb.Factor(variables[:20], ones), pb.Factor(variables[16:], ones)).marginals()
+
+
+def _graphs() -> None:
+    edges = [(str(number), str(number + 1)) for number in range(KERNEL_SIZE // 2)]
+    pb.DAG(edges).d_separated("0", "3", given=["5"])
+    pb.graphs.elimination_order(pb.UndirectedGraph(edges))
+
+
+def _approximate() -> None:
+    ring, network, evidence = _ring(), _asia(), {"xray": "yes"}
+    chains: dict[str, Any] = {"num_samples": 20, "burn_in": 2}
+    engines: tuple[Any, ...] = (
+        *(pb.LoopyBP(schedule=schedule) for schedule in ("sequential", "synchronous", "residual")),
+        *(pb.MeanField(), pb.MeanField(blocks=[["A", "B"]])),
+        *(pb.Gibbs(**chains), pb.Metropolis(**chains), pb.Metropolis(proposal=pb.LoopyBP(), **chains)),
+        pb.AnnealedImportance(num_temperatures=3, num_particles=5),
+    )
+    for engine in engines:
+        ring.marginals(engine=engine)
+    within = pb.MarkovNetwork(pb.Factor(ring.variables.values(), np.ones((2, 2, 2, 2))), *ring.factors)
+    within.marginals(engine=pb.LoopyBP())
+    network.query("lung", evidence=evidence, engine=pb.LikelihoodWeighting(100))
+    network.query("lung", evidence=evidence, engine=pb.MeanField())
+    network.query("lung", evidence=evidence, engine=pb.LoopyBP())
+
+
+def _best() -> None:
+    cooling = pb.search.ExponentialCooling(every=1)
+    searches = (pb.search.GreedyAscent(), pb.search.TabuSearch(patience=3), pb.search.SimulatedAnnealing(cooling))
+    engines: tuple[Any, ...] = (
+        *(pb.MaxProduct(), pb.DualDecomposition(), pb.BranchAndBound(), pb.MiniBucketMax()),
+        *(pb.LocalSearch(search) for search in searches),
+    )
+    for engine in engines:
+        _ring().mpe(engine=engine)
+
+
+def _chains() -> None:
+    chain = pb.MarkovChain.gamblers_ruin(4, 0.4)
+    chain.simulate(3, start=2, seed=0)
+    chain.expected_visits()
+    pb.MarkovChain([[0.9, 0.1], [0.2, 0.8]]).stationary()
+
+
+def _structures() -> None:
+    rows = _rows()[["smoke", "lung", "bronc"]]
+    pb.learn.structure(rows, score="bic")
+    pb.learn.structure(rows, score="bdeu")
+    pb.learn.structure(rows, method="exact")
+    pb.learn.pc(rows)
+    pb.learn.parameters("smoke -> lung", rows)
+    for numbers in (range(20), range(300)):  # codes of few states are small numbers, those of many are not
+        pb.learn.parameters("a -> b", {"a": list(numbers), "b": list(numbers)})
+
+
+def _incomplete() -> None:
+    graph, rows = "smoke -> lung", _rows(4)[["smoke", "lung"]]
+    pb.learn.em(graph, rows, restarts=1, seed=0)
+    pb.learn.structural_em(rows, rules=pb.learn.SEMRules(max_steps=1, max_completions=1))
+    pb.learn.structural_em(rows, rules=pb.learn.SEMRules(max_steps=1, max_completions=100))
+    pb.learn.sample_parameters(graph, rows, lengths=pb.learn.ChainLengths(4, 1, 1, 1))
+
+
+def _partitions() -> None:
+    rows = np.arange(12.0).reshape(6, 2)
+    pb.learn.DirichletProcessMixture(lengths=pb.learn.ChainLengths(4, 1, 1, 1)).fit(rows).predict(rows)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated
-
-import typer
+from typing import Annotated, cast, get_args
 
 from plausible.causal.counterfactuals.query import counterfactual
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.cli.commands import command
-from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, read_findings, read_interventions
-from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.questions import TargetNames, TargetOption, read_targets
-from plausible.cli.source import ModelSource, read_network
+from plausible.cli.evidence import SYNTAX, read_findings, read_interventions
+from plausible.cli.options import AsJson, Do, EvidenceTexts, ModelSource, TargetNames, TargetOption, option
+from plausible.cli.output import factor_document, print_answer
+from plausible.cli.questions import read_targets
+from plausible.cli.source import read_bayesian
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.models import BayesianNetwork
 
 
 @command(
@@ -32,7 +29,7 @@ def run_counterfactual(
     evidence: EvidenceTexts = None,
     do: Do = None,
     coupling: Annotated[
-        str, typer.Option(help="How the values for different parents hang together: independent or comonotone.")
+        str, option("How the values for different parents hang together: independent or comonotone.")
     ] = "independent",
     as_json: AsJson = False,
 ) -> None:
@@ -44,40 +41,23 @@ def run_counterfactual(
     Comonotone: one draw, the same quantile whatever the parents, so that a case changes as little as it can. Noisy-or
     variables have a mechanism of their own. Where the couplings differ, the network does not determine the answer.
     """
-    found = read_network(model)
-    if not isinstance(found, BayesianNetwork):
-        raise InvalidArgument(f"{model!r} is no Bayesian network; counterfactuals need one.")
+    found = read_bayesian(model, "counterfactuals need one")
     names = read_targets(targets, target_option, found.variables)
     settings = read_interventions(do, found)
     if not settings:
         raise InvalidArgument("A counterfactual sets something: say what with --do, as in --do smoke=no.")
     findings = read_findings(evidence, found)
-    chosen = _coupling(coupling)
+    if coupling not in get_args(Coupling):
+        raise InvalidArgument(f"--coupling is independent or comonotone, not {coupling!r}.")
     try:
-        functional = functional_model(found, chosen)
+        functional = functional_model(found, cast("Coupling", coupling))
     except TooLarge as error:
         raise TooLarge(str(error).replace('coupling="comonotone"', "--coupling comonotone")) from None
     answer = counterfactual(functional, names, evidence=findings, do=settings)
-    if as_json:
-        print_json({**factor_document(answer), "coupling": chosen})
-        return
-    print_line(str(answer))
-    if _hangs_on_coupling(found, names, findings, settings):
-        other = "comonotone" if chosen == "independent" else "independent"
-        print_line(f"coupling: {chosen}, which the network leaves open; compare --coupling {other}")
-
-
-def _hangs_on_coupling(
-    network: BayesianNetwork, targets: Iterable[str], evidence: Iterable[str], do: Iterable[str]
-) -> bool:
-    """Whether both a target and evidence are effects of what is set; else P(targets | do, evidence before it) tells."""
-    reached = network.graph.descendants(list(do)) - set(do)
-    return not reached.isdisjoint(targets) and not reached.isdisjoint(evidence)
-
-
-def _coupling(text: str) -> Coupling:
-    if text == "independent":
-        return "independent"
-    if text == "comonotone":
-        return "comonotone"
-    raise InvalidArgument(f"--coupling is independent or comonotone, not {text!r}.")
+    text = str(answer)
+    # Unless both a target and evidence are effects of what is set, P(targets | do, evidence before it) tells.
+    reached = found.graph.descendants(list(settings)) - set(settings)
+    if not reached.isdisjoint(names) and not reached.isdisjoint(findings):
+        other = "comonotone" if coupling == "independent" else "independent"
+        text += f"\ncoupling: {coupling}, which the network leaves open; compare --coupling {other}"
+    print_answer(text, {**factor_document(answer), "coupling": coupling}, as_json=as_json)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, piped_file
 from plausible.data.column_types import read_numbers
@@ -18,26 +17,6 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.variables import Variable
-
-DataFile = Annotated[
-    Path,
-    typer.Argument(help="A CSV or Parquet file with a row for each case, or - for standard input.", show_default=False),
-]
-MissingMarkers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--na", help="What means missing, as empty cells do; repeat it: --na NA --na '?'.", show_default=False
-    ),
-]
-ContinuousColumns = Annotated[
-    list[str] | None,
-    typer.Option("--continuous", help="A column of measurements, not of states; repeat it.", show_default=False),
-]
-StateColumns = Annotated[
-    list[str] | None,
-    typer.Option("--states", help="A column whose numbers are states; repeat it.", show_default=False),
-]
-
 
 #: How files begin -> their ending; others are CSV files.
 _MARKS = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2", b"\xfd7zXZ": ".csv.xz"}
@@ -101,17 +80,9 @@ def _piped(variables: Mapping[str, Variable], missing_values: list[str] | None) 
     return replace(found, file=Path(f"{STANDARD_INPUT}{ending}" if ending == ".parquet" else STANDARD_INPUT))
 
 
-def read_data(
-    path: Path,
-    variables: Iterable[Variable] = (),
-    *,
-    missing_values: list[str] | None = None,
-    continuous: Iterable[str] | None = None,
-    states: Iterable[str] | None = None,
-) -> Table:
+def read_data(path: Path, variables: Iterable[Variable] = (), **options: Any) -> Table:
     """The table in a file; variables that have no column in it are passed over."""
-    found = read_columns(path, variables, missing_values=missing_values, continuous=continuous, states=states)
-    return found.table()
+    return read_columns(path, variables, **options).table()
 
 
 def _with_states(name: str, column: Any) -> Variable:
@@ -122,12 +93,6 @@ def _with_states(name: str, column: Any) -> Variable:
     numbers = read_numbers(name, column)
     distinct = np.unique(numbers[~np.isnan(numbers)]).tolist()
     return Variable(name, [int(number) if number.is_integer() else number for number in distinct])
-
-
-WeightsColumn = Annotated[
-    str | None,
-    typer.Option("--weights", help="The column that says how often each row counts.", show_default=False),
-]
 
 
 def weighted_by(table: Table, column: str | None) -> Table:
@@ -143,26 +108,14 @@ def weighted_by(table: Table, column: str | None) -> Table:
         raise UnknownVariable.named(column, table.variables, "the data, which should have it as --weights")
     if column in table.missing:
         raise InvalidArgument(f"The column {column!r} of --weights is empty in {table.missing[column]} rows.")
-    if column in table.continuous:
-        cells = table.numbers[table.continuous.index(column)]
-    else:
-        states = np.array(table.variables[column].states, dtype=object)
-        cells = states[table.codes[table.discrete.index(column)]]
+    cells: Any = table.column(column)
+    if column not in table.continuous:
+        cells = np.array(table.variables[column].states, dtype=object)[cells]
     try:
         weights = np.array(cells, dtype=np.float64)
     except ValueError:
         raise InvalidArgument(f"The column {column!r} of --weights has other cells than numbers.") from None
     return table.select(name for name in table.variables if name != column).weighted(weights)
-
-
-MissingRows = Annotated[
-    str | None,
-    typer.Option(
-        "--missing",
-        help="Empty cells: complete-rows leaves rows out that have one in a column of the graph.",
-        show_default=False,
-    ),
-]
 
 
 def usable_rows(table: Table, nodes: Iterable[Any], missing: str | None) -> Table:

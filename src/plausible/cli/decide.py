@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Annotated
 
-import typer
-
 from plausible.cli.commands import command
-from plausible.cli.diagrams import (
-    Answer,
-    DecisionsMade,
-    DiagramSource,
-    WithRecall,
-    diagram_findings,
-    known_before,
-    policy_rows,
-    read_diagram,
-    with_actions,
-)
-from plausible.cli.evidence import SYNTAX, EvidenceTexts
-from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.terminal import ShowProgress, progress_bar
-from plausible.decisions import InfluenceDiagram
+from plausible.cli.diagrams import Answer, diagram_findings, known_before, policy_rows, read_diagram, with_actions
+from plausible.cli.evidence import SYNTAX
+from plausible.cli.options import AsJson, DecisionsMade, DiagramSource, EvidenceTexts, ShowProgress, WithRecall, option
+from plausible.cli.output import factor_document, picked, print_answer
+from plausible.cli.terminal import progress_bar
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
 from plausible.decisions.sensitivity.numbers import VariationState
 from plausible.decisions.sensitivity.thresholds import StrategyStability, strategy_stability
@@ -48,31 +35,27 @@ _WORDS = {"amount": "--tornado"}
 def run_decide(
     diagram: DiagramSource,
     evidence: EvidenceTexts = None,
-    method: Annotated[
-        str, typer.Option(help="auto, local, elimination, arc-reversal, network or enumeration.")
-    ] = "auto",
+    method: Annotated[str, option("auto, local, elimination, arc-reversal, network or enumeration.")] = "auto",
     do: DecisionsMade = None,
     recall: WithRecall = False,
-    why: Annotated[str | None, typer.Option(help="Compare the actions of this decision.")] = None,
-    seen: Annotated[
-        list[str] | None, typer.Option(metavar="FINDINGS", help="What it sees there: name=state, by commas.")
-    ] = None,
+    why: Annotated[str | None, option("Compare the actions of this decision.")] = None,
+    seen: Annotated[list[str] | None, option("What it sees there: name=state, by commas.", metavar="FINDINGS")] = None,
     stability: Annotated[
         bool,
-        typer.Option(
-            "--stability",
-            help="How far each number may move before the strategy changes; the least slack first, of utilities as a "
+        option(
+            "How far each number may move before the strategy changes; the least slack first, of utilities as a "
             "share of the range of their table.",
+            "--stability",
         ),
     ] = False,
     tornado: Annotated[
         float | None,
-        typer.Option(
-            help="Vary each number by this share, a probability of itself, a utility of the range of its table, and "
+        option(
+            "Vary each number by this share, a probability of itself, a utility of the range of its table, and "
             "print what moves the expected utility most."
         ),
     ] = None,
-    list_all: Annotated[bool, typer.Option("--all", help="Print all rows of --tornado, however many.")] = False,
+    list_all: Annotated[bool, option("Print all rows of --tornado, however many.", "--all")] = False,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
@@ -101,27 +84,19 @@ def run_decide(
             answers.append(_stability(strategy_stability(model, evidence=given, progress=told)))
         if tornado is not None:
             answers.append(_tornado(utility_tornado(model, tornado, evidence=given, progress=told), list_all))
-    if as_json:
-        print_json({key: value for answer in answers for key, value in answer.document.items()})
-    else:
-        hints = [hint for answer in answers for hint in answer.hints]
-        print_line("\n\n".join([*(answer.text for answer in answers), *hints, *_memory_hint(model)]))
-
-
-def _memory_hint(model: InfluenceDiagram) -> Iterator[str]:
-    """What decisions forget, and how they would not."""
-    recall = model.recall()
-    if not recall.is_perfect:
-        _, *forgetful = str(recall).splitlines()
-        yield f"By the diagram {'; '.join(forgetful)}. With perfect recall: --recall."
+    hints = [hint for answer in answers for hint in answer.hints]
+    memory = model.recall()
+    if not memory.is_perfect:
+        hints.append(f"By the diagram {'; '.join(str(memory).splitlines()[1:])}. With perfect recall: --recall.")
+    document = {key: value for answer in answers for key, value in answer.document.items()}
+    print_answer("\n\n".join([*(answer.text for answer in answers), *hints]), document, as_json=as_json)
 
 
 def _solution(found: Solution) -> Answer:
     document = {
-        "expected_utility": found.expected_utility,
+        **picked(found, "expected_utility"),
         "upper_bound": _finite(found.upper_bound),
-        "optimal": found.is_optimal,
-        "method": found.method,
+        **picked(found, "optimal=is_optimal method"),
         "policies": {name: policy_rows(policy) for name, policy in found.policies.items()},
         "strategy": {name: factor_document(rule) for name, rule in found.strategy.items()},
     }
@@ -129,12 +104,8 @@ def _solution(found: Solution) -> Answer:
 
 
 def _comparison(found: ActionComparison) -> Answer:
-    actions = {
-        str(worth.action): {"expected_utility": worth.expected_utility, "parts": dict(worth.parts)}
-        for worth in found.actions
-    }
-    told = {"decision": found.decision, "seen": dict(found.seen), "averaged": list(found.averaged)}
-    document = {"comparison": {**told, "reached": found.is_reached, "actions": actions}}
+    actions = {str(worth.action): picked(worth, "expected_utility parts") for worth in found.actions}
+    document = {"comparison": {**picked(found, "decision seen averaged reached=is_reached"), "actions": actions}}
     if not found.averaged:
         return Answer(str(found), document)
     unsaid = ",".join(f"{name}=..." for name in found.averaged)
@@ -143,29 +114,19 @@ def _comparison(found: ActionComparison) -> Answer:
 
 
 def _stability(found: StrategyStability) -> Answer:
-    rows = [(str(f.number), _finite(f.low), f.current, _finite(f.high), f.relative_slack) for f in found.fragile]
-    named = [dict(zip(("number", "low", "now", "high", "slack"), row, strict=True)) for row in rows]
-    return Answer(str(found), {"stability": named})
+    rows = [picked(one, "number low now=current high slack=relative_slack") for one in found.fragile]
+    return Answer(
+        str(found), {"stability": [row | {end: _finite(row[end]) for end in ("low", "high")} for row in rows]}
+    )
 
 
 def _tornado(found: DecisionTornado, list_all: bool) -> Answer:
     """The longest bars, or all of them."""
-    bars = [
-        {
-            "number": str(bar.number),
-            "low": bar.low,
-            "now": bar.current,
-            "high": bar.high,
-            "at_low": _finite(bar.at_low),
-            "at_high": _finite(bar.at_high),
-            "changes_strategy": bar.changes_strategy,
-        }
-        for bar in found.bars
-    ]
+    bars = [picked(bar, "number low now=current high at_low at_high changes_strategy") for bar in found.bars]
+    bars = [bar | {end: _finite(bar[end]) for end in ("at_low", "at_high")} for bar in bars]
     short, whole = str(found.to_table()), str(found.to_table(len(found.bars)))
     text = str(found).replace(short, whole) if list_all else str(found)
-    hints = () if list_all or short == whole else ("All rows of the table: --all.",)
-    return Answer(text, {"tornado": bars}, hints)
+    return Answer(text, {"tornado": bars}, () if list_all or short == whole else ("All rows of the table: --all.",))
 
 
 def _finite(number: float) -> float | None:

@@ -6,34 +6,15 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
-from plausible.cli.evidence import read_findings
-from plausible.cli.quoting import parts, plain, read_signs
+from plausible.cli.evidence import plain, read_findings, shielded
+from plausible.cli.options import option
 from plausible.cli.source import read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.solving.solution import Policy
 from plausible.errors import InvalidArgument, InvalidEvidence
 from plausible.factors.alignment import assignment_at
 
-DiagramSource = Annotated[
-    str,
-    typer.Argument(
-        metavar="DIAGRAM",
-        help="A file with an influence diagram, or the name of an example such as oil.",
-        show_default=False,
-    ),
-]
-DecisionOption = Annotated[
-    str | None, typer.Option("--decision", "-d", help="The decision meant, where there are several.")
-]
-DecisionsMade = Annotated[
-    list[str] | None,
-    typer.Option("--do", metavar="FINDINGS", help="Decisions that are made: name=action, separated by commas."),
-]
-WithRecall = Annotated[
-    bool, typer.Option("--recall", help="Let every decision see what earlier ones saw and chose, as other programs do.")
-]
+DecisionOption = Annotated[str | None, option("The decision meant, where there are several.", "--decision", "-d")]
 
 
 def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:
@@ -88,8 +69,8 @@ def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
     """
     costs: dict[str, float] = {}
     for text in texts or ():
-        for piece in parts(read_signs(text), ","):
-            *name, number = parts(piece, "=")
+        for piece in shielded(text).split(","):
+            *name, number = piece.split("=")
             try:
                 cost = float(plain(number))
             except ValueError:

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias, cast
 
-import typer
-
 from plausible.causal.discovery.fci import fci
 from plausible.causal.interventional.class_search import InterventionalStep, gies
 from plausible.causal.interventional.regimes import regimes
+from plausible.cli import options
 from plausible.cli.causal_graphs import graph_text, is_model
 from plausible.cli.commands import command
-from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns, whole_rows
-from plausible.cli.graph_learning import Deadline, search_note
-from plausible.cli.output import AsJson, json_text, print_answer
+from plausible.cli.data import read_columns, whole_rows
+from plausible.cli.graph_learning import search_note, time_left, time_used, told_samples
+from plausible.cli.options import option
+from plausible.cli.output import json_text, print_answer
 from plausible.cli.streams import input_name, is_standard
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.terminal import progress_bar
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -30,6 +30,7 @@ from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.search.clock import Clock
 
 #: A class of causal graphs that data do not tell apart.
 GraphClass: TypeAlias = "PAG | PDAG"
@@ -59,47 +60,29 @@ class _Found(NamedTuple):
     )
 )
 def run_discover(
-    data: DataFile,
-    method: Annotated[str, typer.Option(help=f"{', '.join((*_BY_TESTS, *_BY_SCORE))}.")] = "fci",
-    alpha: Annotated[
-        float | None, typer.Option(help="The level of tests, for fci and pc.", show_default="0.05")
-    ] = None,
+    data: options.DataFile,
+    method: Annotated[str, option(f"{', '.join((*_BY_TESTS, *_BY_SCORE))}.")] = "fci",
+    alpha: Annotated[float | None, option("The level of tests, for fci and pc.", show_default="0.05")] = None,
     score: Annotated[
-        str | None,
-        typer.Option(help=f"For {', '.join(_BY_SCORE)}: {', '.join(SCORES)}.", show_default="bic that fits the data"),
+        str | None, option(f"For {', '.join(_BY_SCORE)}: {', '.join(SCORES)}.", show_default="bic that fits the data")
     ] = None,
-    required: Annotated[str, typer.Option(help="Edges that must be there: 'A -> B; A -> C'.")] = "",
-    forbidden: Annotated[str, typer.Option(help="Edges that must not; for fci, A is no cause of B.")] = "",
-    interventions: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that names what was set from outside in each row: A, or A+B, or nothing. For "
-            f"{' and '.join(_BY_EXPERIMENTS)}.",
-            show_default=False,
-        ),
-    ] = None,
-    bootstrap: Annotated[
-        int, typer.Option(min=0, help="Search again in so many samples of the rows: how sure is each edge?")
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds after which searches stop.", show_default=False)
-    ] = None,
+    required: Annotated[str, option("Edges that must be there: 'A -> B; A -> C'.")] = "",
+    forbidden: Annotated[str, option("Edges that must not; for fci, A is no cause of B.")] = "",
+    interventions: options.SearchedExperiments = None,
+    bootstrap: Annotated[int, option("Search again in so many samples of the rows: how sure is each edge?", min=0)] = 0,
+    seed: options.Seed = 0,
+    time_limit: Annotated[float | None, option("Seconds after which searches stop.", min=0)] = None,
     missing: Annotated[
-        str,
-        typer.Option(help="Empty cells: sem (completed by a model), available or pairwise by a score; complete-rows."),
+        str, option("Empty cells: sem (completed by a model), available or pairwise by a score; complete-rows.")
     ] = "sem",
-    na: MissingMarkers = None,
-    continuous: ContinuousColumns = None,
-    states: StateColumns = None,
+    na: options.MissingMarkers = None,
+    continuous: options.ContinuousColumns = None,
+    states: options.StateColumns = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Write the graph for other commands: a .json file, or text.", show_default=False
-        ),
+        Path | None, option("Write the graph for other commands: a .json file, or text.", "--output", "-o")
     ] = None,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find the causal graphs that data do not contradict.
 
@@ -112,20 +95,20 @@ def run_discover(
     search = _Search(method, alpha, score, Knowledge(required, forbidden), seed, missing, interventions)
     if output is not None and is_model(str(output)) and output.suffix.lower() != ".json":
         raise InvalidArgument(f"--output {str(output)!r} has the ending of a network: write a .txt or .json file.")
-    deadline = Deadline.after(time_limit)
+    clock = Clock.of(time_limit)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
     table = search.usable(columns.table(interventions=interventions))
     with progress_bar(f"searching {input_name(data.name)}", progress) as advance:
-        found = search.find(table, deadline, lambda state: advance(deadline.fraction, _note(state)))
+        found = search.find(table, clock, lambda state: advance(time_used(clock), _note(state)))
         samples: list[_Found] = []
-        if bootstrap and deadline.left != 0:
+        if bootstrap and time_left(clock) != 0:
             plan = Samples(
                 bootstrap,
                 seed=seed,
-                time_limit=deadline.left,
+                time_limit=time_left(clock),
                 progress=lambda done, of: advance(done / of, ": samples"),
             )
-            samples = plan.learn(table, lambda rows: search.find(rows, deadline))
+            samples = plan.learn(table, lambda rows: search.find(rows, clock))
     whole = [sample.graph for sample in samples if not sample.stopped]
     edges = _described(found.graph, whole)
     document, text = _document(found, edges, whole, bootstrap), _text(found, edges, whole, bootstrap)
@@ -180,17 +163,17 @@ class _Search:
             )
         return table
 
-    def find(self, table: Table, deadline: Deadline, report: Callable[[Any], None] | None = None) -> _Found:
+    def find(self, table: Table, clock: Clock, report: Callable[[Any], None] | None = None) -> _Found:
         """The graphs that these rows do not contradict."""
         if self.method in _BY_TESTS:
             learn: Any = fci if self.method == "fci" else pc
             alpha = 0.05 if self.alpha is None else self.alpha
-            tested = learn(table, alpha=alpha, knowledge=self.knowledge, progress=report, time_limit=deadline.left)
+            tested = learn(table, alpha=alpha, knowledge=self.knowledge, progress=report, time_limit=time_left(clock))
             text = f"{self.method} at alpha {alpha:g}: {str(tested).splitlines()[0]}"
             return _Found(tested.graph, text, tested.stopped_by)
         name = self.score or usual_score(table, self.method)
         if self.method == "gies":
-            members = gies(table, self.score, self.knowledge, progress=report, time_limit=deadline.left)
+            members = gies(table, self.score, self.knowledge, progress=report, time_limit=time_left(clock))
             return self._by_score(members.graph, members.graph.num_edges, name, members.score, members.stopped_by)
         result = learn_structure(
             table,
@@ -199,7 +182,7 @@ class _Search:
             self.knowledge,
             seed=self.seed,
             progress=report,
-            time_limit=deadline.left,
+            time_limit=time_left(clock),
             missing=cast("Missing", self.missing),
         )
         graph = result.equivalence_class
@@ -245,8 +228,7 @@ def _text(found: _Found, edges: list[dict[str, Any]], samples: list[GraphClass],
     """The graph after comments that say how it was found."""
     lines = [f"# {found.text}"]
     if num_asked:
-        short = "" if len(samples) == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
-        lines.append(f"# bootstrap: {counted(len(samples), 'sample')}{short}")
+        lines.append(f"# {told_samples(len(samples), num_asked)}")
     if samples:
         lines += [f"#   {one['edge']}  {one['strength']:.0%}, as marked {one['as_marked']:.0%}" for one in edges]
     return "\n".join([*lines, graph_text(found.graph)])

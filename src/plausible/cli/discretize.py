@@ -5,21 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from plausible.cli.commands import command
-from plausible.cli.data import (
-    ContinuousColumns,
-    DataFile,
-    MissingMarkers,
-    StateColumns,
-    read_data,
-)
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.data import read_data
+from plausible.cli.options import AsJson, ContinuousColumns, DataFile, MissingMarkers, StateColumns, TableFormat, option
+from plausible.cli.output import print_answer
 from plausible.cli.streams import is_standard, output_name
-from plausible.cli.tables import TableFormat, check_ending, new_table
+from plausible.cli.tables import check_output, new_table
 from plausible.data.discretization import Discretizer
-from plausible.errors import InvalidArgument, counted
+from plausible.errors import counted
 
 
 @command(
@@ -31,19 +24,17 @@ from plausible.errors import InvalidArgument, counted
 )
 def run_discretize(
     data: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The CSV or Parquet file to write, or -.")],
-    method: Annotated[
-        str, typer.Option(help="equal-width, quantile, k-means, mdl (with --target), or hartemink.")
-    ] = "quantile",
-    bins: Annotated[int, typer.Option(min=1, help="How many intervals; mdl finds their number itself.")] = 4,
+    output: Annotated[Path, option("The CSV or Parquet file to write, or -.", "--output", "-o")],
+    method: Annotated[str, option("equal-width, quantile, k-means, mdl (with --target), or hartemink.")] = "quantile",
+    bins: Annotated[int, option("How many intervals; mdl finds their number itself.", min=1)] = 4,
     columns: Annotated[
-        str | None, typer.Option(help="Which columns, separated by commas; by default all with fractional numbers.")
+        str | None, option("Which columns, separated by commas; by default all with fractional numbers.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="The column that mdl tells apart.", show_default=False)] = None,
+    target: Annotated[str | None, option("The column that mdl tells apart.")] = None,
     cuts: Annotated[
-        Path | None, typer.Option(help="Take the cuts that were saved here before, instead of finding new ones.")
+        Path | None, option("Take the cuts that were saved here before, instead of finding new ones.")
     ] = None,
-    save_cuts: Annotated[Path | None, typer.Option(help="A JSON file to write the cuts to.")] = None,
+    save_cuts: Annotated[Path | None, option("A JSON file to write the cuts to.")] = None,
     format: TableFormat = None,
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
@@ -55,9 +46,7 @@ def run_discretize(
     It tells where they were cut. Equal numbers stay in one interval, empty cells stay empty, and the outer intervals
     are not bounded.
     """
-    check_ending(output, format)
-    if data.exists() and output.exists() and output.samefile(data):
-        raise InvalidArgument(f"{output} is the file to read: name another one for the intervals, so that it is kept.")
+    check_output(output, format, data)
     table = read_data(data, missing_values=na, continuous=continuous, states=states)
     if cuts is None:
         names = None if columns is None else [name.strip() for name in columns.split(",")]
@@ -67,21 +56,19 @@ def run_discretize(
     frame = found.transform(table)
     kinds = {name: float if name in table.continuous and name not in found else str for name in table.variables}
     with new_table(output, kinds, format) as writer:
-        cells = {name: frame[name].astype(object).where(frame[name].notna(), None) for name in frame.columns}
-        writer.write(
-            {
-                name: [cell if cell is None or kinds[name] is float else str(cell) for cell in column]
-                for name, column in cells.items()
-            }
-        )
+        written = {}
+        for name in frame.columns:
+            cells = frame[name].astype(object).where(frame[name].notna(), None)
+            written[name] = [cell if cell is None or kinds[name] is float else str(cell) for cell in cells]
+        writer.write(written)
     if save_cuts is not None:
         save_cuts.write_text(found.to_json(), encoding="utf-8")
-    if as_json:
-        described = {name: {"cuts": column.cuts, "states": column.variable.states} for name, column in found.items()}
-        document = {"output": str(output), "rows": table.num_rows, "columns": described}
-        print_json(document, error=is_standard(output))
-        return
+    described = {name: {"cuts": column.cuts, "states": column.variable.states} for name, column in found.items()}
     cut = f"{counted(table.num_rows, 'row')} written, {counted(len(found), 'column')} cut"
-    print_line(f"{output_name(output)}: {cut}", error=is_standard(output))
-    for name, column in found.items():
-        print_line(f"  {name}: {', '.join(map(str, column.variable.states))}", error=is_standard(output))
+    lines = [f"  {name}: {', '.join(map(str, column.variable.states))}" for name, column in found.items()]
+    print_answer(
+        "\n".join([f"{output_name(output)}: {cut}", *lines]),
+        {"output": str(output), "rows": table.num_rows, "columns": described},
+        as_json=as_json,
+        error=is_standard(output),
+    )

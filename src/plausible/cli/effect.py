@@ -8,53 +8,21 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from plausible.base.remedies import Argument
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
 from plausible.causal.estimation.effect import MethodName, estimate_effect, method_suggestion
 from plausible.causal.estimation.estimate import Bootstrap, EffectEstimate, EffectMethod
-from plausible.causal.estimation.positivity import PositivityReport, ThinCell
-from plausible.cli.causal_graphs import (
-    ANY_CLASS,
-    GRAPHS,
-    ONE_GRAPH,
-    GraphOption,
-    read_causal_source,
-    tell_not_identifiable,
-)
+from plausible.cli import options
+from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, read_causal_source, tell_not_identifiable
 from plausible.cli.commands import OwnWords, command
-from plausible.cli.data import (
-    ContinuousColumns,
-    DataFile,
-    MissingMarkers,
-    MissingRows,
-    StateColumns,
-    WeightsColumn,
-    read_columns,
-    told_left_out,
-    usable_rows,
-    weighted_by,
-)
-from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, Term, named_states, read_effect
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.data import read_columns, told_left_out, usable_rows, weighted_by
+from plausible.cli.effect_text import EFFECTS, EffectText, Term, named_states, read_effect
+from plausible.cli.options import option
+from plausible.cli.output import picked, print_answer, print_line
 from plausible.cli.streams import check_one_reader
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
-from plausible.errors import (
-    InvalidArgument,
-    NotIdentifiable,
-    suggestion,
-)
-
-
-def _levels_in_effect(levels: Argument) -> str:
-    base, other = levels.value
-    return f"{other!r} vs {base!r} in --effect, each after the name and ="
-
-
-def _event_in_effect(event: Argument) -> str:
-    return f"{event.value!r} after the outcome's name and = in --effect"
-
+from plausible.errors import InvalidArgument, NotIdentifiable, suggestion
 
 _WORDS: OwnWords = {
     "method=Standardization(model='regression')": "--method standardization --model regression",
@@ -63,8 +31,8 @@ _WORDS: OwnWords = {
     "identify()": "--method identified",
     "leave these rows out": "leave these rows out with --missing complete-rows",
     "levels=": "--effect",
-    "levels": _levels_in_effect,
-    "event": _event_in_effect,
+    "levels": lambda one: "{1!r} vs {0!r} in --effect, each after the name and =".format(*one.value),
+    "event": lambda one: f"{one.value!r} after the outcome's name and = in --effect",
     "Bootstrap(resamples=0)": "--resamples 0",
 }
 
@@ -79,39 +47,31 @@ _WORDS: OwnWords = {
     words=_WORDS,
 )
 def run_effect(
-    data: DataFile,
-    graph: GraphOption,
-    effect: EffectOption,
+    data: options.DataFile,
+    graph: options.GraphOption,
+    effect: options.EffectOption,
     method: Annotated[
-        str | None,
-        typer.Option(help=f"{', '.join(get_args(MethodName))}.", show_default="one that the graph allows"),
+        str | None, option(f"{', '.join(get_args(MethodName))}.", show_default="one that the graph allows")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="saturated (numbers of its own for each stratum) or regression, for methods that adjust.",
+        option(
+            "saturated (numbers of its own for each stratum) or regression, for methods that adjust.",
             show_default="saturated, if all covariates have states",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="The chance that the interval covers the effect.")] = 0.95,
+    confidence: Annotated[float, option("The chance that the interval covers the effect.")] = 0.95,
     resamples: Annotated[
-        int,
-        typer.Option(min=0, help="So often rows are drawn anew for the interval; 0 for a formula, if there is one."),
+        int, option("So often rows are drawn anew for the interval; 0 for a formula, if there is one.", min=0)
     ] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same interval.")] = 0,
-    weights: WeightsColumn = None,
-    interventions: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that names what was set from outside in each row: A, or A+B, or nothing.",
-            show_default=False,
-        ),
-    ] = None,
-    missing: MissingRows = None,
-    na: MissingMarkers = None,
-    continuous: ContinuousColumns = None,
-    states: StateColumns = None,
-    as_json: AsJson = False,
+    seed: Annotated[int, option("A whole number: the same one gives the same interval.", min=0)] = 0,
+    weights: options.WeightsColumn = None,
+    interventions: options.Experiments = None,
+    missing: options.MissingRows = None,
+    na: options.MissingMarkers = None,
+    continuous: options.ContinuousColumns = None,
+    states: options.StateColumns = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Estimate the effect of a treatment, with an interval.
 
@@ -131,29 +91,19 @@ def run_effect(
     rows = weighted_by(columns.table(interventions=interventions), weights)
     _refuse_unsaid_targets(rows, source.graph.nodes)
     table = usable_rows(rows, source.graph.nodes, missing)
-    options = {**_levels(asked, table), **_event(asked, table)}
-    plan = Bootstrap(resamples, confidence, seed)
+    stated, plan = _states(asked, table), Bootstrap(resamples, confidence, seed)
     try:
         found = estimate_effect(
-            source.graph,
-            table,
-            outcome,
-            treatment,
-            method=_method(method, model),
-            bootstrap=plan,
-            **options,
+            source.graph, table, outcome, treatment, method=_method(method, model), bootstrap=plan, **stated
         )
     except NotIdentifiable as error:
         tell_not_identifiable(error, as_json=as_json)
         if not as_json and isinstance(source.graph, ONE_GRAPH):
             _tell_instruments(source.graph, outcome, treatment, table)
         raise typer.Exit(1) from None
-    if as_json:
-        print_json({**_document(found), "missing": told_left_out(rows, table) or None})
-        return
-    print_line(str(found))
-    if left_out := told_left_out(rows, table):
-        print_line(f"  missing    {left_out}")
+    left_out = told_left_out(rows, table)
+    text = f"{found}\n  missing    {left_out}" if left_out else str(found)
+    print_answer(text, {**_document(found), "missing": left_out or None}, as_json=as_json)
 
 
 def _refuse_unsaid_targets(table: Table, nodes: Collection[Any]) -> None:
@@ -206,62 +156,39 @@ def _names(effect: EffectText) -> tuple[str, str]:
     return effect.outcome[0].name, name
 
 
-def _levels(effect: EffectText, table: Table) -> dict[str, Any]:
-    if not effect.control:
-        if effect.treatment[0].state is not None:
-            name, state = effect.treatment[0]
-            raise effect.refuse(f"{name}={state} is compared with another state: write that one, too, after vs")
-        return {}
-    base, other = (_stated(terms, table, effect) for terms in (effect.control, effect.treatment))
-    return {"levels": (base, other)}
+def _states(effect: EffectText, table: Table) -> dict[str, Any]:
+    """The arguments `levels=` and `event=`, where states were named."""
 
+    def stated(terms: tuple[Term, ...]) -> Any:
+        return named_states(terms, table.variables, "the data", effect)[terms[0].name]
 
-def _event(effect: EffectText, table: Table) -> dict[str, Any]:
-    return {} if effect.outcome[0].state is None else {"event": _stated(effect.outcome, table, effect)}
-
-
-def _stated(terms: tuple[Term, ...], table: Table, effect: EffectText) -> Any:
-    return named_states(terms, table.variables, "the data", effect)[terms[0].name]
+    found: dict[str, Any] = {}
+    if effect.control:
+        found["levels"] = (stated(effect.control), stated(effect.treatment))
+    elif effect.treatment[0].state is not None:
+        name, state = effect.treatment[0]
+        raise effect.refuse(f"{name}={state} is compared with another state: write that one, too, after vs")
+    if effect.outcome[0].state is not None:
+        found["event"] = stated(effect.outcome)
+    return found
 
 
 def _document(found: EffectEstimate) -> dict[str, Any]:
-    means = [None if math.isnan(mean) else mean for mean in found.means]
-    return {
-        "outcome": found.outcome,
-        "treatment": found.treatment,
-        "levels": list(found.levels),
-        "event": found.event,
-        "method": found.method,
-        "variables": list(found.variables),
-        "means": means,
-        "difference": found.difference,
-        "standard_error": found.standard_error,
-        "interval": None if found.interval is None else list(found.interval),
-        "confidence": found.confidence,
-        "cases": found.num_cases,
-        "strength": found.strength,
-        "assumption": found.assumption or None,
-        "rows": found.rows or None,
-        "positivity": None if found.positivity is None else _positivity(found.positivity),
+    report = found.positivity and {
+        **picked(found.positivity, "is_satisfied"),
+        **{
+            kind: [picked(cell, "level covariates cases=num_cases share") for cell in getattr(found.positivity, kind)]
+            for kind in ("empty", "sparse")
+        },
+        **{
+            kind: {str(level): number for level, number in getattr(found.positivity, kind).items()}
+            for kind in ("propensity", "effective", "unlikely")
+        },
+        **picked(found.positivity, "comparable"),
     }
-
-
-def _positivity(report: PositivityReport) -> dict[str, Any]:
     return {
-        "is_satisfied": report.is_satisfied,
-        "empty": [_cell(cell) for cell in report.empty],
-        "sparse": [_cell(cell) for cell in report.sparse],
-        "propensity": {str(level): list(ends) for level, ends in report.propensity.items()},
-        "effective": {str(level): number for level, number in report.effective.items()},
-        "unlikely": {str(level): share for level, share in report.unlikely.items()},
-        "comparable": report.comparable,
-    }
-
-
-def _cell(cell: ThinCell) -> dict[str, Any]:
-    return {
-        "level": cell.level,
-        "covariates": dict(cell.covariates),
-        "cases": cell.num_cases,
-        "share": cell.share,
+        **picked(found, "outcome treatment levels event method variables"),
+        "means": [None if math.isnan(mean) else mean for mean in found.means],
+        **picked(found, "difference standard_error interval confidence cases=num_cases strength"),
+        **{"assumption": found.assumption or None, "rows": found.rows or None, "positivity": report},
     }

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
-
-from plausible.cli.evidence import state_of
-from plausible.cli.quoting import Sign, parts, plain, read_signs
+from plausible.cli.evidence import plain, shielded, state_of
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
-
-EffectOption = Annotated[
-    str,
-    typer.Option("--effect", metavar="EFFECT", help="Which effect: 'treatment => outcome'.", show_default=False),
-]
 
 #: The grammar of effects, for the end of a command's help.
 EFFECTS = r"""
@@ -41,10 +34,10 @@ class EffectText:
     """An effect as it was written."""
 
     text: str  # all of it
-    treatment: tuple[Term, ...]  # what is set, and with `vs` what it is compared with
-    control: tuple[Term, ...]  # what is set, and with `vs` what it is compared with
-    outcome: tuple[Term, ...]  # what is asked about, and on what condition
-    given: tuple[Term, ...]  # what is asked about, and on what condition
+    treatment: tuple[Term, ...]  # what is set
+    control: tuple[Term, ...]  # what it is compared with, after `vs`
+    outcome: tuple[Term, ...]  # what is asked about
+    given: tuple[Term, ...]  # on what condition
 
     def refuse(self, problem: str) -> InvalidArgument:
         """The error that says what is wrong with it."""
@@ -71,19 +64,14 @@ def read_effect(text: str) -> EffectText:
     >>> effect.outcome, effect.given
     ((Term(name='Y', state='1'),), (Term(name='W', state=None),))
     """
-    sides = _split(read_signs(text), "=>")
+    sides = shielded(text).split("=>")
     if len(sides) != 2:
         raise InvalidArgument(f"--effect {text!r} is no effect: {_EXAMPLE}.")
-    settings, (outcome, *given) = _split(sides[0], " vs "), parts(sides[1], "|")
+    settings, (outcome, *given) = re.split(r"\svs\s", sides[0]), sides[1].split("|")
     if len(settings) > 2 or len(given) > 1:
         raise InvalidArgument(f"--effect {text!r} has {'| twice' if len(given) > 1 else 'vs twice'}: {_EXAMPLE}.")
-    found = EffectText(
-        text,
-        _terms(settings[0]),
-        _terms(settings[1]) if len(settings) > 1 else (),
-        _terms(outcome),
-        _terms(given[0]) if given else (),
-    )
+    control, condition = settings[1:] or [""], given or [""]
+    found = EffectText(text, _terms(settings[0]), _terms(control[0]), _terms(outcome), _terms(condition[0]))
     if not found.treatment or not found.outcome or (len(settings) > 1 and not found.control):
         raise InvalidArgument(f"--effect {text!r} lacks a name on one side: {_EXAMPLE}.")
     return found
@@ -101,42 +89,17 @@ def named_states(
             raise effect.refuse(f"{name!r} stands there twice; to compare two states write {name}=a vs {name}=b")
         if text is None:
             raise effect.refuse(f"{name!r} needs a state, as in {name}=a")
-        states[name] = _value(variables[name], text, effect)
+        if not variables[name].is_continuous:
+            states[name] = state_of(variables[name], text)
+            continue
+        try:
+            states[name] = float(text)
+        except ValueError:
+            raise effect.refuse(f"{name!r} is continuous, and {text!r} is no number") from None
     return states
 
 
-def _value(variable: Variable, text: str, effect: EffectText) -> Any:
-    if not variable.is_continuous:
-        return state_of(variable, text)
-    try:
-        return float(text)
-    except ValueError:
-        raise effect.refuse(f"{variable.name!r} is continuous, and {text!r} is no number") from None
-
-
-def _split(signs: Sequence[Sign], separator: str) -> list[list[Sign]]:
-    """The pieces between separators of several signs, none of which stands for itself."""
-    pieces, place = [list[Sign]()], 0
-    while place < len(signs):
-        window = signs[place : place + len(separator)]
-        if len(window) == len(separator) and all(map(_matches, window, separator)):
-            pieces.append([])
-            place += len(separator)
-        else:
-            pieces[-1].append(signs[place])
-            place += 1
-    return pieces
-
-
-def _matches(sign: Sign, wanted: str) -> bool:
-    return not sign.is_literal and (sign.character == wanted or (wanted == " " and sign.character.isspace()))
-
-
-def _terms(signs: Sequence[Sign]) -> tuple[Term, ...]:
+def _terms(text: str) -> tuple[Term, ...]:
     """Names with or without states, between commas."""
-    found = []
-    for piece in parts(signs, ","):
-        name, *state = parts(piece, "=")
-        if plain(piece):
-            found.append(Term(plain(name), plain([sign for signs in state for sign in signs]) if state else None))
-    return tuple(found)
+    pieces = [piece.partition("=") for piece in text.split(",") if plain(piece)]
+    return tuple(Term(plain(name), plain(state.replace("=", "")) if is_set else None) for name, is_set, state in pieces)

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from plausible.cli.commands import command
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.options import AsJson, argument, option
+from plausible.cli.output import picked, print_answer, print_line
 from plausible.errors import FormatError, InvalidArgument, close_match, counted
 from plausible.utilities.elicitation.methods import (
     ElicitationSession,
@@ -19,8 +18,6 @@ from plausible.utilities.elicitation.methods import (
     time_trade_off,
     visual_analog,
 )
-from plausible.utilities.elicitation.questions import Question
-from plausible.utilities.elicitation.session import ElicitationResult
 
 _HELP = """  help  this
   show  what is known by now
@@ -38,41 +35,29 @@ _MEANINGS = {
 
 def interview(session: ElicitationSession, path: Path | None, *, aside: bool) -> ElicitationSession:
     """Ask until all is known or the answers end; each answer is saved at once."""
-    _keep(session, path)
-    print_line(_beginning(session), error=aside)
+    outcomes = counted(len(session.result.items_told), "outcome")
+    known = f"; {counted(session.num_questions, 'answer')} so far" if session.answers else ""
+    worst, best = session.result.worst, session.result.best
+    print_line(f"{session.method}: {outcomes} between {worst} (worth 0) and {best} (worth 1){known}.", error=aside)
+    is_new = True
     while True:
+        if is_new and path is not None:
+            save_session(session, path)
+        question, is_new = session.question, False
         print_line(_prompt(session), error=aside)
-        reply = _reply()
-        if reply in (None, "stop", "quit") or (reply == "" and session.is_done):
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        reply = line.strip().lower()
+        if not line or reply in ("stop", "quit") or (reply == "" and session.is_done):
             return session
         if reply in ("help", "?", "show"):
-            print_line(str(session.result) if reply == "show" else _help(session.question), error=aside)
+            meaning = "" if question is None else f"{_MEANINGS[question.kind]}\n"
+            print_line(str(session.result) if reply == "show" else f"{meaning}{_HELP}", error=aside)
             continue
         try:
-            session = session.undo() if reply == "undo" else session.answer(reply)
+            session, is_new = session.undo() if reply == "undo" else session.answer(reply), True
         except InvalidArgument as error:
             print_line(str(error), error=aside)
-            continue
-        _keep(session, path)
-
-
-def _keep(session: ElicitationSession, path: Path | None) -> None:
-    if path is not None:
-        save_session(session, path)
-
-
-def _reply() -> str | None:
-    """A line of the input without blanks around it; `None` at the end."""
-    sys.stdout.flush()
-    line = sys.stdin.readline()
-    return line.strip().lower() if line else None
-
-
-def _beginning(session: ElicitationSession) -> str:
-    result = session.result
-    told = counted(len(result.items_told), "outcome")
-    known = f"; {counted(session.num_questions, 'answer')} so far" if session.answers else ""
-    return f"{session.method}: {told} between {result.worst} (worth 0) and {result.best} (worth 1){known}."
 
 
 def _prompt(session: ElicitationSession) -> str:
@@ -83,10 +68,6 @@ def _prompt(session: ElicitationSession) -> str:
     answers = ", ".join(question.choices) if question.choices else f"a number from {low:g} to {high:g}"
     left = counted(session.num_left, "question")
     return f"{question.text}\n({answers}; or help, show, undo, stop; {left} left at most)"
-
-
-def _help(question: Question | None) -> str:
-    return _HELP if question is None else f"{_MEANINGS[question.kind]}\n{_HELP}"
 
 
 _METHODS = ("standard-gamble", "time-trade-off", "visual-analog")
@@ -102,20 +83,16 @@ _TOLERANCE, _YEARS = 0.02, 10.0
     )
 )
 def run_elicit(
-    outcomes: Annotated[list[str] | None, typer.Argument(help="What to judge; nothing to go on with --save.")] = None,
-    worst: Annotated[str | None, typer.Option(help="What is worth 0: no outcome is worse.")] = None,
-    best: Annotated[str | None, typer.Option(help="What is worth 1: no outcome is better.")] = None,
-    method: Annotated[
-        str | None, typer.Option(help=f"{_METHODS[0]} (the default), {_METHODS[1]} or {_METHODS[2]}.")
-    ] = None,
+    outcomes: Annotated[list[str] | None, argument("What to judge; nothing to go on with --save.")] = None,
+    worst: Annotated[str | None, option("What is worth 0: no outcome is worse.")] = None,
+    best: Annotated[str | None, option("What is worth 1: no outcome is better.")] = None,
+    method: Annotated[str | None, option(f"{_METHODS[0]} (the default), {_METHODS[1]} or {_METHODS[2]}.")] = None,
     tolerance: Annotated[
-        float | None, typer.Option(help=f"The width to which each utility is bracketed; by default {_TOLERANCE:g}.")
+        float | None, option(f"The width to which each utility is bracketed; by default {_TOLERANCE:g}.")
     ] = None,
-    years: Annotated[
-        float | None, typer.Option(help=f"How many years a time trade-off speaks of; by default {_YEARS:g}.")
-    ] = None,
+    years: Annotated[float | None, option(f"How many years a time trade-off speaks of; by default {_YEARS:g}.")] = None,
     save: Annotated[
-        Path | None, typer.Option(help="A JSON file that keeps the answers; if it is there, it is gone on with.")
+        Path | None, option("A JSON file that keeps the answers; if it is there, it is gone on with.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -135,10 +112,15 @@ def run_elicit(
     else:
         session = _started(outcomes, worst, best, method or _METHODS[0], tolerance, years)
     session = interview(session, save, aside=as_json)
-    if as_json:
-        print_json(_document(session.result, is_done=session.is_done))
-    else:
-        _print_result(session, save)
+    result = session.result
+    document = {
+        **picked(result, "method worst best"),
+        "utilities": {str(one.item): picked(one, "utility=value low high") for one in result.items_told},
+        "questions": result.num_questions,
+        "done": session.is_done,
+        "reversals": [[one.item, other.item] for one, other in result.reversals],
+    }
+    print_answer("\n".join(_lines(session, save)), document, as_json=as_json)
 
 
 def _resumed(path: Path, given: list[str]) -> ElicitationSession:
@@ -159,12 +141,7 @@ def _resumed(path: Path, given: list[str]) -> ElicitationSession:
 
 
 def _started(
-    outcomes: list[str],
-    worst: str | None,
-    best: str | None,
-    method: str,
-    tolerance: float | None,
-    years: float | None,
+    outcomes: list[str], worst: str | None, best: str | None, method: str, tolerance: float | None, years: float | None
 ) -> ElicitationSession:
     if method not in _METHODS:
         raise InvalidArgument(f"--method {method!r} is none of {', '.join(_METHODS)}.{close_match(method, _METHODS)}")
@@ -185,31 +162,15 @@ def _started(
     return standard_gamble(outcomes, worst, best, tolerance=width)
 
 
-def _document(result: ElicitationResult, *, is_done: bool) -> dict[str, object]:
-    told = {str(t.item): {"utility": t.value, "low": t.low, "high": t.high} for t in result.items_told}
-    return {
-        "method": result.method,
-        "worst": result.worst,
-        "best": result.best,
-        "utilities": told,
-        "questions": result.num_questions,
-        "done": is_done,
-        "reversals": [[one.item, other.item] for one, other in result.reversals],
-    }
-
-
-def _print_result(session: ElicitationSession, path: Path | None) -> None:
+def _lines(session: ElicitationSession, path: Path | None) -> list[str]:
     result = session.result
-    print_line(str(result))
     if not session.is_done:
         again = f" Go on with: plausible elicit --save {path}" if path is not None else ""
-        print_line(f"Ended early, with up to {counted(session.num_left, 'question')} left.{again}")
-        return
+        return [str(result), f"Ended early, with up to {counted(session.num_left, 'question')} left.{again}"]
+    lines = [str(result)]
     for told in result.items_told:
         if told.is_at_limit:
             anchor, beyond = (result.worst, "worse") if told.low == 0 else (result.best, "better")
-            print_line(
-                f"All answers point from {told.item} to {anchor}: if it is {beyond} than that, name another anchor."
-            )
-    if path is not None:
-        print_line(f"In Python: plausible.utilities.load_session({str(path)!r}).result")
+            told_of = f"All answers point from {told.item} to {anchor}"
+            lines.append(f"{told_of}: if it is {beyond} than that, name another anchor.")
+    return lines + ([] if path is None else [f"In Python: plausible.utilities.load_session({str(path)!r}).result"])

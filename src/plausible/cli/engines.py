@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from ast import literal_eval
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from plausible.cli.output import print_assignment, print_line
-from plausible.cli.words import hyphenated
+from plausible.cli.commands import hyphenated
 from plausible.errors import InvalidArgument, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.variables import Assignment
-
-EngineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        metavar="NAME[:OPTION=VALUE,...]",
-        help="A named way to get the answer, such as loopy-bp:damping=0.3; auto is exact where that fits.",
-        show_default=False,
-    ),
-]
-
 
 #: How to write an engine, and the names of all: at the end of the help of commands that take one.
 ENGINES = """
@@ -52,7 +37,7 @@ def read_engine(text: str) -> Any:
     name, _, options = text.partition(":")
     if name == "auto" and not options:
         return "auto"
-    known = _engines()
+    known = {hyphenated(kind): made for kind, made in engine_kinds().items()}
     if name not in known:
         raise InvalidArgument(
             f"{name!r} is no engine.{close_match(name, known)} There are auto, {', '.join(sorted(known))}."
@@ -63,11 +48,6 @@ def read_engine(text: str) -> Any:
 def engine_argument(text: str | None) -> dict[str, Any]:
     """The argument `engine=` of a model's method; nothing where the option was not given."""
     return {} if text is None else {"engine": read_engine(text)}
-
-
-def _engines() -> dict[str, Any]:
-    """Name as on the command line -> class of each engine."""
-    return {hyphenated(name): kind for name, kind in engine_kinds().items()}
 
 
 def _made(name: str, kind: Any, options: str) -> Any:
@@ -82,7 +62,10 @@ def _made(name: str, kind: Any, options: str) -> Any:
             )
         if not is_set:
             raise InvalidArgument(f"Give the option {option!r} of {name} a value: {option}=...")
-        given[option] = _value(value.strip())
+        try:
+            given[option] = literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            given[option] = value.strip()
     try:
         return kind(**given)
     except TypeError:
@@ -111,27 +94,8 @@ def _parts(options: str) -> list[str]:
     return parts
 
 
-def _value(text: str) -> Any:
-    try:
-        return literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
-def info_document(info: QueryInfo) -> dict[str, Any]:
-    """How an answer was got, as JSON holds it."""
-    return {field.name: getattr(info, field.name) for field in fields(info)}
-
-
-def print_best(best: Assignment, *, as_json: bool, has_engine: bool) -> None:
-    """An assignment, and what it is worth where an engine was named."""
-    print_assignment(best, as_json=as_json, also={"info": info_document(best.info)} if has_engine else None)
-    if has_engine and not as_json:
-        print_quality(best.info, best.log_probability)
-
-
-def print_quality(info: QueryInfo, number: float | None = None, *, error: bool = False) -> None:
-    """A line on how an answer was got and what it is worth, for a number with its limits; and advice, if any."""
+def told_quality(info: QueryInfo, number: float | None = None) -> str:
+    """How an answer was got and what it is worth, for a number with its limits; and in a second line advice, if any."""
     facts = [f"by {info.engine}", "exact" if info.exact else "approximate"]
     if not info.exact:
         facts.append("converged" if info.converged else "not converged")
@@ -139,6 +103,4 @@ def print_quality(info: QueryInfo, number: float | None = None, *, error: bool =
     if isinstance(number, Estimate) and number.lower < number.upper:
         kind = "for certain" if number.is_bound else "95 %"
         facts.append(f"log-probability between {number.lower:.6g} and {number.upper:.6g} ({kind})")
-    print_line("; ".join(facts), error=error)
-    if info.advice:
-        print_line(info.advice, error=error)
+    return "\n".join(["; ".join(facts), *([info.advice] if info.advice else [])])

@@ -1,38 +1,19 @@
-"""Evidence and interventions as the command line writes them: `--evidence xray=yes,smoke=no --do bronc=no`."""
+r"""Names, evidence and interventions as the command line writes them: `-e 'xray=yes,smoke=no' --do bronc=no`.
+
+A name or state that holds a separator stands in quotes, or has a backslash before it: `a, "b, c", d\,e`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+import re
+from collections.abc import Iterable
+from typing import Any
 
-import typer
-
-from plausible.cli.quoting import Sign, parts, plain, read_signs
-from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable
 from plausible.io import Network
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable, jeffrey, likelihood
 from plausible.variables.variable import is_missing
-
-EvidenceTexts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--evidence",
-        "-e",
-        metavar="FINDINGS",
-        help="What is observed: name=state, separated by commas; may be repeated.",
-        show_default=False,
-    ),
-]
-Do = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--do",
-        metavar="FINDINGS",
-        help="What an intervention sets: name=state, separated by commas; may be repeated.",
-        show_default=False,
-    ),
-]
 
 #: The grammar of findings, for the end of a command's help.
 SYNTAX = r"""
@@ -45,21 +26,88 @@ sign: A="b, c" or A=b\,c. A double quote or a backslash itself has a backslash b
 from what it reads, so put single quotes around the whole: -e 'A="b, c"'.
 """
 
+#: Signs that stand for themselves are moved by this, to where no separator and no blank is.
+_SHIELD = 0x100000
+
+
+def shielded(text: str) -> str:
+    r"""A text to be split at separators: signs in double quotes, or after a backslash, are hidden until `plain`.
+
+    >>> [plain(piece) for piece in shielded(r'"a, b" or \"c\", d').split(",")]
+    ['a, b or "c"', 'd']
+    """
+    signs: list[str] = []
+    is_quoted = is_escaped = False
+    for sign in text:
+        if not is_escaped and sign == "\\":
+            is_escaped = True
+        elif not is_escaped and sign == '"':
+            is_quoted = not is_quoted
+        else:
+            signs.append(chr(ord(sign) + _SHIELD) if (is_escaped or is_quoted) and ord(sign) < 0x10000 else sign)
+            is_escaped = False
+    if is_quoted:
+        raise InvalidArgument(f'A double quote is not closed in {text!r}; write \\" for the sign itself.')
+    if is_escaped:
+        raise InvalidArgument(f"The backslash at the end of {text!r} has nothing after it; write two for the sign.")
+    return "".join(signs)
+
+
+def plain(piece: str) -> str:
+    """The text that is meant, without the blanks around it unless they are quoted."""
+    return "".join(chr(ord(sign) - _SHIELD) if ord(sign) >= _SHIELD else sign for sign in piece.strip())
+
+
+def names_in(texts: str | Iterable[str] | None) -> list[str]:
+    """The names in one argument or several, separated by commas.
+
+    >>> names_in(['a, "b,c"', 'd'])
+    ['a', 'b,c', 'd']
+    """
+    given = [texts] if isinstance(texts, str) else (texts or [])
+    return [name for text in given for piece in shielded(text).split(",") if (name := plain(piece))]
+
+
+def split_finding(piece: str) -> tuple[str, str, str]:
+    """Name, operator and value (still shielded) of one finding."""
+    parts = re.fullmatch(r"([^=~]*?)(:=|=|~)(.*)", piece, re.DOTALL)
+    if parts is None:
+        raise InvalidEvidence(f"{plain(piece)!r} is not a finding: write name=state.")
+    return plain(parts[1]), parts[2], parts[3]
+
 
 def read_findings(texts: Iterable[str] | None, model: Network) -> dict[str, Any]:
     """Name -> finding, as `evidence=` of the models takes it."""
     findings: dict[str, Any] = {}
-    for text in texts or ():
-        for piece in parts(read_signs(text), ","):
-            if not plain(piece):
-                continue
-            name, operator, value = split_finding(piece)
-            if name not in model.variables:
-                raise UnknownVariable.named(name, model.variables, "this model")
-            if name in findings:
-                raise InvalidEvidence(f"{name!r} has two findings; for one of several states write {name}=a|b.")
-            findings[name] = _finding(model.variables[name], operator, value)
+    for piece in (piece for text in texts or () for piece in shielded(text).split(",") if plain(piece)):
+        name, operator, value = split_finding(piece)
+        if name not in model.variables:
+            raise UnknownVariable.named(name, model.variables, "this model")
+        if name in findings:
+            raise InvalidEvidence(f"{name!r} has two findings; for one of several states write {name}=a|b.")
+        findings[name] = _finding(model.variables[name], operator, value)
     return findings
+
+
+def _finding(variable: Variable, operator: str, value: str) -> Any:
+    states = [plain(piece) for piece in value.split("|")]
+    if operator != "=":
+        numbers = [_number(variable, state) for state in states]
+        return likelihood(numbers) if operator == "~" else jeffrey(numbers)
+    if variable.is_continuous:
+        return _number(variable, plain(value))
+    is_unquoted = not any(ord(sign) >= _SHIELD for sign in value)
+    if len(states) == 1 or (is_unquoted and plain(value) in map(str, variable.states)):
+        return state_of(variable, plain(value))
+    return [state_of(variable, state) for state in states]
+
+
+def _number(variable: Variable, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        kind = "is continuous: expected a number" if variable.is_continuous else "needs numbers separated by |"
+        raise InvalidEvidence(f"{variable.name!r} {kind}, not {text!r}.") from None
 
 
 def read_interventions(texts: Iterable[str] | None, model: Network) -> dict[str, Any]:
@@ -68,21 +116,20 @@ def read_interventions(texts: Iterable[str] | None, model: Network) -> dict[str,
     if found and not isinstance(model, BayesianNetwork):
         raise NotSupported("--do needs a Bayesian network: a Markov network has no causal direction.")
     for name, value in found.items():
-        variable = model.variables[name]
-        if not (variable.is_continuous and isinstance(value, float)) and not variable.has_state(value):
+        if not is_one_value(model.variables[name], value):
             raise InvalidEvidence(f"An intervention sets {name!r} to one value: write --do {name}=value.")
     return found
+
+
+def is_one_value(variable: Variable, finding: Any) -> bool:
+    """Whether a finding is one state or number of the variable."""
+    return (variable.is_continuous and isinstance(finding, float)) or variable.has_state(finding)
 
 
 def asked(evidence: Iterable[str] | None, do: Iterable[str] | None, model: Network) -> dict[str, Any]:
     """The arguments `evidence=` and, where there are interventions, `do=`, which only Bayesian networks take."""
     interventions = read_interventions(do, model)
     return {"evidence": read_findings(evidence, model), **({"do": interventions} if interventions else {})}
-
-
-def intervened(model: Network, do: Mapping[str, Any]) -> Network:
-    """The model after interventions, for questions that have no `do=` of their own."""
-    return model.intervene(do) if do and isinstance(model, BayesianNetwork) else model
 
 
 def state_of(variable: Variable, cell: Any) -> State:
@@ -110,35 +157,3 @@ def state_of(variable: Variable, cell: Any) -> State:
     if is_missing(number) or not variable.has_state(number):
         raise variable.unknown_state(cell)
     return variable.states[variable.index(number)]
-
-
-def split_finding(piece: Sequence[Sign]) -> tuple[str, str, list[Sign]]:
-    """Name, operator and value of one finding."""
-    place = next((place for place, sign in enumerate(piece) if sign in (("=", False), ("~", False))), None)
-    if place is None:
-        raise InvalidEvidence(f"{plain(piece)!r} is not a finding: write name=state.")
-    name, operator, value = piece[:place], piece[place].character, list(piece[place + 1 :])
-    if operator == "=" and name and name[-1] == (":", False):
-        name, operator = name[:-1], ":="
-    return plain(name), operator, value
-
-
-def _finding(variable: Variable, operator: str, value: Sequence[Sign]) -> Any:
-    if operator != "=":
-        numbers = [_number(variable, plain(piece)) for piece in parts(value, "|")]
-        return likelihood(numbers) if operator == "~" else jeffrey(numbers)
-    if variable.is_continuous:
-        return _number(variable, plain(value))
-    pieces = parts(value, "|")
-    is_unquoted = not any(sign.is_literal for sign in value)
-    if len(pieces) == 1 or (is_unquoted and plain(value) in map(str, variable.states)):
-        return state_of(variable, plain(value))
-    return [state_of(variable, plain(piece)) for piece in pieces]
-
-
-def _number(variable: Variable, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        kind = "is continuous: expected a number" if variable.is_continuous else "needs numbers separated by |"
-        raise InvalidEvidence(f"{variable.name!r} {kind}, not {text!r}.") from None

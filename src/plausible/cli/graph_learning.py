@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
-from plausible.graphs import DAG, PDAG
-from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
+from plausible.graphs import DAG
+from plausible.learn.confidence.bootstrap import Samples
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.constraint_based.colliders import Variant
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
@@ -19,6 +19,7 @@ from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
+from plausible.search.clock import Clock
 from plausible.search.search_state import SearchState
 
 #: Called with the fraction done (`None` where nobody knows) and a note.
@@ -28,58 +29,29 @@ Advance = Callable[..., None]
 _METHODS_OF = {"--class": ("tan",), "--order": ("k2",), "--alpha": ("pc", "mmhc"), "--variant": ("pc",)}
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """When searches have to stop; `None` for never."""
+def time_left(clock: Clock) -> float | None:
+    """The seconds that are left; `None` where there is no limit."""
+    return None if math.isinf(clock.deadline) else clock.seconds_left
 
-    began: float
-    time_limit: float | None
 
-    @classmethod
-    def after(cls, time_limit: float | None) -> Deadline:
-        """So many seconds from now."""
-        return cls(time.monotonic(), time_limit)
-
-    @property
-    def fraction(self) -> float | None:
-        """How much of the time is over."""
-        if self.time_limit is None:
-            return None
-        return min(1.0, (time.monotonic() - self.began) / self.time_limit) if self.time_limit else 1.0
-
-    @property
-    def left(self) -> float | None:
-        """The seconds that are left."""
-        return None if self.time_limit is None else max(0.0, self.began + self.time_limit - time.monotonic())
+def time_used(clock: Clock) -> float | None:
+    """How much of the time is over; `None` where there is no limit."""
+    if math.isinf(clock.deadline):
+        return None
+    return 1.0 if clock.is_over else clock.seconds / (clock.deadline - clock.start)
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedGraph:
     """A graph, and how sure one can be of its edges."""
 
-    graph: DAG  # one graph
+    graph: DAG
     text: str  # how it was found
-    score: float | None = None  # its score, where it has one
-    score_name: str | None = None  # which score that is
-    #: Edges that the tests leave without a direction, as the graph has them.
-    undirected: frozenset[tuple[str, str]] = frozenset()
+    score: float | None = None
+    score_name: str | None = None
+    undirected: frozenset[tuple[str, str]] = frozenset()  # edges that the tests leave without a direction
     strengths: EdgeStrengths | None = None  # how often edges were found in samples of the rows
-    num_samples: int = 0  # how many samples that were
-
-    def described_edges(self) -> list[dict[str, Any]]:
-        """For each edge its ends, whether its direction was found, and its strengths."""
-        edges = []
-        for parent, child in ((str(parent), str(child)) for parent, child in self.graph.edges):
-            edge: dict[str, Any] = {
-                "parent": parent,
-                "child": child,
-                "directed": (parent, child) not in self.undirected,
-            }
-            if self.strengths is not None:
-                edge["strength"] = round(self.strengths.strength(parent, child), 6)
-                edge["as_directed"] = round(self.strengths.edge(parent, child), 6)
-            edges.append(edge)
-        return edges
+    num_samples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +81,7 @@ class Search:
         if self.method == "pc" and self.score is not None:
             raise InvalidArgument("--method pc goes by tests of independence, so that --score has no effect.")
 
-    def learn(self, table: Table, num_samples: int, deadline: Deadline, advance: Advance) -> LearnedGraph:
+    def learn(self, table: Table, num_samples: int, clock: Clock, advance: Advance) -> LearnedGraph:
         """The graph, and how often its edges are found in samples of the rows."""
         if self.method == "pc" and table.missing:
             name, number = next(iter(table.missing.items()))
@@ -119,11 +91,20 @@ class Search:
             )
 
         def report(state: SearchState[Any] | SkeletonProgress) -> None:
-            fraction = deadline.fraction
-            advance(None if fraction is None else fraction / (1 + num_samples), search_note(state))
+            used = time_used(clock)
+            advance(None if used is None else used / (1 + num_samples), search_note(state))
 
-        result = self._search(table, deadline, report)
-        graphs = self._samples(table, num_samples, deadline, advance)
+        result = self._search(table, clock, report)
+        results: list[StructureResult | ConstraintResult] = []
+        if num_samples and time_left(clock) != 0:
+            samples = Samples(
+                num_samples,
+                seed=self.seed,
+                time_limit=time_left(clock),
+                progress=lambda done, of: advance((1 + done) / (1 + of)),
+            )
+            results = samples.learn(table, lambda rows: self._search(rows, clock))
+        graphs = [one.graph for one in results if one.stopped_by != "time limit"]
         # Samples end in any order; sums over graphs that were sorted are always the same.
         strengths = WeightedGraphs.of(graphs).distinct().strengths() if graphs else None
         if isinstance(result, StructureResult):
@@ -140,46 +121,16 @@ class Search:
         return LearnedGraph(dag, text, undirected=undirected, strengths=strengths, num_samples=len(graphs))
 
     def _search(
-        self, table: Table, deadline: Deadline, report: Callable[[Any], None] | None = None
+        self, table: Table, clock: Clock, report: Callable[[Any], None] | None = None
     ) -> StructureResult | ConstraintResult:
+        common: dict[str, Any] = {"knowledge": self.knowledge, "progress": report, "time_limit": time_left(clock)}
         if self.method == "pc":
-            return pc(
-                table,
-                alpha=0.05 if self.alpha is None else self.alpha,
-                variant=cast("Variant", self.variant or "stable"),
-                knowledge=self.knowledge,
-                progress=report,
-                time_limit=deadline.left,
-            )
+            alpha = 0.05 if self.alpha is None else self.alpha
+            return pc(table, alpha=alpha, variant=cast("Variant", self.variant or "stable"), **common)
         options: dict[str, Any] = {"class_variable": self.class_variable, "order": self.order, "alpha": self.alpha}
-        return learn_structure(
-            table,
-            self.method,
-            self.score,
-            self.knowledge,
-            seed=self.seed,
-            progress=report,
-            time_limit=deadline.left,
-            missing=cast("Missing", self.missing),
-            **{name: value for name, value in options.items() if value is not None},
-        )
-
-    def _samples(self, table: Table, num_samples: int, deadline: Deadline, advance: Advance) -> list[DAG | PDAG]:
-        """The graphs of samples of the rows, without those whose search was cut short."""
-        if not num_samples or deadline.left == 0:
-            return []
-        results: list[StructureResult | ConstraintResult] = []
-
-        def sample(rows: Table) -> StructureResult | ConstraintResult:
-            found = self._search(rows, deadline)
-            results.append(found)
-            return found
-
-        def report(done: int, of: int) -> None:
-            advance((1 + done) / (1 + of))
-
-        bootstrap_graphs(table, sample, num_samples, seed=self.seed, progress=report, time_limit=deadline.left)
-        return [result.graph for result in results if result.stopped_by != "time limit"]
+        options = {name: value for name, value in options.items() if value is not None}
+        missing = cast("Missing", self.missing)
+        return learn_structure(table, self.method, self.score, seed=self.seed, missing=missing, **common, **options)
 
 
 def search_note(state: SearchState[Any] | SkeletonProgress) -> str:
@@ -188,3 +139,9 @@ def search_note(state: SearchState[Any] | SkeletonProgress) -> str:
         tests, edges = counted(state.num_tests, "test"), counted(state.num_edges, "edge")
         return f": {tests} with {state.level} given, {edges} left"
     return f": step {state.num_steps}, best score {state.best_score:.6g}"
+
+
+def told_samples(num_samples: int, num_asked: int) -> str:
+    """How many samples of the rows were searched."""
+    short = "" if num_samples == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
+    return f"bootstrap: {counted(num_samples, 'sample')}{short}"

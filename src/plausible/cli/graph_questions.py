@@ -6,13 +6,12 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
-
 from plausible.cli.causal_graphs import read_causal_source
 from plausible.cli.commands import command
-from plausible.cli.output import AsJson, print_answer, print_json, print_line
-from plausible.cli.quoting import names_in
-from plausible.cli.source import GraphSource, read_graph, read_graph_or_network, read_model
+from plausible.cli.evidence import names_in
+from plausible.cli.options import AsJson, GraphSource, argument, option
+from plausible.cli.output import print_answer, print_json, print_line
+from plausible.cli.source import read_graph, read_graph_or_network, read_model
 from plausible.cli.streams import check_one_reader
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import (
@@ -29,7 +28,7 @@ from plausible.graphs import (
 )
 from plausible.models import BayesianNetwork, compare
 
-Side = Annotated[str, typer.Argument(help="Names, separated by commas.", show_default=False)]
+Side = Annotated[str, argument("Names, separated by commas.")]
 
 
 @command(
@@ -43,7 +42,7 @@ def run_dsep(
     graph: GraphSource,
     x: Side,
     y: Side,
-    given: Annotated[str, typer.Option(help="What is observed: names, separated by commas.")] = "",
+    given: Annotated[str, option("What is observed: names, separated by commas.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Tell whether X and Y are d-separated, and by which trails.
@@ -85,12 +84,8 @@ _LISTS = {Kind.LOCAL: local_independencies, Kind.PAIRWISE: pairwise_independenci
 @command(examples=("plausible independencies asia", "plausible independencies 'A -> B -> C' --kind all --max-given 1"))
 def run_independencies(
     graph: GraphSource,
-    kind: Annotated[
-        Kind, typer.Option(help="The local Markov property, one statement a pair, or all pairs.")
-    ] = Kind.LOCAL,
-    max_given: Annotated[
-        int | None, typer.Option(min=0, help="With --kind all: at most so many observed variables.")
-    ] = None,
+    kind: Annotated[Kind, option("The local Markov property, one statement a pair, or all pairs.")] = Kind.LOCAL,
+    max_given: Annotated[int | None, option("With --kind all: at most so many observed variables.", min=0)] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the independencies that a graph implies."""

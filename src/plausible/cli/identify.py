@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -14,20 +14,13 @@ from plausible.causal.adjustment.problem import Criterion, may_cause, read_probl
 from plausible.causal.adjustment.sets import adjustment_sets, check_adjustment, optimal_adjustment_set, unclear_reason
 from plausible.causal.discovery.pag_effects import effect_in_pag
 from plausible.causal.identification.algorithm import identify
-from plausible.causal.identification.estimand import Estimand
-from plausible.cli.causal_graphs import (
-    ANY_CLASS,
-    GRAPHS,
-    ONE_GRAPH,
-    GraphArgument,
-    read_causal_source,
-    tell_not_identifiable,
-)
+from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, read_causal_source, tell_not_identifiable
 from plausible.cli.commands import command
-from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, Term, named_states, read_effect
-from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.quoting import names_in
-from plausible.cli.source import read_network
+from plausible.cli.effect_text import EFFECTS, EffectText, Term, named_states, read_effect
+from plausible.cli.evidence import names_in
+from plausible.cli.options import AsJson, EffectOption, GraphArgument, option
+from plausible.cli.output import factor_document, picked, print_answer
+from plausible.cli.source import read_bayesian
 from plausible.cli.streams import check_one_reader
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
@@ -46,15 +39,11 @@ from plausible.models import BayesianNetwork
 def run_identify(
     graph: GraphArgument,
     effect: EffectOption,
-    observed: Annotated[
-        str | None, typer.Option(help="What can be measured, separated by commas; all by default.", show_default=False)
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(help="Evaluate the estimand in this network, a file or example.", show_default=False)
-    ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="Print the estimand in LaTeX.")] = False,
-    python: Annotated[bool, typer.Option("--python", help="Print it as a Python function.")] = False,
-    derivation: Annotated[bool, typer.Option("--derivation", help="Print how it was found, too.")] = False,
+    observed: Annotated[str | None, option("What can be measured, separated by commas; all by default.")] = None,
+    network: Annotated[str | None, option("Evaluate the estimand in this network, a file or example.")] = None,
+    latex: Annotated[bool, option("Print the estimand in LaTeX.", "--latex")] = False,
+    python: Annotated[bool, option("Print it as a Python function.", "--python")] = False,
+    derivation: Annotated[bool, option("Print how it was found, too.", "--derivation")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write an effect in probabilities of what is observed.
@@ -73,7 +62,7 @@ def run_identify(
             "data: plausible effect."
         )
     seen = None if observed is None else names_in(observed)
-    model = None if network is None else _network(network)
+    model = None if network is None else read_bayesian(network, "--network needs one")
     settings = _settings(asked, model)
     try:
         found = identify(source.graph, observed=seen, **_without_states(asked).names())
@@ -81,20 +70,15 @@ def run_identify(
         tell_not_identifiable(error, as_json=as_json)
         raise typer.Exit(1) from None
     answer = None if model is None else found.evaluate(model, **settings)
-    if as_json:
-        value = {} if answer is None else {"value": factor_document(answer)}
-        print_json({**_document(found), **value})
-        return
-    if latex:
-        print_line(found.latex)
-    if python:
-        print_line(found.python.rstrip())
-    if not latex and not python:
-        print_line(str(found))
-    if derivation:
-        print_line(str(found.derivation))
-    if answer is not None:
-        print_line(str(answer))
+    document = {
+        **{"effect": str(found.query), "identifiable": True},
+        **picked(found, "formula latex python variables arbitrary adjustment"),
+        "derivation": [str(step) for step in found.derivation],
+        **({} if answer is None else {"value": factor_document(answer)}),
+    }
+    lines = [*([found.latex] if latex else []), *([found.python.rstrip()] if python else [])] or [str(found)]
+    lines += [str(found.derivation)] if derivation else []
+    print_answer("\n".join([*lines, *([] if answer is None else [str(answer)])]), document, as_json=as_json)
 
 
 def _agreement(graph: PDAG | MAG | PAG, effect: EffectText) -> str:
@@ -102,13 +86,6 @@ def _agreement(graph: PDAG | MAG | PAG, effect: EffectText) -> str:
     if not isinstance(graph, PAG) or effect.given or len(effect.treatment) != 1 or len(effect.outcome) != 1:
         return ""
     return f"{effect_in_pag(graph, effect.outcome[0].name, effect.treatment[0].name)} "
-
-
-def _network(source: str) -> BayesianNetwork:
-    model = read_network(source)
-    if not isinstance(model, BayesianNetwork):
-        raise InvalidArgument(f"--network {source!r} is no Bayesian network.")
-    return model
 
 
 def _settings(effect: EffectText, model: BayesianNetwork | None) -> dict[str, dict[str, Any]]:
@@ -130,20 +107,6 @@ def _without_states(effect: EffectText) -> EffectText:
     return EffectText(effect.text, treatment, (), effect.outcome, given)
 
 
-def _document(found: Estimand) -> dict[str, Any]:
-    return {
-        "effect": str(found.query),
-        "identifiable": True,
-        "formula": found.formula,
-        "latex": found.latex,
-        "python": found.python,
-        "variables": list(found.variables),
-        "arbitrary": list(found.arbitrary),
-        "adjustment": None if found.adjustment is None else list(found.adjustment),
-        "derivation": [str(step) for step in found.derivation],
-    }
-
-
 _CRITERIA = ("adjustment", "back-door")
 
 
@@ -158,17 +121,11 @@ _CRITERIA = ("adjustment", "back-door")
 def run_adjust(
     graph: GraphArgument,
     effect: EffectOption,
-    check: Annotated[
-        str | None,
-        typer.Option(help="Is this set right? Names, separated by commas; '' for none.", show_default=False),
-    ] = None,
-    observed: Annotated[
-        str | None,
-        typer.Option(help="What can be adjusted for, separated by commas; all by default.", show_default=False),
-    ] = None,
-    criterion: Annotated[str, typer.Option(help="adjustment, which misses no set, or back-door.")] = "adjustment",
-    limit: Annotated[int, typer.Option(min=1, help="List at most so many sets.")] = 10,
-    list_all: Annotated[bool, typer.Option("--all", help="List all sets, however many.")] = False,
+    check: Annotated[str | None, option("Is this set right? Names, separated by commas; '' for none.")] = None,
+    observed: Annotated[str | None, option("What can be adjusted for, separated by commas; all by default.")] = None,
+    criterion: Annotated[str, option("adjustment, which misses no set, or back-door.")] = "adjustment",
+    limit: Annotated[int, option("List at most so many sets.", min=1)] = 10,
+    list_all: Annotated[bool, option("List all sets, however many.", "--all")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List what to adjust for to estimate an effect.
@@ -179,7 +136,9 @@ def run_adjust(
     What causes the outcome in no graph of the class has no effect, which is said with exit code 0.
     """
     sides, found = read_effect(effect).names(has_given=False), read_causal_source(graph, ANY_CLASS).graph
-    rule = _criterion(criterion)
+    if criterion not in _CRITERIA:
+        raise InvalidArgument(f"--criterion is one of {', '.join(_CRITERIA)}, not {criterion!r}.")
+    rule = cast("Criterion", criterion)
     if check is not None:
         if observed is not None or list_all:
             raise InvalidArgument("--check asks about one set, so that --observed and --all have no effect.")
@@ -189,12 +148,14 @@ def run_adjust(
     most = None if list_all else limit
     sets = adjustment_sets(found, **sides, allowed=allowed, criterion=rule, limit=None)
     listed = list(sets if most is None else islice(sets, most + 1))
+    is_class = isinstance(found, DAG | PDAG)  # only these have a set with the least variance
+    best = optimal_adjustment_set(found, **sides, allowed=allowed) if listed and is_class else None
     document: dict[str, Any] = {
         **sides,
         "criterion": rule,
         "sets": [_sorted(members) for members in listed[:most]],
         "has_more": most is not None and len(listed) > most,
-        "least_variance": _best(found, sides, allowed) if listed else None,
+        "least_variance": None if best is None else _sorted(best),
         "may_cause": any(may_cause(found, y, x) for y in sides["outcome"] for x in sides["treatment"]),
     }
     if not document["may_cause"]:
@@ -202,57 +163,26 @@ def run_adjust(
     elif not listed:
         document["reason"] = _reason(found, sides, allowed, rule)
         document |= _other_ways(found, sides, allowed, most)
-    if as_json:
-        print_json(document)
-    else:
-        _tell(document)
+    print_answer("\n".join(_lines(document)), document, as_json=as_json)
     if not listed and document["may_cause"]:
         raise typer.Exit(1)
 
 
-def _criterion(name: str) -> Criterion:
-    if name == "adjustment":
-        return "adjustment"
-    if name == "back-door":
-        return "back-door"
-    raise InvalidArgument(f"--criterion is one of {', '.join(_CRITERIA)}, not {name!r}.")
-
-
 def _tell_check(
-    graph: Any,
-    sides: dict[str, list[str]],
-    members: list[str],
-    criterion: Criterion,
-    *,
-    as_json: bool,
+    graph: Any, sides: dict[str, list[str]], members: list[str], criterion: Criterion, *, as_json: bool
 ) -> None:
     checked = check_adjustment(graph, **sides, given=members, criterion=criterion)
-    if as_json:
-        found: dict[str, Any] = {
-            **sides,
-            "given": members,
-            "criterion": criterion,
-            "valid": checked.is_valid,
-            "forbidden": list(checked.forbidden),
-            "trail": None if checked.trail is None else str(checked.trail),
-            "unclear": None if checked.unclear is None else str(checked.unclear),
-            "expression": str(checked.expression) if checked.is_valid else None,
-        }
-        print_json(found)
-    else:
-        print_line(str(checked))
-        if checked.is_valid:
-            print_line(f"  {checked.expression}")
+    document: dict[str, Any] = {
+        **{**sides, "given": members, "criterion": criterion},
+        **picked(checked, "valid=is_valid forbidden"),
+        "trail": None if checked.trail is None else str(checked.trail),
+        "unclear": None if checked.unclear is None else str(checked.unclear),
+        "expression": str(checked.expression) if checked.is_valid else None,
+    }
+    text = f"{checked}\n  {checked.expression}" if checked.is_valid else str(checked)
+    print_answer(text, document, as_json=as_json)
     if not checked.is_valid:
         raise typer.Exit(1)
-
-
-def _best(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None) -> list[str] | None:
-    """The set with the least variance, of graphs that have one."""
-    if not isinstance(graph, DAG | PDAG):
-        return None
-    best = optimal_adjustment_set(graph, **sides, allowed=allowed)
-    return None if best is None else _sorted(best)
 
 
 def _reason(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, criterion: Criterion) -> str:
@@ -285,31 +215,26 @@ def _other_ways(
     return {"front_door": [_sorted(members) for members in doors], "instruments": found}
 
 
-def _tell(document: dict[str, Any]) -> None:
+def _lines(document: dict[str, Any]) -> list[str]:
     effect = f"the effect of {', '.join(document['treatment'])} on {', '.join(document['outcome'])}"
     if document["sets"]:
-        print_line(f"minimal sets to adjust for, for {effect} ({document['criterion']} criterion):")
-        for members in document["sets"]:
-            print_line(f"  {_braced(members)}")
-        if document["has_more"]:
-            print_line("  ... and more: raise --limit, or list them with --all")
+        lines = [f"minimal sets to adjust for, for {effect} ({document['criterion']} criterion):"]
+        lines += [f"  {_braced(members)}" for members in document["sets"]]
+        lines += ["  ... and more: raise --limit, or list them with --all"] if document["has_more"] else []
         if document["least_variance"] is not None:
-            print_line(f"least variance of an estimate: {_braced(document['least_variance'])}")
-        return
+            lines.append(f"least variance of an estimate: {_braced(document['least_variance'])}")
+        return lines
     if not document["may_cause"]:
-        print_line(f"nothing to adjust for, for {effect}:")
-        print_line(f"  {document['reason']}")
-        return
-    print_line(f"no set is right to adjust for, for {effect} ({document['criterion']} criterion):")
-    print_line(f"  {document['reason']}")
+        return [f"nothing to adjust for, for {effect}:", f"  {document['reason']}"]
+    lines = [f"no set is right to adjust for, for {effect} ({document['criterion']} criterion):"]
+    lines.append(f"  {document['reason']}")
     if "front_door" not in document:
-        return
-    for members in document["front_door"]:
-        print_line(f"  front door: {_braced(members)}")
+        return lines
+    lines += [f"  front door: {_braced(members)}" for members in document["front_door"]]
     for one in document["instruments"]:
         given = f" given {', '.join(map(quote, one['given']))}" if one["given"] else ""
-        print_line(f"  instrument: {quote(one['instrument'])}{given}")
-    print_line("Whether there is any other way: plausible identify.")
+        lines.append(f"  instrument: {quote(one['instrument'])}{given}")
+    return [*lines, "Whether there is any other way: plausible identify."]
 
 
 def _braced(members: Collection[str]) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import numpy as np
-import typer
 
 from plausible.cli.commands import command
-from plausible.cli.data import DataFile, MissingMarkers, read_columns
-from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.source import read_network
+from plausible.cli.data import read_columns
+from plausible.cli.options import AsJson, DataFile, MissingMarkers, TableFormat, option
+from plausible.cli.output import print_answer
+from plausible.cli.source import read_bayesian
 from plausible.cli.streams import check_one_reader, is_standard, output_name
-from plausible.cli.tables import ColumnKind, TableFormat, check_ending, new_table, open_table
+from plausible.cli.tables import ColumnKind, cells_of, check_output, new_table, open_table
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -37,26 +37,23 @@ _BY_NETWORK = ("most-probable", "most-probable-completion", "draw")
 def run_impute(
     data: DataFile,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The CSV or Parquet file to write, or -; with --copies, out-1.csv and on."),
+        Path, option("The CSV or Parquet file to write, or -; with --copies, out-1.csv and on.", "--output", "-o")
     ],
-    network: Annotated[
-        str | None, typer.Option(help="A network of the columns: a file, or an example's name.", show_default=False)
-    ] = None,
+    network: Annotated[str | None, option("A network of the columns: a file, or an example's name.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="most-frequent, mean, median, random, uniform, hot-deck, default; with --network most-probable, "
+        option(
+            "most-frequent, mean, median, random, uniform, hot-deck, default; with --network most-probable, "
             "most-probable-completion, draw.",
             show_default="most-probable with --network, else most-frequent; draw for --copies",
         ),
     ] = None,
-    value: Annotated[str | None, typer.Option(help="What --method default fills in.", show_default=False)] = None,
-    copies: Annotated[int, typer.Option(min=1, help="So many files, which differ in what they were filled with.")] = 1,
+    value: Annotated[str | None, option("What --method default fills in.")] = None,
+    copies: Annotated[int, option("So many files, which differ in what they were filled with.", min=1)] = 1,
     keep_parameters: Annotated[
-        bool, typer.Option(help="Draw copies from the network as it is, not with parameters drawn anew from the data.")
+        bool, option("Draw copies from the network as it is, not with parameters drawn anew from the data.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same cells.")] = 0,
+    seed: Annotated[int, option("A whole number: the same one gives the same cells.", min=0)] = 0,
     format: TableFormat = None,
     na: MissingMarkers = None,
     as_json: AsJson = False,
@@ -68,13 +65,12 @@ def run_impute(
     answers.
     """
     check_one_reader({"DATA": data, "--network": network})
-    check_ending(output, format)
     if copies > 1 and is_standard(output):
         raise InvalidArgument("--copies writes several files, so - will not do: name a file, as in -o out.csv.")
     files = [output] if copies == 1 else [output.with_stem(f"{output.stem}-{n}") for n in range(1, copies + 1)]
-    if any(data.exists() and file.exists() and file.samefile(data) for file in files):
-        raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
-    model = None if network is None else _network(network)
+    for file in files:
+        check_output(file, format, data)
+    model = None if network is None else read_bayesian(network, "cells are filled by one")
     columns = read_columns(data, () if model is None else model.variables.values(), missing_values=na)
     table = columns.table_with_values()
     chosen = _method(method, model, copies)
@@ -83,29 +79,24 @@ def run_impute(
     kinds, cells = _as_written(data)
     num_rows = len(next(iter(cells.values()), ()))
     empty = {name: num_rows for name in columns.names if name not in table.variables}
+    if copies > 1 and chosen == "draw" and model is not None:
+        completed = iter(multiple_imputation(table, model, copies, keep_parameters=keep_parameters, seed=seed).copies)
+    else:
+        generator = np.random.default_rng(seed)
+        completed = (impute(table, chosen, network=model, values=value, seed=generator).data for _ in files)
     num_filled, left = 0, empty
-    for file, filled in zip(files, _filled(table, model, chosen, (copies, keep_parameters, seed, value)), strict=True):
+    for file, filled in zip(files, completed, strict=True):
         num_filled = _write((file, format), table, filled, kinds, cells)
         still = {name: int(mask.sum()) for name, mask in table_cells(filled).items() if mask.any()} | empty
         left = {name: still[name] for name in columns.names if name in still}
-    if as_json:
-        names = [str(file) for file in files]
-        document = {"output": names, "rows": num_rows, "filled": num_filled, "left": left, "method": chosen}
-        print_json(document, error=is_standard(output))
-        return
-    for file in files:
-        written, added = counted(num_rows, "row"), counted(num_filled, "cell")
-        print_line(f"{output_name(file)}: {written} written, {added} filled ({chosen})", error=is_standard(output))
+    document = {"output": [str(file) for file in files], "rows": num_rows, "filled": num_filled, "left": left}
+    told = f"{counted(num_rows, 'row')} written, {counted(num_filled, 'cell')} filled ({chosen})"
+    lines = [f"{output_name(file)}: {told}" for file in files]
     if left:
         unfilled = f"{counted(sum(left.values()), 'cell')} of {', '.join(left)} left empty"
-        print_line(f"{unfilled}: {chosen} says nothing of them.", error=is_standard(output))
-
-
-def _network(source: str) -> BayesianNetwork:
-    model = read_network(source)
-    if not isinstance(model, BayesianNetwork):
-        raise InvalidArgument(f"--network {source!r} is no Bayesian network; cells are filled by one.")
-    return model
+        lines.append(f"{unfilled}: {chosen} says nothing of them.")
+    error = is_standard(output)
+    print_answer("\n".join(lines), {**document, "method": chosen}, as_json=as_json, error=error)
 
 
 def _method(method: str | None, model: BayesianNetwork | None, copies: int) -> ImputationMethod:
@@ -121,27 +112,13 @@ def _method(method: str | None, model: BayesianNetwork | None, copies: int) -> I
     return cast("ImputationMethod", chosen)
 
 
-def _filled(
-    table: Table, model: BayesianNetwork | None, method: ImputationMethod, options: tuple[int, bool, int, str | None]
-) -> Iterator[Table]:
-    """The completed tables; options: copies, whether parameters are kept, seed, default value."""
-    copies, keep_parameters, seed, value = options
-    if copies > 1 and method == "draw" and model is not None:
-        made = multiple_imputation(table, model, copies, keep_parameters=keep_parameters, seed=seed)
-        yield from made.copies
-        return
-    generator = np.random.default_rng(seed)
-    for _ in range(copies):
-        yield impute(table, method, network=model, values=value, seed=generator).data
-
-
 def _as_written(path: Path) -> tuple[Mapping[str, ColumnKind], dict[str, list[Any]]]:
     """The columns of a file with their kinds, cells as they stand."""
     with open_table(path) as reader:
         cells: dict[str, list[Any]] = {name: [] for name in reader.columns}
         for chunk in reader.chunks():
             for name, column in chunk.columns.items():
-                cells[name] += column.to_pylist() if hasattr(column, "to_pylist") else column
+                cells[name] += cells_of(column)
         return reader.columns, cells
 
 

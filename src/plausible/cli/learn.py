@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
+from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.data import (
-    ContinuousColumns,
-    DataColumns,
-    DataFile,
-    MissingMarkers,
-    StateColumns,
-    WeightsColumn,
-    read_columns,
-    weighted_by,
-)
-from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
-from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.piped_models import check_target, save_model
-from plausible.cli.source import read_graph
+from plausible.cli.data import DataColumns, read_columns, weighted_by
+from plausible.cli.graph_learning import LearnedGraph, Search, time_left, told_samples
+from plausible.cli.options import option
+from plausible.cli.output import print_json, print_line
+from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
 from plausible.cli.streams import check_one_reader, input_name, is_standard, output_name
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.terminal import progress_bar
 from plausible.data.table import Table
-from plausible.errors import (
-    InvalidArgument,
-    PlausibleWarning,
-    UnknownVariable,
-    counted,
-    suggestion,
-    warn_caller,
-)
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
-from plausible.io import FORMATS
 from plausible.learn.estimation.learners import UnidentifiedParameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
@@ -47,18 +30,18 @@ from plausible.learn.learned_parameters import ParameterFit, fit_parameters
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.search.clock import Clock
 
 Method = Annotated[
     str | None,
-    typer.Option(
-        help=f"How the graph is found: {', '.join(METHODS)}, or by tests of independence: pc.",
-        show_default="hill-climbing",
+    option(
+        f"How the graph is found: {', '.join(METHODS)}, or by tests of independence: pc.", show_default="hill-climbing"
     ),
 ]
 ScoreName = Annotated[
     str | None,
-    typer.Option(
-        help=f"By which graphs are judged: {', '.join(SCORES)}.",
+    option(
+        f"By which graphs are judged: {', '.join(SCORES)}.",
         show_default="of the kind that fits the data, bic; for chow-liu and tan the log-likelihood",
     ),
 ]
@@ -94,70 +77,48 @@ _MANY = 10
     )
 )
 def run_learn(
-    data: DataFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The network to write; its ending is the format. Or -.")
-    ],
+    data: options.DataFile,
+    output: Annotated[Path, option("The network to write; its ending is the format. Or -.", "--output", "-o")],
     method: Method = None,
     score: ScoreName = None,
-    prior: Annotated[str, typer.Option(help="Of the tables: bdeu:10, dirichlet:1, k2, or none.")] = "bdeu:1",
+    prior: Annotated[str, option("Of the tables: bdeu:10, dirichlet:1, k2, or none.")] = "bdeu:1",
     graph: Annotated[
         str | None,
-        typer.Option(
-            help="The graph, 'A -> B <- C' or the file of a network, where only its numbers are to be learned."
-        ),
+        option("The graph, 'A -> B <- C' or the file of a network, where only its numbers are to be learned."),
     ] = None,
-    required: Annotated[str, typer.Option(help="Edges that the graph must have: 'A -> B; A -> C'.")] = "",
-    forbidden: Annotated[str, typer.Option(help="Edges that it must not have.")] = "",
-    tiers: Annotated[
-        str, typer.Option(help="Causes before effects: 'A B | C D' has no edge from C or D to A or B.")
-    ] = "",
-    max_parents: Annotated[int | None, typer.Option(min=0, help="No variable has more.", show_default=False)] = None,
-    class_variable: Annotated[
-        str | None, typer.Option("--class", help="What is to be predicted, for --method tan.", show_default=False)
-    ] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(help="All variables, causes before effects, for --method k2: 'A B C'.", show_default=False),
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="The level of tests, for --method pc or mmhc.", show_default="0.05")
-    ] = None,
+    required: Annotated[str, option("Edges that the graph must have: 'A -> B; A -> C'.")] = "",
+    forbidden: Annotated[str, option("Edges that it must not have.")] = "",
+    tiers: Annotated[str, option("Causes before effects: 'A B | C D' has no edge from C or D to A or B.")] = "",
+    max_parents: Annotated[int | None, option("No variable has more.", min=0)] = None,
+    class_variable: Annotated[str | None, option("What is to be predicted, for --method tan.", "--class")] = None,
+    order: Annotated[str | None, option("All variables, causes before effects, for --method k2: 'A B C'.")] = None,
+    alpha: Annotated[float | None, option("The level of tests, for --method pc or mmhc.", show_default="0.05")] = None,
     variant: Annotated[
-        str | None,
-        typer.Option(
-            help="Of --method pc: stable, original, majority or conservative.",
-            show_default="stable",
-        ),
+        str | None, option("Of --method pc: stable, original, majority or conservative.", show_default="stable")
     ] = None,
-    weights: WeightsColumn = None,
+    weights: options.WeightsColumn = None,
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Learn again from so many samples of the rows: how sure is each edge?")
+        int, option("Learn again from so many samples of the rows: how sure is each edge?", min=0)
     ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
+    seed: options.Seed = 0,
     time_limit: Annotated[
-        float | None,
-        typer.Option(min=0, help="Seconds after which searches stop, those of --bootstrap too.", show_default=False),
+        float | None, option("Seconds after which searches stop, those of --bootstrap too.", min=0)
     ] = None,
     missing: Annotated[
-        str, typer.Option(help="Empty cells: sem (completed by a model), available, pairwise or complete-rows.")
+        str, option("Empty cells: sem (completed by a model), available, pairwise or complete-rows.")
     ] = "sem",
     hidden: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A variable of --graph that the data lack, and how many states it has: H=2; repeat it.",
-            show_default=False,
-        ),
+        option("A variable of --graph that the data lack, and how many states it has: H=2; repeat it."),
     ] = None,
     format: Annotated[
-        str | None,
-        typer.Option(help="The format to write, where the ending does not tell.", show_default="json for -"),
+        str | None, option("The format to write, where the ending does not tell.", show_default="json for -")
     ] = None,
-    na: MissingMarkers = None,
-    continuous: ContinuousColumns = None,
-    states: StateColumns = None,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    na: options.MissingMarkers = None,
+    continuous: options.ContinuousColumns = None,
+    states: options.StateColumns = None,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Learn a network from data: its graph, then its numbers.
 
@@ -169,30 +130,24 @@ def run_learn(
     """
     check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
-    deadline, believed = Deadline.after(time_limit), read_prior(prior)
+    clock, believed = Clock.of(time_limit), read_prior(prior)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
     unseen = _hidden(hidden or (), columns, graph)
     given = None if graph is None else _given_graph(graph, columns.names, unseen)
-    table = weighted_by(columns.table(_used(columns, unseen, given, weights)), weights)
+    used = [name for name in columns.names if given is None or name in given or name == weights]
+    table = weighted_by(columns.table(name for name in used if name not in unseen), weights)
     assumed = _assumption(table, missing, has_graph=given is not None)
     if table.missing and missing == "complete-rows":
         table = complete_rows(table)
     if given is None:
-        knowledge = Knowledge(required, forbidden, _tiers(tiers), max_parents)
-        search = Search(
-            method or "hill-climbing",
-            score,
-            knowledge,
-            class_variable,
-            _names(order),
-            alpha,
-            variant,
-            seed,
-            missing,
-        )
+        groups = [_names(tier) for tier in tiers.split("|")] if tiers.strip() else []
+        knowledge = Knowledge(required, forbidden, groups, max_parents)
+        named = None if order is None else _names(order)
+        way = method or "hill-climbing"
+        search = Search(way, score, knowledge, class_variable, named, alpha, variant, seed, missing)
         _warn_of_names(table)
         with progress_bar(f"learning from {input_name(data.name)}", progress) as advance:
-            found = search.learn(table, bootstrap, deadline, advance)
+            found = search.learn(table, bootstrap, clock, advance)
     else:
         limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
         if any(limits) or max_parents is not None or alpha is not None:
@@ -202,7 +157,7 @@ def run_learn(
         found = LearnedGraph(given, "graph given")
         _warn_of_names(table)
     if unseen:
-        options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": deadline.left}
+        options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": time_left(clock)}
         learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
         network, num_open = learned.network, 0
         how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
@@ -220,7 +175,21 @@ def run_learn(
         "missing": assumed,
         "unidentified_rows": num_open,
     }
-    _tell(facts, found, bootstrap, as_json=as_json)
+    edges = _edges(found)
+    if as_json:
+        samples = {"bootstrap_samples": found.num_samples} if bootstrap else {}
+        document = {**facts, **samples, "variables": len(found.graph), "edges": edges}
+        print_json(document, error=is_standard(output))
+        return
+    variables, rows = counted(len(found.graph), "variable"), counted(table.num_rows, "row")
+    lines = [f"{output_name(output)}: {variables} written, learned from {rows}", found.text]
+    lines += [assumed] if assumed else []
+    lines += [told_samples(found.num_samples, bootstrap)] if bootstrap else []
+    for edge in edges:
+        note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""
+        either = "" if edge["directed"] else "  (the data fit either direction)"
+        lines.append(f"  {edge['parent']} -> {edge['child']}{note}{either}")
+    print_line("\n".join(lines), error=is_standard(output))
 
 
 def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> dict[str, int]:
@@ -241,17 +210,9 @@ def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> di
     return unseen
 
 
-def _used(columns: DataColumns, unseen: Container[str], graph: DAG | None, weights: str | None) -> list[str]:
-    """The columns that are learned from: where there is a graph, those that it has."""
-    return [
-        name for name in columns.names if name not in unseen and (graph is None or name in graph or name == weights)
-    ]
-
-
 def _given_graph(text: str, columns: Collection[str], unseen: Collection[str]) -> DAG:
     """The graph that arrow text spells, or that of the network in a file."""
-    endings = tuple(ending for known in FORMATS for ending in known.extensions)
-    is_file = is_standard(text) or Path(text).is_file() or text.lower().endswith(endings)
+    is_file = is_standard(text) or Path(text).is_file() or text.lower().endswith(MODEL_ENDINGS)
     graph = read_graph(text) if is_file and text not in columns else DAG(text)
     shape = "--graph is one such as 'A -> B <- C; D', of names of columns, or the file of a Bayesian network"
     if not isinstance(graph, DAG):
@@ -302,33 +263,18 @@ def _assumption(table: Table, missing: str, *, has_graph: bool) -> str | None:
     return f"{counted(number, 'cell')} {'is' if number == 1 else 'are'} missing: {assumed}"
 
 
-def _tiers(text: str) -> list[list[str]]:
-    """Groups of names between bars."""
-    return [_names(tier) or [] for tier in text.split("|")] if text.strip() else []
-
-
-def _names(text: str | None) -> list[str] | None:
+def _names(text: str) -> list[str]:
     """Names between spaces or commas."""
-    return None if text is None else text.replace(",", " ").split()
+    return text.replace(",", " ").split()
 
 
-def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json: bool) -> None:
-    edges = found.described_edges()
-    if as_json:
-        samples = {"bootstrap_samples": found.num_samples} if num_asked else {}
-        document = {**facts, **samples, "variables": len(found.graph), "edges": edges}
-        print_json(document, error=is_standard(facts["output"]))
-        return
-    variables, rows = counted(len(found.graph), "variable"), counted(facts["rows"], "row")
-    lines = [f"{output_name(facts['output'])}: {variables} written, learned from {rows}", found.text]
-    lines += [facts["missing"]] if facts["missing"] else []
-    if num_asked:
-        short = (
-            "" if found.num_samples == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
-        )
-        lines.append(f"bootstrap: {counted(found.num_samples, 'sample')}{short}")
-    for edge in edges:
-        note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""
-        either = "" if edge["directed"] else "  (the data fit either direction)"
-        lines.append(f"  {edge['parent']} -> {edge['child']}{note}{either}")
-    print_line("\n".join(lines), error=is_standard(facts["output"]))
+def _edges(found: LearnedGraph) -> list[dict[str, Any]]:
+    """For each edge its ends, whether its direction was found, and its strengths."""
+    edges = []
+    for parent, child in ((str(parent), str(child)) for parent, child in found.graph.edges):
+        edge: dict[str, Any] = {"parent": parent, "child": child, "directed": (parent, child) not in found.undirected}
+        if found.strengths is not None:
+            edge["strength"] = round(found.strengths.strength(parent, child), 6)
+            edge["as_directed"] = round(found.strengths.edge(parent, child), 6)
+        edges.append(edge)
+    return edges

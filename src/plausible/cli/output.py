@@ -5,41 +5,33 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plausible.factors import Factor
-    from plausible.variables import Assignment
 
 
-#: The option that every command has.
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+def picked(record: object, names: str) -> dict[str, Any]:
+    """Attributes of a record for a JSON document; key=attribute where the two are called differently.
+
+    >>> picked(3 + 4j, "real imaginary=imag")
+    {'real': 3.0, 'imaginary': 4.0}
+    """
+    pairs = (name.partition("=") for name in names.split())
+    return {key: attrgetter(attribute or key)(record) for key, _, attribute in pairs}
 
 
 def json_text(document: Mapping[str, Any]) -> str:
     """The document as JSON; what that does not know is written as text."""
-    return json.dumps(document, indent=2, default=str)
+    return json.dumps(
+        document, indent=2, default=lambda value: dict(value) if isinstance(value, Mapping) else str(value)
+    )
 
 
 def print_json(document: Mapping[str, Any], *, error: bool = False) -> None:
     """The document on standard output, or on standard error."""
     (sys.stderr if error else sys.stdout).write(json_text(document) + "\n")
-
-
-def print_answer(text: str, document: Mapping[str, Any], *, as_json: bool) -> None:
-    """The answer as text, or as a JSON document."""
-    if as_json:
-        print_json(document)
-    else:
-        print_line(text)
-
-
-def factor_document(factor: Factor) -> dict[str, Any]:
-    """A factor as JSON holds it: the variables with their states, and the numbers nested in that order."""
-    scope = {variable.name: list(variable.states) for variable in factor.scope}
-    return {"scope": scope, "values": factor.values.tolist()}
 
 
 def print_line(text: str = "", *, error: bool = False) -> None:
@@ -49,22 +41,14 @@ def print_line(text: str = "", *, error: bool = False) -> None:
     stream.write(text.encode(encoding, errors="replace").decode(encoding) + "\n")
 
 
-def print_assignment(best: Assignment, *, as_json: bool, also: Mapping[str, Any] | None = None) -> None:
-    """A state for each variable, and the log-probability of them all; a JSON document has what else is given."""
+def print_answer(text: str, document: Mapping[str, Any], *, as_json: bool, error: bool = False) -> None:
+    """The answer as text, or as a JSON document."""
     if as_json:
-        numbers = {"log_probability": best.log_probability}
-        if best.log_probability is None and best.log_product is not None:
-            numbers["log_product"] = best.log_product
-        print_json({"states": dict(best), **numbers, **(also or {})})
-        return
-    width = max(map(len, best), default=0)
-    for name, state in best.items():
-        print_line(f"{name.ljust(width)}  {state}")
-    print_line(_told(best))
+        print_json(document, error=error)
+    else:
+        print_line(text, error=error)
 
 
-def _told(best: Assignment) -> str:
-    if best.log_probability is not None:
-        return f"log-probability {best.log_probability:.6g}"
-    known = "" if best.log_product is None else f"; logarithm of the product of the factors {best.log_product:.6g}"
-    return f"log-probability unknown{known}"
+def factor_document(factor: Factor) -> dict[str, Any]:
+    """A factor as JSON holds it: the variables with their states, and the numbers nested in that order."""
+    return {"scope": {one.name: one.states for one in factor.scope}, "values": factor.values.tolist()}

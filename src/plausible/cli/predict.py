@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from plausible.cli.commands import command
-from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, intervened, read_findings, read_interventions, state_of
-from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.source import ModelSource, read_network
+from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_interventions, state_of
+from plausible.cli.options import AsJson, Do, EvidenceTexts, ModelSource, ShowProgress, TableFormat, argument, option
+from plausible.cli.output import print_json, print_line
+from plausible.cli.source import read_network
 from plausible.cli.streams import check_one_reader, input_name, is_standard
-from plausible.cli.tables import (
-    Chunk,
-    ColumnKind,
-    TableFormat,
-    TableReader,
-    check_ending,
-    kind_of,
-    new_table,
-    open_table,
-)
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.tables import Chunk, ColumnKind, TableReader, cells_of, check_output, kind_of, new_table, open_table
+from plausible.cli.terminal import progress_bar
 from plausible.errors import (
     ImpossibleEvidence,
     InvalidArgument,
@@ -38,6 +29,7 @@ from plausible.errors import (
     counted,
 )
 from plausible.io import Network
+from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import State, Variable
@@ -60,29 +52,21 @@ class Prediction:
     def kinds(self) -> dict[str, ColumnKind]:
         """Name of each column of the answer -> what it holds."""
         if self.target.is_continuous:
-            return dict.fromkeys(self._moment_headers, float)
-        probabilities = dict.fromkeys(self._headers, float) if self.with_probabilities else {}
-        return {**probabilities, f"predicted {self.target}": kind_of(self.target)}
-
-    @property
-    def _headers(self) -> list[str]:
-        return [f"P({self.target}={state})" for state in self.target.states]
-
-    @property
-    def _moment_headers(self) -> list[str]:
-        mean, variance = f"mean({self.target})", f"variance({self.target})"
-        return [mean, variance] if self.with_probabilities else [mean]
+            moments = (f"mean({self.target})", f"variance({self.target})")
+            return dict.fromkeys(moments if self.with_probabilities else moments[:1], float)
+        headers = [f"P({self.target}={state})" for state in self.target.states] if self.with_probabilities else []
+        return {**dict.fromkeys(headers, float), f"predicted {self.target}": kind_of(self.target)}
 
     def answers(self, chunk: Chunk) -> dict[str, list[Any]]:
         """The columns of the answer; a row that can't be or has an unknown state is an error that tells its place."""
         numbers = self._numbers(chunk)
-        if self.target.is_continuous:
-            return dict(zip(self._moment_headers, numbers.T.tolist(), strict=False))
-        states = [str(state) for state in self.target.states] if kind_of(self.target) is str else self.target.states
-        best = {f"predicted {self.target}": [states[place] for place in numbers.argmax(axis=1)]}
-        return (
-            {**dict(zip(self._headers, numbers.T.tolist(), strict=True)), **best} if self.with_probabilities else best
-        )
+        columns: list[list[Any]] = numbers.T.tolist()
+        if not self.target.is_continuous:
+            states = self.target.states
+            states = tuple(map(str, states)) if kind_of(self.target) is str else states
+            best = [states[place] for place in numbers.argmax(axis=1)]
+            columns = [*columns, best] if self.with_probabilities else [best]
+        return dict(zip(self.kinds, columns, strict=False))
 
     def _numbers(self, chunk: Chunk) -> np.ndarray[Any, np.dtype[np.float64]]:
         """For each row the probabilities of the target's states, or its mean and variance."""
@@ -112,61 +96,27 @@ class Prediction:
         return ""
 
 
-def check_question(model: Network, target: str, fixed: Mapping[str, Any]) -> None:
-    """Refuse a target that is given, and findings for every row that are not one state or number."""
-    if target not in model.variables:
-        raise UnknownVariable.named(target, model.variables, "this model")
-    if target in fixed:
-        raise InvalidArgument(f"{target!r} is the target: it can't be given as well.")
-    for name, finding in fixed.items():
-        is_number = model.variables[name].is_continuous and isinstance(finding, float)
-        if not is_number and not model.variables[name].has_state(finding):
-            raise NotSupported(f"What holds in every row has to be one state: write {name}=state.")
-
-
-def check_columns(model: Network, fixed: Mapping[str, Any], names: Iterable[str], place: str) -> None:
-    """Refuse a table that has no evidence, and findings that are also fixed."""
-    known = [name for name in names if name in model.variables]
-    if not known:
-        raise InvalidArgument(f"No column of {place} is a variable of this model; its columns must be named so.")
-    for name in known:
-        if name in fixed:
-            raise InvalidArgument(f"{name!r} is a column of {place} and an option: rename the column or drop one.")
-
-
 def _findings(chunk: Chunk, variable: Variable) -> list[Any]:
-    """Cells as states or numbers, `None` where they are empty."""
-    column: Any = chunk.columns[variable.name]
-    cells = column.to_pylist() if hasattr(column, "to_pylist") else column
-    return _numbers(chunk, variable, cells) if variable.is_continuous else _states(chunk, variable, cells)
-
-
-def _numbers(chunk: Chunk, variable: Variable, cells: Sequence[Any]) -> list[float | None]:
-    """A file may hold text where numbers are meant."""
-    found: list[float | None] = []
-    for row, cell in enumerate(cells):
-        try:
-            found.append(None if cell is None or is_missing(cell) else float(cell))
-        except (TypeError, ValueError):
-            problem = f"Column {variable.name!r} is continuous: expected a number, not {cell!r}."
-            raise chunk.error(row, problem) from None
-    return found
-
-
-def _states(chunk: Chunk, variable: Variable, cells: Sequence[Any]) -> list[Any]:
-    """A file may hold text where the states are numbers or booleans."""
+    """Cells as states or numbers, `None` where they are empty; a file may hold text where others are meant."""
+    cells = cells_of(chunk.columns[variable.name])
     try:
         distinct = dict.fromkeys(cells)
     except TypeError:  # lists and the like, which name a state by their text
         cells = [None if cell is None else str(cell) for cell in cells]
         distinct = dict.fromkeys(cells)
-    states: dict[Any, Any] = {}
+    meant: dict[Any, Any] = {}
     for cell in distinct:
         try:
-            states[cell] = None if cell is None or is_missing(cell) else state_of(variable, cell)
-        except UnknownState as error:
-            raise chunk.error(cells.index(cell), f"Column {variable.name!r}: {error}") from None
-    return [states[cell] for cell in cells]
+            if cell is None or is_missing(cell):
+                meant[cell] = None
+            else:
+                meant[cell] = float(cell) if variable.is_continuous else state_of(variable, cell)
+        except (TypeError, ValueError) as error:
+            problem = f"Column {variable.name!r} is continuous: expected a number, not {cell!r}."
+            if isinstance(error, UnknownState):
+                problem = f"Column {variable.name!r}: {error}"
+            raise chunk.error(cells.index(cell), problem) from None
+    return [meant[cell] for cell in cells]
 
 
 @command(
@@ -180,15 +130,11 @@ def _states(chunk: Chunk, variable: Variable, cells: Sequence[Any]) -> list[Any]
 )
 def run_predict(
     model: ModelSource,
-    data: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file of evidence, or - for standard input.", show_default=False)
-    ],
-    target: Annotated[str, typer.Argument(help="The variable to predict.", show_default=False)],
-    output: Annotated[
-        Path, typer.Argument(help="The CSV or Parquet file to write, or - for standard output.", show_default=False)
-    ],
+    data: Annotated[Path, argument("A CSV or Parquet file of evidence, or - for standard input.")],
+    target: Annotated[str, argument("The variable to predict.")],
+    output: Annotated[Path, argument("The CSV or Parquet file to write, or - for standard output.")],
     proba: Annotated[
-        bool, typer.Option("--proba/--no-proba", help="Write the probability of each state, or the best state alone.")
+        bool, option("Write the probability of each state, or the best state alone.", "--proba/--no-proba")
     ] = True,
     evidence: EvidenceTexts = None,
     do: Do = None,
@@ -208,17 +154,23 @@ def run_predict(
     """
     check_one_reader({"MODEL": model, "DATA": data})
     found = read_network(model)
-    findings, interventions = _given(evidence, do, found)
+    findings, interventions = read_findings(evidence, found), read_interventions(do, found)
+    if both := [name for name in interventions if name in findings]:
+        raise InvalidArgument(f"{both[0]!r} is in --evidence and in --do: drop one of them.")
     # A variable that was set is in that state with certainty, so it may be given as well.
     fixed = {**findings, **interventions}
-    check_question(found, target, fixed)
-    check_ending(output, format)
-    if data.exists() and output.exists() and output.samefile(data):
-        raise InvalidArgument(f"{output} is the file to read: name another one for the answers, so that it is kept.")
+    if target not in found.variables:
+        raise UnknownVariable.named(target, found.variables, "this model")
+    if target in fixed:
+        raise InvalidArgument(f"{target!r} is the target: it can't be given as well.")
+    for name, finding in fixed.items():
+        if not is_one_value(found.variables[name], finding):
+            raise NotSupported(f"What holds in every row has to be one state: write {name}=state.")
+    check_output(output, format, data)
     with open_table(data) as table:
-        check_columns(found, fixed, table.columns, input_name(data))
-        engine = intervened(found, interventions).compile()
-        prediction = Prediction(engine, found.variables, found.variables[target], fixed, proba)
+        _check_columns(found, fixed, table.columns, input_name(data))
+        set_model = found.intervene(interventions) if isinstance(found, BayesianNetwork) and interventions else found
+        prediction = Prediction(set_model.compile(), found.variables, found.variables[target], fixed, proba)
         num_rows = _write(table, prediction, output, format, progress)
         others = [name for name in table.columns if name not in found.variables]
     if as_json:
@@ -234,13 +186,14 @@ def run_predict(
         print_line(f"{output}: {counted(num_rows, 'row')} written{note}")
 
 
-def _given(evidence: list[str] | None, do: list[str] | None, model: Network) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Findings and interventions, which must be of different variables."""
-    findings, interventions = read_findings(evidence, model), read_interventions(do, model)
-    for name in interventions:
-        if name in findings:
-            raise InvalidArgument(f"{name!r} is in --evidence and in --do: drop one of them.")
-    return findings, interventions
+def _check_columns(model: Network, fixed: Mapping[str, Any], names: Iterable[str], place: str) -> None:
+    """Refuse a table that has no evidence, and findings that are also fixed."""
+    known = [name for name in names if name in model.variables]
+    if not known:
+        raise InvalidArgument(f"No column of {place} is a variable of this model; its columns must be named so.")
+    for name in known:
+        if name in fixed:
+            raise InvalidArgument(f"{name!r} is a column of {place} and an option: rename the column or drop one.")
 
 
 def _write(table: TableReader, prediction: Prediction, output: Path, format: str | None, progress: bool | None) -> int:

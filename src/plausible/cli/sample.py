@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
+from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.engines import ENGINES, EngineOption, engine_argument, print_quality
-from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
-from plausible.cli.output import AsJson, print_answer, print_json
-from plausible.cli.source import ModelSource, read_network
+from plausible.cli.engines import ENGINES, engine_argument, told_quality
+from plausible.cli.evidence import SYNTAX, asked
+from plausible.cli.options import option
+from plausible.cli.output import print_answer, print_json, print_line
+from plausible.cli.source import read_network
 from plausible.cli.streams import is_standard
-from plausible.cli.tables import ColumnKind, TableFormat, check_ending, kind_of, new_table, rows_in_chunk
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.tables import check_ending, kind_of, new_table, rows_in_chunk
+from plausible.cli.terminal import progress_bar
 from plausible.errors import counted
 from plausible.io import Network
 
@@ -33,26 +35,19 @@ if TYPE_CHECKING:
     notes=(SYNTAX, ENGINES),
 )
 def run_sample(
-    model: ModelSource,
-    num_rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="How many rows.")] = 10,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="A whole number: the same one gives the same rows.", show_default=False)
-    ] = None,
-    evidence: EvidenceTexts = None,
-    do: Do = None,
-    engine: EngineOption = None,
+    model: options.ModelSource,
+    num_rows: Annotated[int, option("How many rows.", "--rows", "-n", min=0)] = 10,
+    seed: Annotated[int | None, option("A whole number: the same one gives the same rows.", min=0)] = None,
+    evidence: options.EvidenceTexts = None,
+    do: options.Do = None,
+    engine: options.EngineOption = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The CSV or Parquet file to write instead of standard output, which is -.",
-            show_default=False,
-        ),
+        option("The CSV or Parquet file to write instead of standard output, which is -.", "--output", "-o"),
     ] = None,
-    format: TableFormat = None,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    format: options.TableFormat = None,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw random rows from a model, given evidence.
 
@@ -65,15 +60,24 @@ def run_sample(
     target = output or Path("-")
     check_ending(target, format)
     if is_standard(target) and as_json:
-        _print_json(samples)
+        records = [record for frame in samples for record in frame.to_dict("records")]
+        print_json({"rows": len(records), "samples": records})
         return
-    with progress_bar(f"sampling {model}", False if is_standard(target) else progress) as advance:
-        _write(samples, found, (target, format), lambda done: advance(done / max(num_rows, 1)))
-    if is_standard(target):
-        return
-    print_answer(
-        f"{output}: {counted(num_rows, 'row')} written", {"rows": num_rows, "output": str(output)}, as_json=as_json
-    )
+    first, num_done = next(samples), 0
+    kinds = {name: kind_of(found.variables[name]) for name in first.columns}
+    with (
+        progress_bar(f"sampling {model}", False if is_standard(target) else progress) as advance,
+        new_table(target, kinds, format) as writer,
+    ):
+        for frame in chain([first], samples):
+            # States that are neither text nor numbers are written as the text that names them.
+            cells = {name: frame[name].tolist() for name in kinds}
+            writer.write({name: list(map(str, cells[name])) if kinds[name] is str else cells[name] for name in kinds})
+            num_done += len(frame)
+            advance(num_done / max(num_rows, 1))
+    if not is_standard(target):
+        document = {"rows": num_rows, "output": str(output)}
+        print_answer(f"{output}: {counted(num_rows, 'row')} written", document, as_json=as_json)
 
 
 def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
@@ -83,36 +87,5 @@ def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str
     for start in range(0, max(num_rows, 1), size):
         frame = model.sample(min(size, num_rows - start), seed=generator, **given)
         if not start and "info" in frame.attrs:
-            print_quality(frame.attrs["info"], error=True)
+            print_line(told_quality(frame.attrs["info"]), error=True)
         yield frame
-
-
-def _print_json(samples: Iterator[pd.DataFrame]) -> None:
-    records = [record for frame in samples for record in frame.to_dict("records")]
-    print_json({"rows": len(records), "samples": records})
-
-
-def _write(
-    samples: Iterator[pd.DataFrame], model: Network, output: tuple[Path, str | None], advance: Callable[[int], None]
-) -> None:
-    """Write the rows to a file, or to standard output, in a format."""
-    first = next(samples)
-    kinds = _kinds(first, model)
-    with new_table(output[0], kinds, output[1]) as writer:
-        writer.write(_columns(first, kinds))
-        advance(num_done := len(first))
-        for frame in samples:
-            writer.write(_columns(frame, kinds))
-            advance(num_done := num_done + len(frame))
-
-
-def _kinds(frame: pd.DataFrame, model: Network) -> dict[str, ColumnKind]:
-    return {name: kind_of(model.variables[name]) for name in frame.columns}
-
-
-def _columns(frame: pd.DataFrame, kinds: Mapping[str, ColumnKind]) -> dict[str, list[Any]]:
-    """The cells of each column; states that are neither text nor numbers as the text that names them."""
-    return {
-        name: [str(cell) for cell in frame[name]] if kind is str else frame[name].tolist()
-        for name, kind in kinds.items()
-    }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from plausible.cli.commands import command
-from plausible.cli.data import DataFile, MissingMarkers, WeightsColumn, read_data, weighted_by
-from plausible.cli.output import AsJson, print_json
-from plausible.cli.source import GraphSource, read_graph_or_network
+from plausible.cli.data import read_data, weighted_by
+from plausible.cli.options import AsJson, DataFile, GraphSource, MissingMarkers, WeightsColumn, option
+from plausible.cli.output import print_answer
+from plausible.cli.source import read_graph_or_network
 from plausible.cli.streams import check_one_reader, input_name
 from plausible.cli.terminal import facts
 from plausible.data.table import Table
@@ -33,10 +33,7 @@ from plausible.models import BayesianNetwork
 def run_score(
     model: GraphSource,
     data: DataFile,
-    score: Annotated[
-        str | None,
-        typer.Option(help=f"Scores of the graph, separated by commas: {', '.join(SCORES)}.", show_default=False),
-    ] = None,
+    score: Annotated[str | None, option(f"Scores of the graph, separated by commas: {', '.join(SCORES)}.")] = None,
     weights: WeightsColumn = None,
     na: MissingMarkers = None,
     as_json: AsJson = False,
@@ -56,7 +53,13 @@ def run_score(
         raise NotSupported("Only directed graphs have scores.")
     known = network.variables.values() if network else ()
     whole = weighted_by(read_data(data, known, missing_values=na), weights)
-    table = _columns_of(graph, whole, model)
+    used = [name for name in whole.variables if name in graph.nodes]
+    if not used:
+        raise InvalidArgument(
+            f"None of the columns is a variable of {model!r}, which has {', '.join(map(str, graph.nodes))}."
+            f"{suggestion(next(iter(whole.variables), ''), map(str, graph.nodes))}"
+        )
+    table = whole.select(used)
     document: dict[str, Any] = {"rows": table.num_rows}
     if network is not None:
         document["log_likelihood"] = _log_likelihood(network, table)
@@ -67,24 +70,10 @@ def run_score(
     names = [usual_score(table)] if score is None else [name.strip() for name in score.split(",")]
     scores = {name: score_graph(graph, table, name) for name in names} if is_complete else {}
     unused = [name for name in whole.variables if name not in table.variables]
-    if as_json:
-        print_json({**document, "scores": scores, "columns_not_used": unused})
-    else:
-        rows = [(label.replace("_", "-").replace("per-row", "per row"), document[label]) for label in document]
-        notes = [("columns not used", ", ".join(unused))] if unused else []
-        facts(f"{input_name(model)} on {input_name(data)}", [*rows, *scores.items(), *notes])
-
-
-def _columns_of(graph: DAG, table: Table, model: str) -> Table:
-    """The columns that a graph has; refused if it has none of them."""
-    used = [name for name in table.variables if name in graph.nodes]
-    if not used:
-        first = next(iter(table.variables), "")
-        raise InvalidArgument(
-            f"None of the columns is a variable of {model!r}, which has {', '.join(map(str, graph.nodes))}."
-            f"{suggestion(first, map(str, graph.nodes))}"
-        )
-    return table.select(used)
+    rows = [(label.replace("_", "-").replace("per-row", "per row"), document[label]) for label in document]
+    notes = [("columns not used", ", ".join(unused))] if unused else []
+    text = facts(f"{input_name(model)} on {input_name(data)}", [*rows, *scores.items(), *notes])
+    print_answer(text, {**document, "scores": scores, "columns_not_used": unused}, as_json=as_json)
 
 
 def _log_likelihood(network: BayesianNetwork, table: Table) -> float:

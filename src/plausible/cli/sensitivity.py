@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
-
-import typer
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, cast
 
 from plausible.base.display import TextTable
 from plausible.cli.commands import command
-from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, split_finding, state_of
-from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.quoting import Sign, parts, plain, read_signs
-from plausible.cli.source import ModelSource, read_network
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
+from plausible.cli.evidence import SYNTAX, plain, read_findings, shielded, split_finding, state_of
+from plausible.cli.options import AsJson, EventText, EvidenceTexts, ModelSource, argument, option
+from plausible.cli.output import picked, print_answer
+from plausible.cli.source import read_bayesian
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.inference.sensitivity.functions import SensitivityFunction
 from plausible.inference.sensitivity.tornado import Variation, tornado
 from plausible.models import BayesianNetwork
@@ -24,44 +22,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-EventText = Annotated[
-    str, typer.Argument(metavar="EVENT", help="Whose probability is asked for, such as lung=yes.", show_default=False)
-]
-
+_WHY = "the parameters asked about are those of one"
 _AS_PROBABILITY = re.compile(r"\s*[Pp]\s*\((.*)\)\s*", re.DOTALL)
 
 
-class ShellParameter(NamedTuple):
-    """One number of a table, as `parameter=` of a network's methods takes it."""
-
-    child: str
-    given: dict[str, State]
-    state: State
-
-
-def read_bayesian(source: str) -> BayesianNetwork:
-    """The network, which must have conditional tables."""
-    model = read_network(source)
-    if not isinstance(model, BayesianNetwork):
-        raise NotSupported(f"{source!r} is a Markov network: the parameters asked about are those of a Bayesian one.")
-    return model
-
-
-def read_event(text: str, network: BayesianNetwork) -> tuple[str, State]:
+def _event(text: str, network: BayesianNetwork) -> tuple[str, State]:
     """The variable and the state that a text such as lung=yes names."""
-    if plain(read_signs(text)) in network.variables:
-        states = " or ".join(f"{text}={state}" for state in network.variables[plain(read_signs(text))].states)
+    name = plain(shielded(text))
+    if name in network.variables:
+        states = " or ".join(f"{text}={state}" for state in network.variables[name].states)
         raise InvalidArgument(f"Say which state of {text!r} is asked about: {states or 'one of a discrete variable'}.")
-    terms = _states(read_signs(text), network)
+    terms = _states(shielded(text), network)
     if len(terms) != 1:
         raise InvalidArgument(f"{text!r} is not one event: write one state of one variable, such as lung=yes.")
     return next(iter(terms.items()))
 
 
-def read_parameter(text: str, network: BayesianNetwork) -> ShellParameter:
-    """The number that a text such as P(xray=yes | either=no) names; P and its brackets may be left out."""
+def _parameter(text: str, network: BayesianNetwork) -> tuple[str, dict[str, State], State]:
+    """Child, states of its parents and its own in a text such as P(xray=yes | either=no); P and brackets may lack."""
     whole = _AS_PROBABILITY.fullmatch(text)
-    child, *given = parts(read_signs(whole[1] if whole else text), "|")
+    child, *given = shielded(whole[1] if whole else text).split("|")
     own = _states(child, network)
     if len(own) != 1 or len(given) > 1:
         raise InvalidArgument(f"{text!r} is no number of a table: write it as 'P(child=state | parent=state, ...)'.")
@@ -75,13 +55,13 @@ def read_parameter(text: str, network: BayesianNetwork) -> ShellParameter:
         raise InvalidArgument(
             f"{text!r} has no state of {missing[0]!r}, a parent of {name!r}: write 'P({name}={state} | {wanted})'."
         )
-    return ShellParameter(name, states, state)
+    return name, states, state
 
 
-def _states(signs: Sequence[Sign], network: BayesianNetwork) -> dict[str, State]:
+def _states(text: str, network: BayesianNetwork) -> dict[str, State]:
     """Name -> state, of terms such as A=a that commas separate."""
     found: dict[str, State] = {}
-    for piece in parts(signs, ","):
+    for piece in text.split(","):
         name, operator, value = split_finding(piece)
         if name not in network.variables:
             raise UnknownVariable.named(name, network.variables, "this network")
@@ -102,16 +82,10 @@ def _states(signs: Sequence[Sign], network: BayesianNetwork) -> dict[str, State]
 def run_sensitivity(
     model: ModelSource,
     event: EventText,
-    parameter: Annotated[
-        str,
-        typer.Argument(help="A number of a table, such as 'P(xray=yes | either=no)'.", show_default=False),
-    ],
+    parameter: Annotated[str, argument("A number of a table, such as 'P(xray=yes | either=no)'.")],
     evidence: EvidenceTexts = None,
     solve: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="Find the parameter that makes P(event | evidence) so large.", show_default=False
-        ),
+        float | None, option("Find the parameter that makes P(event | evidence) so large.", min=0, max=1)
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -121,55 +95,42 @@ def run_sensitivity(
     proportion. The slope tells how many times as large an error in x comes out. If no x gives the probability of
     --solve, what can be had is printed and the exit code is 1.
     """
-    network = read_bayesian(model)
-    target, state = read_event(event, network)
+    network = read_bayesian(model, _WHY)
+    target, state = _event(event, network)
     findings = read_findings(evidence, network)
-    found = network.sensitivity(target, state, findings, parameter=read_parameter(parameter, network))
+    found = network.sensitivity(target, state, findings, parameter=_parameter(parameter, network))
     solution = None if solve is None else found.solve(solve)
-    if as_json:
-        solved = {} if solve is None else {"solve": {"probability": solve, "value": solution}}
-        print_json({**_document(found), **solved})
-    else:
-        event_text = f"P({found.event}{' | evidence' if findings else ''})"
-        print_line("\n".join(_lines(found, event_text)))
-        if solve is not None:
-            print_line(_solved(found, event_text, solve, solution))
+    document = {
+        **picked(found, "event probability=value parameter value=current"),
+        **{"parameter": str(found.parameter), "slope": found.derivative(), "at_zero": found(0.0), "at_one": found(1.0)},
+        **picked(found, "a b c d"),
+        **({} if solve is None else {"solve": {"probability": solve, "value": solution}}),
+    }
+    lines = _lines(found, f"P({found.event}{' | evidence' if findings else ''})", solve, solution)
+    print_answer("\n".join(lines), document, as_json=as_json)
     return int(solve is not None and solution is None)
 
 
-def _document(found: SensitivityFunction) -> dict[str, Any]:
-    return {
-        "event": found.event,
-        "probability": found.value,
-        "parameter": str(found.parameter),
-        "value": found.current,
-        "slope": found.derivative(),
-        "at_zero": found(0.0),
-        "at_one": found(1.0),
-        **{name: getattr(found, name) for name in ("a", "b", "c", "d")},
-    }
-
-
-def _lines(found: SensitivityFunction, event: str) -> list[str]:
-    now = f"{event} = {found.value:.6g} at {found.parameter} = {found.current:.6g}"
+def _lines(found: SensitivityFunction, event: str, wanted: float | None, solution: float | None) -> list[str]:
+    lines = [f"{event} = {found.value:.6g} at {found.parameter} = {found.current:.6g}"]
     if found.is_constant:
-        return [now, f"{found.parameter} does not matter: {event} is the same whatever it is"]
-    a, b, c, d = (f"{number:.6g}" for number in (found.a, found.b, found.c, found.d))
-    return [
-        now,
-        f"slope       {found.derivative():.6g}",
-        f"from 0 to 1 {event} goes from {found(0.0):.6g} to {found(1.0):.6g}",
-        f"formula     ({a} x + {b}) / ({c} x + {d}), where x is {found.parameter}".replace("+ -", "- "),
-    ]
-
-
-def _solved(found: SensitivityFunction, event: str, wanted: float, solution: float | None) -> str:
-    if solution is not None:
-        return f"{event} = {wanted:g} at {found.parameter} = {solution:.6g}"
+        lines.append(f"{found.parameter} does not matter: {event} is the same whatever it is")
+    else:
+        a, b, c, d = (f"{number:.6g}" for number in (found.a, found.b, found.c, found.d))
+        lines += [
+            f"slope       {found.derivative():.6g}",
+            f"from 0 to 1 {event} goes from {found(0.0):.6g} to {found(1.0):.6g}",
+            f"formula     ({a} x + {b}) / ({c} x + {d}), where x is {found.parameter}".replace("+ -", "- "),
+        ]
+    if wanted is None:
+        return lines
     lowest, highest = found.range()
-    if found.is_constant:
-        return f"{event} = {wanted:g} at no value: another parameter would have to change; see plausible tornado"
-    return f"{event} = {wanted:g} at no value: from 0 to 1 it can only be {lowest:.6g} to {highest:.6g}"
+    where = f"no value: from 0 to 1 it can only be {lowest:.6g} to {highest:.6g}"
+    if solution is not None:
+        where = f"{found.parameter} = {solution:.6g}"
+    elif found.is_constant:
+        where = "no value: another parameter would have to change; see plausible tornado"
+    return [*lines, f"{event} = {wanted:g} at {where}"]
 
 
 #: Signs of the longest bar on both sides together.
@@ -187,9 +148,9 @@ def run_tornado(
     model: ModelSource,
     event: EventText,
     evidence: EvidenceTexts = None,
-    vary: Annotated[str, typer.Option(help="What --amount is a share of: relative, absolute or odds.")] = "relative",
-    amount: Annotated[float, typer.Option(help="By how much each parameter is lowered and raised.")] = 0.1,
-    limit: Annotated[int, typer.Option(min=1, help="How many parameters are listed.")] = 10,
+    vary: Annotated[str, option("What --amount is a share of: relative, absolute or odds.")] = "relative",
+    amount: Annotated[float, option("By how much each parameter is lowered and raised.")] = 0.1,
+    limit: Annotated[int, option("How many parameters are listed.", min=1)] = 10,
     as_json: AsJson = False,
 ) -> None:
     """List the parameters that an answer depends on most.
@@ -198,30 +159,23 @@ def run_tornado(
     kept in proportion; those that move P(event | evidence) most come first. In the bars, - is where the probability
     goes as the parameter is lowered, + as it is raised, and | is where it is now.
     """
-    network = read_bayesian(model)
-    found = network.sensitivities(*read_event(event, network), read_findings(evidence, network))
+    network = read_bayesian(model, _WHY)
+    found = network.sensitivities(*_event(event, network), read_findings(evidence, network))
     bars = tornado(found, cast("Variation", vary), amount, limit)
     bars = bars[bars["swing"] > 0]
     title = f"P({found.event}{' | evidence' if evidence else ''}) = {found.probability:.6g}"
     total = sum(family.table.size for family in found.families.values())
-    if as_json:
-        rows = [{**row, "parameter": str(row["parameter"])} for row in bars.to_dict("records")]
-        told: dict[str, Any] = {"event": str(found.event), "probability": found.probability, "parameters": total}
-        print_json({**told, "tornado": rows})
-    elif bars.empty:
-        print_line(f"{title}, whatever the parameters are: the evidence decides it, or nothing else can change it")
-    else:
-        print_line(f"{title}; each of {counted(total, 'parameter')} varied by {_told(vary, amount)}")
-        print_line("\n".join(_drawn(bars, found.probability)))
+    rows = [{**row, "parameter": str(row["parameter"])} for row in bars.to_dict("records")]
+    document = {"event": str(found.event), "probability": found.probability, "parameters": total, "tornado": rows}
+    text = f"{title}, whatever the parameters are: the evidence decides it, or nothing else can change it"
+    if rows:
+        by = {"absolute": f"{amount:g}", "relative": f"{amount:.4g} of itself"}
+        varied = by.get(vary, f"a factor of {1 + amount:g} of its odds")
+        text = f"{title}; each of {counted(total, 'parameter')} varied by {varied}\n{_drawn(bars, found.probability)}"
+    print_answer(text, document, as_json=as_json)
 
 
-def _told(vary: str, amount: float) -> str:
-    if vary == "absolute":
-        return f"{amount:g}"
-    return f"{amount:.4g} of itself" if vary == "relative" else f"a factor of {1 + amount:g} of its odds"
-
-
-def _drawn(bars: pd.DataFrame, now: float) -> list[str]:
+def _drawn(bars: pd.DataFrame, now: float) -> str:
     """A table, with a bar at the end of each row."""
     numbers = ["value", "at_low", "at_high"]
     rows = [tuple(f"{number:.4g}" for number in row) for row in bars[numbers].to_numpy()]
@@ -232,7 +186,7 @@ def _drawn(bars: pd.DataFrame, now: float) -> list[str]:
     scale = _WIDTH / (max(now, ends.max()) - min(now, ends.min()))
     left = round((now - min(now, ends.min())) * scale)
     signs = ["", "", *(_bar((at_low - now) * scale, (at_high - now) * scale, left) for at_low, at_high in ends)]
-    return [f"{line}  {sign}".rstrip() for line, sign in zip(table, signs, strict=False)] + table[len(signs) :]
+    return "\n".join(f"{line}  {sign}".rstrip() for line, sign in zip_longest(table, signs, fillvalue=""))
 
 
 def _bar(low: float, high: float, left: int) -> str:

@@ -1,37 +1,105 @@
-"""`plausible show`: the structure and the distributions of a model, or a graph alone."""
+"""Models at a glance and in other formats: `plausible info`, `show` and `convert`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
-
 from plausible.cli.causal_graphs import ANY_CLASS, graph_text, read_written_graph
 from plausible.cli.commands import command
-from plausible.cli.output import AsJson, print_answer, print_json, print_line
-from plausible.cli.source import read_model
+from plausible.cli.options import AsJson, ModelSource, argument, option
+from plausible.cli.output import print_answer, print_line
+from plausible.cli.source import check_ending, read_model, save_model
+from plausible.cli.streams import is_standard
+from plausible.cli.terminal import facts
 from plausible.cpds import CPD
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import UndirectedGraph
+from plausible.graphs import DAG, UndirectedGraph, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-Source = Annotated[
-    str,
-    typer.Argument(
-        help="A file, the name of an example such as asia, or a graph such as 'A -> B; A <-> B'.", show_default=False
-    ),
-]
-Names = Annotated[list[str] | None, typer.Argument(help="Variables to show; all where left out.", show_default=False)]
+
+@command(examples=("plausible info asia",))
+def run_info(model: ModelSource, as_json: AsJson = False) -> None:
+    """Show the size, structure, parameters and width of a model."""
+    found = model_facts(read_model(model))
+    print_answer(facts_text(found, title=model), found, as_json=as_json)
+
+
+def model_facts(model: Model) -> dict[str, Any]:
+    """What there is to say about a model without asking it anything."""
+    graph = model.graph
+    states = [variable.num_states for variable in model.variables.values() if not variable.is_continuous]
+    kinds = {BayesianNetwork: "Bayesian network", InfluenceDiagram: "influence diagram"}
+    return {
+        "name": model.notes.name,
+        "kind": next((kind for known, kind in kinds.items() if isinstance(model, known)), "Markov network"),
+        "description": model.notes.description,
+        "reference": model.notes.reference,
+        "variables": len(model.variables),
+        "edges": graph.num_edges,
+        "fewest_states": min(states, default=None),
+        "most_states": max(states, default=None),
+        "continuous_variables": len(model.variables) - len(states),
+        "components": len(graph.components),
+        "induced_width": induced_width(graph, elimination_order(graph)),
+        **_own_facts(model),
+    }
+
+
+def facts_text(found: dict[str, Any], title: str) -> str:
+    """The facts as text, without those that say nothing."""
+    named = str(found["name"]) or title
+    told = {label: value for label, value in found.items() if label != "name" and value not in ("", None)}
+    return facts(named, [(label.replace("_", " "), _shown(value)) for label, value in told.items()])
+
+
+def _own_facts(model: Model) -> dict[str, Any]:
+    if isinstance(model, InfluenceDiagram):
+        return {
+            "chance": list(model.chance),
+            "decisions": {name: list(decision.sees) for name, decision in model.decisions.items()},
+            "utilities": {name: list(utility.parent_names) for name, utility in model.utilities.items()},
+            "distributions": dict(Counter(cpd.kind for cpd in model.chance.values()).most_common()),
+        }
+    if not isinstance(model, BayesianNetwork):
+        return {"factors": len(model.factors), "pairwise": model.is_pairwise}
+    graph: DAG = model.graph
+    kinds = Counter(cpd.kind for cpd in model.cpds.values())
+    return {
+        "parameters": model.num_parameters,
+        "distributions": dict(kinds.most_common()),
+        "most_parents": max((len(graph.parents(node)) for node in graph.nodes), default=0),
+        "roots": len(graph.roots),
+        "leaves": len(graph.leaves),
+        "polytree": graph.is_polytree,
+        **({"inputs": list(model.inputs)} if model.inputs else {}),
+    }
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, dict) and all(isinstance(names, list) for names in value.values()):
+        return ", ".join(f"{name}({', '.join(names)})" for name, names in value.items()) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {kind}" for kind, count in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
+
+
+Source = Annotated[str, argument("A file, the name of an example such as asia, or a graph such as 'A -> B; A <-> B'.")]
+Names = Annotated[list[str] | None, argument("Variables to show; all where left out.")]
 
 
 @command(examples=("plausible show asia dysp", "plausible show 'X -> Y; X <-> Y' --dot"))
 def run_show(
     model: Source,
     variables: Names = None,
-    dot: Annotated[bool, typer.Option("--dot", help="Print the graph alone, for Graphviz: dot -Tsvg.")] = False,
+    dot: Annotated[bool, option("Print the graph alone, for Graphviz: dot -Tsvg.", "--dot")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a graph, and the distributions of a model's variables.
@@ -42,7 +110,13 @@ def run_show(
         raise InvalidArgument("--dot is for the whole graph: leave names and --json out.")
     graph = read_written_graph(model, (*ANY_CLASS, UndirectedGraph))
     if graph is not None:
-        _show_graph(graph, variables, dot=dot, as_json=as_json)
+        if variables:
+            raise InvalidArgument(f"A graph has no distributions to show, so leave {', '.join(variables)} out.")
+        text, document = (
+            graph.to_dot() if dot else graph_text(graph),
+            {"kind": type(graph).__name__, "graph": str(graph)},
+        )
+        print_answer(text, document, as_json=as_json)
         return
     found = read_model(model)
     if dot:
@@ -53,22 +127,8 @@ def run_show(
     for name in chosen:
         if name not in known:
             raise UnknownVariable.named(name, known, f"{model!r}")
-    if as_json:
-        print_json(_document(found, chosen))
-        return
-    print_line(str(found.graph))
-    for title, table in _tables(found, chosen):
-        print_line(f"\n{title}\n{table}")
-
-
-def _show_graph(graph: Any, variables: list[str] | None, *, dot: bool, as_json: bool) -> None:
-    if variables:
-        raise InvalidArgument(f"A graph has no distributions to show, so leave {', '.join(variables)} out.")
-    print_answer(
-        graph.to_dot() if dot else graph_text(graph),
-        {"kind": type(graph).__name__, "graph": str(graph)},
-        as_json=as_json,
-    )
+    tables = (f"\n{title}\n{table}" for title, table in _tables(found, chosen))
+    print_answer("\n".join([str(found.graph), *tables]), _document(found, chosen), as_json=as_json)
 
 
 def _tables(model: Model, names: list[str]) -> list[tuple[str, str]]:
@@ -94,7 +154,11 @@ def _part(diagram: InfluenceDiagram, name: str) -> tuple[str, str]:
 def _document(model: Model, names: list[str]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "graph": str(model.graph),
-        "variables": {name: _states(model, name) for name in names if name in model.variables},
+        "variables": {
+            name: "continuous" if model.variables[name].is_continuous else model.variables[name].states
+            for name in names
+            if name in model.variables
+        },
     }
     if isinstance(model, BayesianNetwork):
         document["distributions"] = _distributions(model.cpds, names)
@@ -117,12 +181,38 @@ def _document(model: Model, names: list[str]) -> dict[str, Any]:
 
 def _distributions(cpds: Mapping[str, CPD], names: list[str]) -> dict[str, Any]:
     return {
-        name: {"kind": cpd.kind, "parents": list(cpd.parent_names), **cpd.to_record()}
+        name: {"kind": cpd.kind, "parents": cpd.parent_names, **cpd.to_record()}
         for name, cpd in cpds.items()
         if name in names
     }
 
 
-def _states(model: Model, name: str) -> list[Any] | str:
-    variable = model.variables[name]
-    return "continuous" if variable.is_continuous else list(variable.states)
+_ONE = {"variables": "variable", "utilities": "utility"}
+
+
+@command(examples=("plausible convert asia asia.xdsl", "plausible convert asia.xdsl - --to bif"))
+def run_convert(
+    model: ModelSource,
+    target: Annotated[str, argument("The file to write; its ending chooses the format. Or - for standard output.")],
+    format: Annotated[
+        str | None, option("The format to write, where the ending does not tell.", "--format", "--to")
+    ] = None,
+    read_format: Annotated[str | None, option("The format to read, where the file does not tell.", "--from")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Convert a model to another file format.
+
+    The format is chosen by the ending of the target, also with .gz after it.
+    """
+    if is_standard(target) and format is None:
+        raise InvalidArgument("- is standard output, which has no ending: name the format, as in --to bif.")
+    if not is_standard(target) and format is None:
+        check_ending(target, "--to bif")
+    found = read_model(model, read_format)
+    save_model(found, target, format)
+    if is_standard(target):
+        return
+    written = {"variables": len(found.variables)}
+    written |= {"utilities": len(found.utilities)} if isinstance(found, InfluenceDiagram) else {}
+    things = ", ".join(f"{count} {_ONE[thing] if count == 1 else thing}" for thing, count in written.items())
+    print_answer(f"{target}: {things} written", {"source": model, "target": target, **written}, as_json=as_json)

@@ -7,15 +7,13 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Protocol, TextIO, TypeAlias
-
-import typer
+from typing import Any, BinaryIO, TextIO, TypeAlias
 
 from plausible.cli.streams import STANDARD_INPUT, binary_output, is_standard, open_input
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile, PlausibleError
@@ -36,28 +34,6 @@ class Chunk:
     num_rows: int  # how many
     #: Row of this chunk and problem -> the error that names the place in the file.
     error: Callable[[int, str], PlausibleError]
-
-
-class TableReader(Protocol):
-    """A table to read from start to end."""
-
-    @property
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """Name -> what the column holds, in order."""
-
-    @property
-    def fraction(self) -> float | None:
-        """How much of the table was read, from zero to one; `None` if nobody knows."""
-
-    def chunks(self) -> Iterator[Chunk]:
-        """The rows, in order."""
-
-
-class TableWriter(Protocol):
-    """A table to write from start to end."""
-
-    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Append rows: for each column, in order, as many cells."""
 
 
 def rows_in_chunk(num_columns: int) -> int:
@@ -90,29 +66,28 @@ class CSVReader:
         header = self._next_rows(1)
         if not header or not header[0][1]:
             raise FormatError("The file has no columns; its first line must name them.", file=str(path), line=1)
-        self._names = header[0][1]
-        repeated = next((name for name in self._names if self._names.count(name) > 1), None)
+        names = header[0][1]
+        repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise FormatError(f"The first line names two columns {repeated!r}.", file=str(path), line=1)
-
-    @property
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """Name -> text."""
-        return dict.fromkeys(self._names, str)
+        self.columns: Mapping[str, ColumnKind] = dict.fromkeys(names, str)
 
     @property
     def fraction(self) -> float | None:
-        """By the bytes that were read; `None` of a pipe, whose length nobody knows."""
+        """How much was read, by the bytes; `None` of a pipe, whose length nobody knows."""
         return None if self._num_bytes is None else self._stream.buffer.tell() / max(self._num_bytes, 1)
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, in order; a blank line is a row of empty cells."""
-        size = rows_in_chunk(len(self._names))
-        while found := self._next_rows(size):
-            lines = [line for line, _ in found]
-            rows = [self._whole(line, row) for line, row in found]
+        wanted = len(self.columns)
+        while found := self._next_rows(rows_in_chunk(wanted)):
+            for line, row in found:
+                if len(row) not in (0, wanted):
+                    problem = f"The row has {len(row)} cells, the first line names {wanted} columns."
+                    raise FormatError(problem, file=str(self._path), line=line)
+            rows = [row or [""] * wanted for _, row in found]
             columns = [[cell or None for cell in column] for column in zip(*rows, strict=True)]
-            yield Chunk(dict(zip(self._names, columns, strict=True)), len(rows), self._error_in(lines))
+            yield Chunk(dict(zip(self.columns, columns, strict=True)), len(rows), self._error_in([n for n, _ in found]))
 
     def _next_rows(self, count: int) -> list[tuple[int, list[str]]]:
         """Up to so many rows, each with the number of its line (its last one, where cells have several)."""
@@ -123,16 +98,6 @@ class CSVReader:
         except csv.Error as error:
             problem = f"This can't be read as CSV: {error}."
             raise FormatError(problem, file=str(self._path), line=self._rows.line_num) from error
-
-    def _whole(self, line: int, row: list[str]) -> list[str]:
-        if len(row) == len(self._names):
-            return row
-        if not row:
-            return [""] * len(self._names)
-        wanted = len(self._names)
-        raise FormatError(
-            f"The row has {len(row)} cells, the first line names {wanted} columns.", file=str(self._path), line=line
-        )
 
     def _error_in(self, lines: Sequence[int]) -> Callable[[int, str], FormatError]:
         return lambda row, problem: FormatError(problem, file=str(self._path), line=lines[row])
@@ -147,9 +112,9 @@ class CSVWriter:
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Append rows; what is not text is written as Python prints it, and `None` as nothing."""
-        self._write(zip(*(_cells(column) for column in columns.values()), strict=True))
+        self._write(zip(*map(cells_of, columns.values()), strict=True))
 
-    def _write(self, rows: Iterator[Sequence[Any]] | list[Sequence[str]]) -> None:
+    def _write(self, rows: Iterable[Sequence[Any]]) -> None:
         try:
             self._rows.writerows(rows)
         except UnicodeEncodeError as error:
@@ -160,21 +125,7 @@ class CSVWriter:
             ) from None
 
 
-@contextmanager
-def read_csv(path: Path) -> Iterator[CSVReader]:
-    """An open CSV file in UTF-8, with or without a byte-order mark."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        yield CSVReader(path, stream, os.fstat(stream.fileno()).st_size)
-
-
-@contextmanager
-def write_csv(path: Path, kinds: Mapping[str, ColumnKind]) -> Iterator[CSVWriter]:
-    """A new CSV file in UTF-8."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        yield CSVWriter(stream, list(kinds))
-
-
-def _cells(column: Any) -> Any:
+def cells_of(column: Any) -> Any:
     """The cells as Python objects: an array of Arrow's holds its own scalars."""
     return column.to_pylist() if hasattr(column, "to_pylist") else column
 
@@ -182,27 +133,30 @@ def _cells(column: Any) -> Any:
 class ParquetReader:
     """The rows of an open Parquet file, a batch at a time."""
 
-    def __init__(self, path: Path, file: Any) -> None:
-        self._path, self._file = path, file
-        self._num_read = 0
-        names = file.schema_arrow.names
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        _require_pyarrow()
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        self._path, self._num_read = path, 0
+        try:
+            self._file = pq.ParquetFile(stream)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(path, error) from error
+        names = self._file.schema_arrow.names
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise InvalidArgument(f"{path} has two columns {repeated!r}.")
-
-    @property
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """Name -> the type that Arrow gives it."""
-        return {field.name: field.type for field in self._file.schema_arrow}
+        self.columns: Mapping[str, ColumnKind] = {field.name: field.type for field in self._file.schema_arrow}
 
     @property
     def fraction(self) -> float:
-        """By the rows that were read."""
+        """How much was read, by the rows."""
         return float(self._num_read / max(self._file.metadata.num_rows, 1))
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, in order; columns are arrays of Arrow's."""
-        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow as pa
 
         batches = self._file.iter_batches(batch_size=rows_in_chunk(len(self._file.schema_arrow)))
         while True:
@@ -223,8 +177,14 @@ class ParquetReader:
 class ParquetWriter:
     """Rows appended to an open Parquet file, a group at a time."""
 
-    def __init__(self, file: Any, schema: Any) -> None:
-        self._file, self._schema = file, schema
+    def __init__(self, stream: BinaryIO, kinds: Mapping[str, ColumnKind]) -> None:
+        _require_pyarrow()
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+        self._schema = pa.schema([(name, types.get(kind, kind)) for name, kind in kinds.items()])
+        self.file = pq.ParquetWriter(stream, self._schema)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Append rows; arrays of Arrow's go through as they are."""
@@ -234,46 +194,7 @@ class ParquetWriter:
             cells if isinstance(cells, pa.Array) else pa.array(cells, type=field.type)
             for cells, field in zip(columns.values(), self._schema, strict=True)
         ]
-        self._file.write_batch(pa.record_batch(arrays, schema=self._schema))
-
-
-@contextmanager
-def read_parquet(path: Path) -> Iterator[ParquetReader]:
-    """An open Parquet file."""
-    with path.open("rb") as stream:
-        yield parquet_reader(path, stream)
-
-
-def parquet_reader(path: Path, stream: BinaryIO) -> ParquetReader:
-    """The rows of a Parquet file that is open, and has this name in messages."""
-    _require_pyarrow()
-    import pyarrow as pa
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    try:
-        return ParquetReader(path, pq.ParquetFile(stream))
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from error
-
-
-@contextmanager
-def write_parquet(path: Path, kinds: Mapping[str, ColumnKind]) -> Iterator[ParquetWriter]:
-    """A new Parquet file with columns of these kinds."""
-    with path.open("wb") as stream, parquet_rows(stream, kinds) as writer:
-        yield writer
-
-
-@contextmanager
-def parquet_rows(stream: BinaryIO, kinds: Mapping[str, ColumnKind]) -> Iterator[ParquetWriter]:
-    """A Parquet file that is written to an open stream."""
-    _require_pyarrow()
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    schema = pa.schema([(name, types.get(kind, kind)) for name, kind in kinds.items()])
-    with pq.ParquetWriter(stream, schema) as file:
-        yield ParquetWriter(file, schema)
+        self.file.write_batch(pa.record_batch(arrays, schema=self._schema))
 
 
 def _require_pyarrow() -> None:
@@ -285,68 +206,73 @@ def _unreadable(path: Path, error: Exception) -> InvalidArgument:
     return InvalidArgument(f"{path} can't be read as Parquet: {error}")
 
 
-TableFormat = Annotated[
-    str | None,
-    typer.Option("--format", help="csv or parquet, where the ending of the output does not tell.", show_default=False),
-]
-
-_READERS: Mapping[str, Callable[[Path], AbstractContextManager[TableReader]]] = {
-    ".csv": read_csv,
-    ".parquet": read_parquet,
-}
-_WRITERS: Mapping[str, Callable[[Path, Mapping[str, ColumnKind]], AbstractContextManager[TableWriter]]] = {
-    ".csv": write_csv,
-    ".parquet": write_parquet,
-}
+TableReader: TypeAlias = CSVReader | ParquetReader
+TableWriter: TypeAlias = CSVWriter | ParquetWriter
+_ENDINGS = (".csv", ".parquet")
 
 
 def check_ending(path: Path, format: str | None = None) -> str:
     """The ending of a table's file: that of the format, if one is named; standard output has that of CSV."""
     if format is not None:
-        if f".{format.lower()}" not in _WRITERS:
+        if f".{format.lower()}" not in _ENDINGS:
             raise InvalidArgument(f"--format is csv or parquet, not {format!r}.")
         return f".{format.lower()}"
     if is_standard(path):
         return ".csv"
-    if path.suffix.lower() not in _READERS:
+    if path.suffix.lower() not in _ENDINGS:
         raise InvalidArgument(f"{path} is neither a .csv nor a .parquet file.")
     return path.suffix.lower()
 
 
-def open_table(path: Path) -> AbstractContextManager[TableReader]:
-    """The table in a CSV or Parquet file, or on standard input, to be read in chunks."""
-    if is_standard(path):
-        return _piped_table()
-    if not path.exists():
-        raise MissingFile.at(path, _READERS)
-    return _READERS[check_ending(path)](path)
+def check_output(output: Path, format: str | None, data: Path) -> None:
+    """Refuse a file that no table can be written to, and the one that is read."""
+    check_ending(output, format)
+    if data.exists() and output.exists() and output.samefile(data):
+        raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
 
 
 @contextmanager
-def _piped_table() -> Iterator[TableReader]:
-    """Rows of a CSV file come through as they are piped; a Parquet file is read as a whole, as its end tells of all."""
-    stream, name = open_input(), Path(STANDARD_INPUT)
-    if stream.peek(4).startswith(b"PAR1"):
-        yield parquet_reader(name, io.BytesIO(stream.read()))
+def open_table(path: Path) -> Iterator[TableReader]:
+    """The table in a CSV or Parquet file, or on standard input, to be read in chunks.
+
+    Rows of a CSV file come through as they are piped; a Parquet file is read as a whole, as its end tells of all.
+    """
+    if is_standard(path):
+        stream, name = open_input(), Path(STANDARD_INPUT)
+        if stream.peek(4).startswith(b"PAR1"):
+            yield ParquetReader(name, io.BytesIO(stream.read()))
+            return
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        try:
+            yield CSVReader(name, text, None)
+        finally:
+            text.detach()
         return
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    try:
-        yield CSVReader(name, text, None)
-    finally:
-        text.detach()
+    if not path.exists():
+        raise MissingFile.at(path, _ENDINGS)
+    if check_ending(path) == ".csv":  # in UTF-8, with or without a byte-order mark
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            yield CSVReader(path, lines, os.fstat(lines.fileno()).st_size)
+    else:
+        with path.open("rb") as file:
+            yield ParquetReader(path, file)
 
 
 @contextmanager
 def new_table(path: Path, kinds: Mapping[str, ColumnKind], format: str | None = None) -> Iterator[TableWriter]:
     """A CSV or Parquet file, or standard output, to be written in chunks, with columns of these kinds."""
-    ending = check_ending(path, format)
-    if not is_standard(path):
-        with _replacing(path) as partial, _WRITERS[ending](partial, kinds) as writer:
-            yield writer
-    elif ending == ".csv":
-        yield CSVWriter(sys.stdout, list(kinds))
-    else:
-        with parquet_rows(binary_output("Parquet"), kinds) as writer:
+    is_csv = check_ending(path, format) == ".csv"
+    with ExitStack() as stack:
+        partial = None if is_standard(path) else stack.enter_context(_replacing(path))
+        if is_csv:
+            lines = sys.stdout
+            if partial is not None:
+                lines = stack.enter_context(partial.open("w", encoding="utf-8", newline=""))
+            yield CSVWriter(lines, list(kinds))
+        else:
+            bytes_ = binary_output("Parquet") if partial is None else stack.enter_context(partial.open("wb"))
+            writer = ParquetWriter(bytes_, kinds)
+            stack.enter_context(writer.file)
             yield writer
 
 

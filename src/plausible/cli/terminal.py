@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
-
-from plausible.cli.output import print_line
-
-#: The option of commands that may take long.
-ShowProgress = Annotated[
-    bool | None,
-    typer.Option(
-        "--progress/--no-progress",
-        help="Draw a progress bar on standard error; by default if that is a terminal.",
-        show_default=False,
-    ),
-]
 
 
 @contextmanager
@@ -44,19 +30,14 @@ def progress_bar(title: str, shown: bool | None) -> Iterator[Callable[..., None]
         yield advance
 
 
-def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:
+def facts(title: str, rows: Iterable[tuple[str, object]]) -> str:
     """A title and a list of facts in two columns, long ones wrapped."""
     console = Console(highlight=False)
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
     for label, value in rows:
-        table.add_row(label, _escaped(value))
+        table.add_row(label, str(value).replace("[", r"\["))  # rich is to see no markup
     with console.capture() as captured:
         console.print(table)
-    print_line("\n".join([title, *(line.rstrip() for line in captured.get().splitlines())]))
-
-
-def _escaped(value: object) -> str:
-    """Text in which rich sees no markup."""
-    return str(value).replace("[", r"\[")
+    return "\n".join([title, *(line.rstrip() for line in captured.get().splitlines())])

@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from plausible.cli.commands import command
-from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, read_interventions, state_of
-from plausible.cli.output import AsJson, json_text, print_json, print_line
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.evidence import SYNTAX, read_findings, read_interventions, state_of
+from plausible.cli.options import AsJson, EvidenceTexts, ModelSource, option
+from plausible.cli.output import json_text, picked, print_answer, print_json, print_line
+from plausible.cli.source import read_bayesian
 from plausible.cli.streams import is_standard
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
@@ -27,21 +26,15 @@ from plausible.variables import State
 _MOMENT = 2.0
 
 
-class _Figures(NamedTuple):
+def _figures(session: TroubleshootingSession) -> tuple[PlanNode | None, PlanNode | None]:
     """The plan of following the advice and the best of all, each as far as it was found in a moment."""
-
-    advised: PlanNode | None
-    best: PlanNode | None
-
-
-def _figures(session: TroubleshootingSession) -> _Figures:
     advised = best = None
     try:
         advised = exact_plan(session, time_limit=_MOMENT)
         best = optimal_plan(session, time_limit=_MOMENT)
     except TooLarge:
         pass
-    return _Figures(advised, best)
+    return advised, best
 
 
 def advice_text(session: TroubleshootingSession) -> str:
@@ -50,67 +43,51 @@ def advice_text(session: TroubleshootingSession) -> str:
     if advice.best is None:
         return str(advice)
     order = ", ".join(advice.sequence) or "nothing"
-    return "\n".join(
-        [str(advice), f"without tests: {order}; estimated cost {advice.repair_cost:.6g}", _exactly(_figures(session))]
-    )
+    lines = [str(advice), f"without tests: {order}; estimated cost {advice.repair_cost:.6g}"]
+    advised, best = _figures(session)
+    if advised is None:
+        told = "The costs are estimates, one test ahead: the device is too large for an exact figure in a moment."
+        return "\n".join([*lines, told])
+    lines.append(f"following this advice: expected cost {advised.expected_cost:.6g}, exactly")
+    if advised.chance_unfixed > 0:
+        lines.append(f"still broken in the end with probability {advised.chance_unfixed:.3g}")
+    if best is not None:
+        lines.append(f"the best plan: expected cost {best.expected_cost:.6g}, beginning with {best.step}")
+    return "\n".join(lines)
 
 
-def _exactly(figures: _Figures) -> str:
-    if figures.advised is None:
-        return "The costs are estimates, one test ahead: the device is too large for an exact figure in a moment."
-    told = [f"following this advice: expected cost {figures.advised.expected_cost:.6g}, exactly"]
-    if figures.advised.chance_unfixed > 0:
-        told.append(f"still broken in the end with probability {figures.advised.chance_unfixed:.3g}")
-    if figures.best is not None:
-        cost = f"{figures.best.expected_cost:.6g}"
-        told.append(f"the best plan: expected cost {cost}, beginning with {figures.best.step}")
-    return "\n".join(told)
+def _step(step: Step | None) -> dict[str, Any] | None:
+    return None if step is None else picked(step, "step=kind name cost")
 
 
-def advice_document(session: TroubleshootingSession) -> dict[str, Any]:
-    """The same for JSON; `null` for the exact figures that were not found in a moment."""
-    advice, figures = session.advice, _figures(session)
+def _advice_document(session: TroubleshootingSession) -> dict[str, Any]:
+    """The advice for JSON; `null` for the exact figures that were not found in a moment."""
+    advice = session.advice
+    plans = [
+        plan and {"first": _step(plan.step), **picked(plan, "expected_cost chance_unfixed")}
+        for plan in _figures(session)
+    ]
     return {
         "alternatives": [
-            {**step_document(one.step), "chance": one.chance, "estimated_cost": one.estimated_cost}
+            {**picked(one.step, "step=kind name cost"), **picked(one, "chance estimated_cost")}
             for one in advice.alternatives
         ],
-        "sequence": list(advice.sequence),
-        "estimated_repair_cost": advice.repair_cost,
-        "reason": advice.reason,
-        "advised_plan": _plan_summary(figures.advised),
-        "best_plan": _plan_summary(figures.best),
+        **picked(advice, "sequence estimated_repair_cost=repair_cost reason"),
+        **dict(zip(("advised_plan", "best_plan"), plans, strict=True)),
     }
 
 
-def plan_document(plan: PlanNode) -> dict[str, Any]:
+def _plan_document(plan: PlanNode) -> dict[str, Any]:
     """A plan as a tree for JSON: each outcome of a step with its chance and the plan after it.
 
     `is_exact` is false where the plan is cut off, which is where there is a step to ask about and no outcome of it.
     """
-    return {
-        "step": None if plan.step is None else step_document(plan.step),
-        "expected_cost": plan.expected_cost,
-        "is_exact": plan.is_exact,
-        "is_fixed": plan.is_fixed,
-        "chance_unfixed": plan.chance_unfixed,
-        "outcomes": [
-            {"outcome": outcome, "chance": chance, "then": plan_document(after)}
-            for outcome, chance, after in plan.outcomes
-        ],
-    }
-
-
-def _plan_summary(plan: PlanNode | None) -> dict[str, Any] | None:
-    if plan is None:
-        return None
-    first = None if plan.step is None else step_document(plan.step)
-    return {"first": first, "expected_cost": plan.expected_cost, "chance_unfixed": plan.chance_unfixed}
-
-
-def step_document(step: Step) -> dict[str, Any]:
-    """A step for JSON."""
-    return {"step": step.kind, "name": step.name, "cost": step.cost}
+    outcomes = [
+        {"outcome": outcome, "chance": chance, "then": _plan_document(after)}
+        for outcome, chance, after in plan.outcomes
+    ]
+    told = picked(plan, "expected_cost is_exact is_fixed chance_unfixed")
+    return {"step": _step(plan.step), **told, "outcomes": outcomes}
 
 
 _WORDS = ("why", "undo", "stop", "help")
@@ -259,21 +236,15 @@ def _read(session: TroubleshootingSession, step: Step, text: str) -> Outcome:
 )
 def run_troubleshoot(
     model: ModelSource,
-    costs: Annotated[
-        Path, typer.Option(help="A CSV file with the columns component, observe, repair and ok.", show_default=False)
-    ],
-    works: Annotated[str, typer.Option(metavar="NAME=STATE", help="When the device works.", show_default=False)],
+    costs: Annotated[Path, option("A CSV file with the columns component, observe, repair and ok.")],
+    works: Annotated[str, option("When the device works.", metavar="NAME=STATE")],
     evidence: EvidenceTexts = None,
-    session: Annotated[bool, typer.Option("--session", help="Go on step by step, asking what came of each.")] = False,
-    save: Annotated[
-        Path | None, typer.Option(help="A session that this new JSON file keeps, step by step.", show_default=False)
-    ] = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="Go on with the session in this file, and keep it there.", show_default=False)
-    ] = None,
-    depth: Annotated[int, typer.Option(min=0, help="Print the plan for so many steps ahead.", show_default=False)] = 0,
+    session: Annotated[bool, option("Go on step by step, asking what came of each.", "--session")] = False,
+    save: Annotated[Path | None, option("A session that this new JSON file keeps, step by step.")] = None,
+    resume: Annotated[Path | None, option("Go on with the session in this file, and keep it there.")] = None,
+    depth: Annotated[int, option("Print the plan for so many steps ahead.", min=0, show_default=False)] = 0,
     best: Annotated[
-        bool, typer.Option("--best", help="Go by the best plan of all, for small devices: print or follow it.")
+        bool, option("Go by the best plan of all, for small devices: print or follow it.", "--best")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -294,7 +265,7 @@ def run_troubleshoot(
     """
     if is_standard(model) and (session or save or resume):
         raise InvalidArgument("Answers of a session are read from standard input, so MODEL can't be -: name a file.")
-    network = _network(model)
+    network = read_bayesian(model, "troubleshooting needs one")
     helper = _troubleshooter(network, read_costs(costs), works)
     if save is not None and save.exists():
         raise InvalidArgument(f"{save} is there already: go on with it by --resume {save}, or name another file.")
@@ -309,61 +280,38 @@ def run_troubleshoot(
         again += ["--best"] if best else []
         ended = Conversation(path, shlex.join(again), as_json, best).lead(started)
         if as_json:
-            print_json(_history(ended))
+            steps = [{**picked(taken.step, "step=kind name cost"), "outcome": taken.outcome} for taken in ended.history]
+            print_json({"history": steps, **picked(ended, "cost is_fixed")})
     elif best:
-        _print_plan(optimal_plan(started), as_json=as_json)
+        plan = optimal_plan(started)
+        print_answer(_plan_text(plan), _plan_document(plan), as_json=as_json)
     else:
-        _print_advice(started, depth, as_json=as_json)
-
-
-def _network(source: str) -> BayesianNetwork:
-    network = read_model(source)
-    if not isinstance(network, BayesianNetwork):
-        raise InvalidArgument(f"{source!r} is no Bayesian network; troubleshooting needs one.")
-    return network
+        ahead = exact_plan(started, depth=depth) if depth else None
+        document = _advice_document(started) if as_json else {}
+        text = "" if as_json else advice_text(started)
+        if ahead is not None:
+            document, text = {**document, "plan": _plan_document(ahead)}, f"{text}\n\n{_plan_text(ahead)}"
+        print_answer(text, document, as_json=as_json)
 
 
 def _troubleshooter(network: BayesianNetwork, costs: Costs, works: str) -> Troubleshooter:
     goal = read_interventions([works], network)
     if len(goal) != 1:
         raise InvalidArgument(f"--works is one variable and its state, such as --works page=printed, not {works!r}.")
-    components = {}
+    components: dict[str, State] = {}
     for name in costs.repair:
         if name not in costs.ok_states:
             raise InvalidArgument(costs.placed(name, f"The component {name!r} has no state in the column ok."))
-        components[name] = _ok_state(network, costs, name)
+        if name not in network.variables:  # the troubleshooter refuses it
+            components[name] = costs.ok_states[name]
+            continue
+        try:
+            components[name] = state_of(network.variables[name], costs.ok_states[name])
+        except UnknownState as error:
+            raise UnknownState(costs.placed(name, error)) from None
     return Troubleshooter(network, components, works=goal, costs=costs)
 
 
-def _ok_state(network: BayesianNetwork, costs: Costs, name: str) -> State:
-    """The state that the file means, if there is such a variable; the troubleshooter refuses any other."""
-    if name not in network.variables:
-        return costs.ok_states[name]
-    try:
-        return state_of(network.variables[name], costs.ok_states[name])
-    except UnknownState as error:
-        raise UnknownState(costs.placed(name, error)) from None
-
-
-def _print_advice(session: TroubleshootingSession, depth: int, *, as_json: bool) -> None:
-    plan = exact_plan(session, depth=depth) if depth else None
-    if as_json:
-        print_json(advice_document(session) | ({} if plan is None else {"plan": plan_document(plan)}))
-        return
-    print_line(advice_text(session))
-    if plan is not None:
-        print_line("")
-        _print_plan(plan)
-
-
-def _print_plan(plan: PlanNode, *, as_json: bool = False) -> None:
-    if as_json:
-        print_json(plan_document(plan))
-        return
+def _plan_text(plan: PlanNode) -> str:
     kind = "expected cost" if plan.is_exact else "cost, with estimates for what comes after the dots:"
-    print_line(f"{plan_text(plan)}\n{kind} {plan.expected_cost:.6g}")
-
-
-def _history(session: TroubleshootingSession) -> dict[str, Any]:
-    steps = [{**step_document(taken.step), "outcome": taken.outcome} for taken in session.history]
-    return {"history": steps, "cost": session.cost, "is_fixed": session.is_fixed}
+    return f"{plan_text(plan)}\n{kind} {plan.expected_cost:.6g}"

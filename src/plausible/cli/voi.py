@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import typer
-
+from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.diagrams import (
-    Answer,
-    DecisionOption,
-    DecisionsMade,
-    DiagramSource,
-    WithRecall,
-    known_before,
-    policy_rows,
-    read_costs,
-    read_diagram,
-    with_actions,
-)
-from plausible.cli.evidence import SYNTAX, EvidenceTexts
-from plausible.cli.output import AsJson, print_answer
-from plausible.cli.quoting import names_in
-from plausible.cli.terminal import ShowProgress, progress_bar
+from plausible.cli.diagrams import Answer, known_before, policy_rows, read_costs, read_diagram, with_actions
+from plausible.cli.evidence import SYNTAX, names_in
+from plausible.cli.options import argument, option
+from plausible.cli.output import picked, print_answer
+from plausible.cli.terminal import progress_bar
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.information.control import ValueOfControl, value_of_control
 from plausible.decisions.information.plan import Act, ObservationPlan, PlanNode
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.ranking import InformationValue, ObservationRanking, rank_observations
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
-from plausible.decisions.information.value import ActionChange, AlreadySeen, ValueOfInformation, value_of_information
+from plausible.decisions.information.value import ValueOfInformation, value_of_information
 from plausible.errors import InvalidArgument, close_match
 
 _WORDS = {"candidates": "variables", "rank_observations()": "--choose rank"}
@@ -48,34 +36,29 @@ _CHOICES = ("rank", "set", "plan", "myopic-plan")
     words=_WORDS,
 )
 def run_voi(
-    diagram: DiagramSource,
+    diagram: options.DiagramSource,
     variables: Annotated[
-        list[str] | None,
-        typer.Argument(help="What to see together; nothing to compare all that could be seen.", show_default=False),
+        list[str] | None, argument("What to see together; nothing to compare all that could be seen.")
     ] = None,
-    decision: DecisionOption = None,
-    evidence: EvidenceTexts = None,
-    do: DecisionsMade = None,
-    cost: Annotated[
-        list[str] | None, typer.Option(metavar="COSTS", help="name=number, by commas, or a number for all.")
-    ] = None,
+    decision: Annotated[str | None, option("The decision meant, where there are several.", "--decision", "-d")] = None,
+    evidence: options.EvidenceTexts = None,
+    do: options.DecisionsMade = None,
+    cost: Annotated[list[str] | None, option("name=number, by commas, or a number for all.", metavar="COSTS")] = None,
     choose: Annotated[
-        str | None,
-        typer.Option(help="rank single variables, the best set of them, the best plan of looking, or a myopic-plan."),
+        str | None, option("rank single variables, the best set of them, the best plan of looking, or a myopic-plan.")
     ] = None,
-    number: Annotated[int | None, typer.Option(help="See at most so many, with --choose set or a plan.")] = None,
-    control: Annotated[bool, typer.Option("--control", help="The value of setting the variable instead.")] = False,
+    number: Annotated[int | None, option("See at most so many, with --choose set or a plan.")] = None,
+    control: Annotated[bool, option("The value of setting the variable instead.", "--control")] = False,
     sees: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "What is known when --control sets it, by commas, or '' for nothing; by default its parents.",
             metavar="NAMES",
-            help="What is known when --control sets it, by commas, or '' for nothing; by default its parents.",
-            show_default=False,
         ),
     ] = None,
-    recall: WithRecall = False,
-    progress: ShowProgress = None,
-    as_json: AsJson = False,
+    recall: options.WithRecall = False,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print what it is worth to know something before deciding.
 
@@ -92,7 +75,10 @@ def run_voi(
         raise InvalidArgument("--sees says what is known when a variable is set: add --control.")
     with progress_bar("weighing observations", progress) as advance:
         if control:
-            _check_control(names, choose)
+            if choose is not None:
+                raise InvalidArgument("--control sets a variable, --choose is about seeing: leave one of them out.")
+            if len(names) != 1:
+                raise InvalidArgument("--control is about one variable: name it.")
             known_then = None if sees is None else names_in(sees)
             answer = _controlled(value_of_control(model, names[0], known_then, _total(costs, names), known))
         elif names and choose is None:
@@ -101,13 +87,6 @@ def run_voi(
             asked = {"decision": decision, "candidates": names or None, "costs": costs, "evidence": known}
             answer = _chosen(choose or "rank", model, number, asked, advance)
     print_answer(answer.text, answer.document, as_json=as_json)
-
-
-def _check_control(names: list[str], choose: str | None) -> None:
-    if choose is not None:
-        raise InvalidArgument("--control sets a variable, --choose is about seeing: leave one of them out.")
-    if len(names) != 1:
-        raise InvalidArgument("--control is about one variable: name it.")
 
 
 def _total(costs: float | dict[str, float], names: list[str]) -> float:
@@ -136,76 +115,52 @@ def _chosen(
     raise InvalidArgument(f"--choose {choose!r} is none of {', '.join(_CHOICES)}.{close_match(choose, _CHOICES)}")
 
 
+_WORTH = (
+    "value cost net_value expected_utility_before=before.expected_utility expected_utility_after=after.expected_utility"
+)
+
+
 def _seen(found: ValueOfInformation) -> Answer:
-    already = {} if found.already_seen is None else {"already_seen": _already(found.already_seen)}
-    changes = [_change(change) for change in found.changes]
-    told = {"decision": found.decision, "variables": list(found.variables), **_worth(found)}
-    return Answer(str(found), {**told, "exact": found.is_exact, **already, "changes": changes})
+    already = found.already_seen and picked(
+        found.already_seen, "variables value expected_utility_without=without.expected_utility"
+    )
+    document = {
+        **picked(found, f"decision variables {_WORTH} exact=is_exact"),
+        **({"already_seen": already} if already else {}),
+        "changes": [picked(change, "decision seen before after probability gain") for change in found.changes],
+    }
+    return Answer(str(found), document)
 
 
 def _controlled(found: ValueOfControl) -> Answer:
-    told = {"variable": found.variable, "sees": list(found.sees), **_worth(found)}
-    return Answer(str(found), {**told, "settings": policy_rows(found.settings)})
+    return Answer(str(found), {**picked(found, f"variable sees {_WORTH}"), "settings": policy_rows(found.settings)})
 
 
 def _ranked(found: ObservationRanking) -> Answer:
     values = [_value(value) for value in found.values]
-    told = {"decision": found.decision, "expected_utility": found.expected_utility, "exact": found.is_exact}
-    return Answer(str(found), {**told, "values": values})
+    return Answer(str(found), {**picked(found, "decision expected_utility exact=is_exact"), "values": values})
 
 
 def _best_set(found: ObservationChoice) -> Answer:
-    by_size = [_value(value) for value in found.by_size]
-    told = {"decision": found.decision, "best": _value(found.best), "by_size": by_size}
-    return Answer(str(found), {**told, "exact": found.is_exact, "greedy": found.is_greedy, "sets": found.num_sets})
+    sets = {"best": _value(found.best), "by_size": [_value(value) for value in found.by_size]}
+    more = picked(found, "exact=is_exact greedy=is_greedy sets=num_sets")
+    return Answer(str(found), {"decision": found.decision, **sets, **more})
 
 
 def _planned(found: ObservationPlan) -> Answer:
-    plans = [
-        {"seen": dict(start.seen), "probability": start.probability, "plan": _plan(start.node)}
-        for start in found.starts
-    ]
-    told = {"decision": found.decision, "expected_utility": found.expected_utility, "without": found.without}
-    return Answer(str(found), {**told, "exact": found.is_exact, "plans": plans})
-
-
-def _worth(found: ValueOfInformation | ValueOfControl) -> dict[str, float]:
-    return {
-        "value": found.value,
-        "cost": found.cost,
-        "net_value": found.net_value,
-        "expected_utility_before": found.before.expected_utility,
-        "expected_utility_after": found.after.expected_utility,
-    }
-
-
-def _already(found: AlreadySeen) -> dict[str, Any]:
-    without = found.without.expected_utility
-    return {"variables": list(found.variables), "value": found.value, "expected_utility_without": without}
-
-
-def _change(change: ActionChange) -> dict[str, Any]:
-    return {
-        "decision": change.decision,
-        "seen": dict(change.seen),
-        "before": change.before,
-        "after": change.after,
-        "probability": change.probability,
-        "gain": change.gain,
-    }
+    plans = [{**picked(start, "seen probability"), "plan": _plan(start.node)} for start in found.starts]
+    return Answer(str(found), {**picked(found, "decision expected_utility without exact=is_exact"), "plans": plans})
 
 
 def _value(found: InformationValue) -> dict[str, Any]:
-    return {"variables": list(found.variables), "value": found.value, "cost": found.cost, "net_value": found.net_value}
+    return picked(found, "variables value cost net_value")
 
 
 def _plan(node: PlanNode) -> dict[str, Any]:
     if isinstance(node, Act):
-        return {"action": node.action, "expected_utility": node.expected_utility}
+        return picked(node, "action expected_utility")
     return {
-        "look": node.variable,
-        "cost": node.cost,
-        "expected_utility": node.expected_utility,
+        **picked(node, "look=variable cost expected_utility"),
         "probability": {str(state): probability for state, probability in node.probability.items()},
         "branches": {str(state): _plan(branch) for state, branch in node.branches.items()},
     }

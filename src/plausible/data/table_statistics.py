@@ -59,17 +59,7 @@ class TableStatistics(Statistics):
            [0, 1]])
     """
 
-    __slots__ = (
-        "_cache",
-        "_cached",
-        "_has_missing",
-        "_lock",
-        "_moments",
-        "_names",
-        "_num_threads",
-        "_rows",
-        "_table",
-    )
+    __slots__ = ("_cache", "_cached", "_has_missing", "_lock", "_moments", "_names", "_num_threads", "_rows", "_table")
 
     def __init__(self, table: TableLike, *, num_threads: int = 2) -> None:
         self._table = Table.read(table)

@@ -266,12 +266,7 @@ def _check_row(values: Floats, family: Family, place: Place) -> None:
         raise place.error(f"This row of {family.child!r} sums to {values.sum():.10g}, not to one.")
 
 
-def _filled(
-    rows: dict[int, Floats],
-    default: Floats | None,
-    family: Family,
-    place: Place,
-) -> Floats:
+def _filled(rows: dict[int, Floats], default: Floats | None, family: Family, place: Place) -> Floats:
     """All rows in order; those that the file leaves out are the default."""
     num_rows, width = family.num_rows, len(family.states)
     if len(rows) < num_rows:

@@ -141,12 +141,7 @@ def _position(variable: Variable, state: str, results: Value) -> int:
 
 
 def _add_noisy_max(
-    assembly: Assembly,
-    name: str,
-    parents: Sequence[str],
-    strengths: Value | None,
-    values: Floats,
-    place: Place,
+    assembly: Assembly, name: str, parents: Sequence[str], strengths: Value | None, values: Floats, place: Place
 ) -> None:
     def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
         check_axes(name, given, place)
@@ -183,10 +178,7 @@ def _orders(name: str, parents: Sequence[Variable], strengths: Value | None) -> 
 
 
 def noisy_max_table(
-    variable: Variable,
-    parents: tuple[Variable, ...],
-    orders: Sequence[Sequence[int]],
-    rows: Floats,
+    variable: Variable, parents: tuple[Variable, ...], orders: Sequence[Sequence[int]], rows: Floats
 ) -> TableCPD:
     """The table of SMILE's noisy-max, whose last state is the one without effect."""
     graded = Variable(variable.name, variable.states[::-1])

@@ -103,11 +103,7 @@ def _or_gate(cpd: NoisyOr) -> _Gate | None:
 
 
 def _node_lines(
-    parts: Contents,
-    name: str,
-    names: Mapping[str, str],
-    noisy: Mapping[str, _Gate],
-    no_position: tuple[float, float],
+    parts: Contents, name: str, names: Mapping[str, str], noisy: Mapping[str, _Gate], no_position: tuple[float, float]
 ) -> Iterator[str]:
     notes = parts.notes.of(name)
     identifiers, states = ([], None) if name in parts.utilities else state_stand_ins(parts.variables[name], identifier)

@@ -244,13 +244,7 @@ class _Reader:
             orders.append(parent.num_states - 1 - order if parent.name in self.backwards else order)
         return orders
 
-    def _noisy(
-        self,
-        variable: Variable,
-        given: tuple[Variable, ...],
-        rows: Floats,
-        orders: Sequence[Positions],
-    ) -> CPD:
+    def _noisy(self, variable: Variable, given: tuple[Variable, ...], rows: Floats, orders: Sequence[Positions]) -> CPD:
         """The noisy-max with these rows, in each the strongest effect first; as a table, if it is not of our making."""
         *blocks, leak = np.split(rows, np.cumsum([parent.num_states for parent in given]))
         is_or = all(np.array_equal(block[1:], np.eye(1, 2, 1).repeat(len(block) - 1, axis=0)) for block in blocks)
