@@ -75,14 +75,6 @@ def resampled_rows(log_weights: Floats, num_rows: int, generator: np.random.Gene
     in random order. With E = (Σ w)² / Σ w² effective samples the rows are worth about 1 / (1 / n + 1 / E). Samples of
     equal weight are taken as they come, each at most once as long as there are enough.
 
-    Parameters
-    ----------
-    log_weights
-        Logarithms, one of them finite at least.
-    num_rows
-        How many rows are wanted.
-    generator
-        Where random numbers come from.
 
     Examples
     --------

@@ -56,16 +56,6 @@ def chosen(
 ) -> _Some | None:
     """The engine to ask; `None` for the exact way that a model takes by itself.
 
-    Parameters
-    ----------
-    engine
-        An engine, "auto", or `None`.
-    budget
-        What the exact way may cost; an engine that is named has limits of its own, and is refused beside one.
-    fits
-        Whether the exact way is within its budget; only asked for "auto".
-    otherwise
-        What "auto" stands for where it is not.
 
     Examples
     --------

@@ -19,14 +19,6 @@ def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries
 
     Where the product of small numbers underflows, or that of large ones overflows, their logarithms are added instead.
 
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
-    targets
-        The names of the variables to keep.
-    max_entries
-        A joint with more entries is refused.
 
     Examples
     --------

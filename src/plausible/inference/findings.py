@@ -189,14 +189,6 @@ def evidence_impact(
 ) -> EvidenceImpact:
     """Which finding moved P(T | e) most: each left out of the evidence in turn, and each alone.
 
-    Parameters
-    ----------
-    ask
-        Gives P(T | evidence) for one variable T.
-    evidence
-        Name -> finding.
-    context
-        Findings that are always there and not examined.
 
     Notes
     -----
@@ -253,14 +245,6 @@ def conflict(
     Findings that support each other have a negative conflict, independent ones none. The likelihoods of virtual
     evidence may have any scale.
 
-    Parameters
-    ----------
-    log_probability
-        Gives log P(evidence), -inf for zero.
-    evidence
-        Name -> finding.
-    context
-        Findings that are always there and not examined.
 
     Notes
     -----
@@ -295,18 +279,7 @@ def conflict_explanations(
 
     conf(e, h) = conf(e) + log P(h) / P(h | e): a rare hypothesis that the findings make probable.
 
-    Parameters
-    ----------
-    found
-        The conflict.
-    prior, posterior
-        Name -> P(X), and P(X | e), of the variables to look at.
 
-    Returns
-    -------
-    pandas.DataFrame
-        `variable`, `state`, `prior`, `posterior`, `conflict` with the state as one more finding, and whether it
-        `explains` the conflict; best first. States that are impossible given the evidence are left out.
     """
     import pandas as pd
 
@@ -331,14 +304,6 @@ def information_about(
 
     I(T; X | e) = Σ_t P(t | e) D(P(X | t, e) ‖ P(X | e)): by how much observing X is expected to lower the entropy of T.
 
-    Parameters
-    ----------
-    target
-        P(T | e).
-    given
-        State t of the target -> {name: P(X | t, e)}, for all states with P(t | e) > 0.
-    base
-        Of the logarithms: 2 for bits.
 
     Examples
     --------

@@ -43,15 +43,7 @@ class IterativeEngine(ABC, Generic[StateT]):
         start: StateT | Run[StateT] | None = None,
         progress: Callable[[StateT], object] | None = None,
     ) -> Run[StateT]:
-        """Steps until a state is the last one, or a limit of the engine is met; steps before `start` count.
-
-        Parameters
-        ----------
-        problem
-            The factors, on arrays.
-        start
-            A state or a run to go on from; by default `init(problem)`.
-        """
+        """Steps until a state is the last one, or a limit of the engine is met; steps before `start` count."""
         return self._iterate(partial(self.step, problem), self.init(problem) if start is None else start, progress)
 
     def _iterate(

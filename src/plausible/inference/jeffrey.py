@@ -41,23 +41,7 @@ def fit_beliefs(
     again (iterated proportional fitting, Deming & Stephan 1940): the limit is, of all distributions with the wanted
     beliefs, the one with the least relative entropy to the old one, so the order does not matter.
 
-    Parameters
-    ----------
-    evidence
-        Any findings.
-    wanted
-        Name -> q(x), of discrete variables without another finding.
-    variables
-        Name -> variable.
-    belief
-        P(x | e) of a named variable, given other evidence.
 
-    Raises
-    ------
-    ImpossibleEvidence
-        Where a wanted belief is positive for a state that the model and the other evidence rule out.
-    InvalidEvidence
-        Where the wanted beliefs can't hold together.
     """
     fitted = evidence
     earlier = np.inf
@@ -121,10 +105,6 @@ def joints_of_draws(
     that without λ by a product of terms of one variable each, the fit is the same whatever λ was: the noise of the
     first run drops out, and the error is that of the second.
 
-    Raises
-    ------
-    EvidenceNotSeen
-        Where no sample met a state that is to have a positive belief, or the samples can't meet all beliefs together.
     """
     about = _about(factors, wanted)
     fitted = likelihoods_of_draws(factors, evidence, wanted, ask)

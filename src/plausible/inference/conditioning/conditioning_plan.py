@@ -55,21 +55,7 @@ def plan_conditioning(
 ) -> ConditioningPlan:
     """Condition only where a table would be too large, and remember what saves most work for its memory.
 
-    Parameters
-    ----------
-    tree
-        The decomposition tree.
-    num_states
-        Name -> number of states.
-    max_table_entries
-        No table built may have more entries.
-    max_cache_entries
-        No more entries may be remembered at one time; 0 for none.
 
-    Raises
-    ------
-    TooLarge
-        Where the answer itself has more than `max_table_entries`.
 
     Examples
     --------

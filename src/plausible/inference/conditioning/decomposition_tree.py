@@ -43,14 +43,6 @@ def decomposition_tree(
 
     Its largest cluster is at most the largest clique of the elimination (Darwiche 2001, §5).
 
-    Parameters
-    ----------
-    scopes
-        The names that each factor has; at least one factor.
-    order
-        Names in the order in which they are eliminated; others than those of the scopes are passed over.
-    targets
-        Names that are never summed out.
 
     Examples
     --------

@@ -86,27 +86,7 @@ def conditioned_sum(
     of the cutset are set to their states one after the other, and the two sides are summed for each. What a side
     gives for the same context again is remembered as far as the memory goes, the most valuable first.
 
-    Parameters
-    ----------
-    factors
-        Factors without negative entries.
-    targets
-        The names of the variables to keep.
-    order
-        The elimination order that the tree is made from; greedy (weighted min-fill) where left out.
-    max_table_entries
-        No table built has more entries.
-    max_cache_entries
-        No more entries are remembered at one time.
-    max_cost
-        A plan with more table entries to work off, each step counted as some thousand, is refused at once.
-    progress
-        Called now and then with the part of the work that is done, between 0 and 1.
 
-    Raises
-    ------
-    TooLarge
-        Where the answer itself is larger than a table may be, or the cost than `max_cost`.
 
     Notes
     -----

@@ -71,18 +71,6 @@ def plan_bound(
     makes a table too large, hidden variables go in an order that is good for them alone instead, and maximised ones
     make way. What exceeds the limit even then is planned all the same: no answer can do without it.
 
-    Parameters
-    ----------
-    scopes
-        The variables of each factor.
-    sizes
-        The number of states of each variable.
-    maximized
-        The variables that are maximised.
-    limit
-        The entries that a table should not exceed.
-    clock
-        After whose time this gives up with `TimeUpError`.
 
     Examples
     --------

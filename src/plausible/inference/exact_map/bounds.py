@@ -158,21 +158,7 @@ def bound_tree(
     maximized: Iterable[int],
     clock: Clock = UNLIMITED,
 ) -> BoundTree:
-    """Do the exact sums of a plan, and lay out a tree for the rest of it.
-
-    Parameters
-    ----------
-    tables
-        The factors for whose scopes the plan was made.
-    plan
-        From `plan_bound`.
-    sizes
-        The number of states of each variable.
-    maximized
-        The variables that are maximised.
-    clock
-        After whose time this gives up with `TimeUpError`.
-    """
+    """Do the exact sums of a plan, and lay out a tree for the rest of it."""
     rank = {bucket.variable: -place for place, bucket in enumerate(plan.buckets)}  # those that go last come first
     maxima = frozenset(maximized)
     items = {number: _sorted(table, rank) for number, table in enumerate(tables)}

@@ -50,14 +50,6 @@ def constrained_order(
 ) -> MaxOrder:
     """An order in which every sum comes before every maximum: max Σ Π φ allows no other (Park & Darwiche 2004).
 
-    Parameters
-    ----------
-    factors
-        What is multiplied.
-    maximized
-        The variables to maximise; all others are summed out.
-    order
-        All variables of the factors, the summed ones first; the cheaper of two greedy orders where left out.
 
     Examples
     --------
@@ -188,15 +180,7 @@ def read_log_factors(factors: Iterable[Factor]) -> list[Factor]:
 
 
 def max_tables(log_factors: Sequence[Factor], order: MaxOrder) -> MaxTables:
-    """max over some variables of Σ over the others of Π φ, on logarithms, keeping the tables of the maxima.
-
-    Parameters
-    ----------
-    log_factors
-        Logarithms of factors.
-    order
-        For all their variables, as `constrained_order` makes it.
-    """
+    """max over some variables of Σ over the others of Π φ, on logarithms, keeping the tables of the maxima."""
     rank = {name: place for place, name in enumerate((*order.sums, *order.maxima))}
     buckets: list[list[Factor]] = [[] for _ in range(len(rank) + 1)]
     tables: list[Factor] = []

@@ -56,27 +56,7 @@ def branch_and_bound(
     best values so far are struck out; the search branches on the variable whose best state stands out most, best state
     first. A first assignment is guessed from the tree, and improved one variable at a time before the search goes on.
 
-    Parameters
-    ----------
-    tree
-        What bounds partial assignments, and values full ones.
-    num_best
-        How many assignments are wanted.
-    start
-        What an earlier search, with another tree for the same question, found.
-    max_nodes
-        The search stops after so many nodes.
-    clock
-        After whose time the search stops.
-    is_patient
-        Whether a first assignment is waited for after its time.
-    progress
-        Called at the root, after each improvement, and ten times a second.
 
-    Returns
-    -------
-    SearchResult
-        With `log_bound` equal to `log_value` if the best assignment is proved to be it.
     """
     search = _Search(tree, num_best, start, clock, is_patient, progress)
     with suppress(TimeUpError):

@@ -48,30 +48,7 @@ def search_in_stages(
     is_patient: bool = True,
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> StagedSearch:
-    """The best assignments to the targets, all else summed out; a search that stays open goes on with larger tables.
-
-    Parameters
-    ----------
-    log_factors
-        Logarithms of factors, which mention every target.
-    targets
-        The variables to choose states of.
-    num_best
-        How many assignments are wanted; fewer are returned where fewer are possible.
-    max_entries
-        The entries that one table should have; hidden variables may make it a few times larger.
-    clock
-        After whose time the best answers so far are returned.
-    is_patient
-        Whether a first answer is waited for after its time.
-
-    Raises
-    ------
-    TooLarge
-        Where the tables that sum out the other variables don't fit.
-    TimeUpError
-        Where there is no answer when the time is over, and none is waited for.
-    """
+    """The best assignments to the targets, all else summed out; a search that stays open goes on with larger tables."""
     variables = wide(union_scope(factor.scope for factor in log_factors))
     numbers = {variable.name: number for number, variable in enumerate(variables)}
     sizes = [variable.num_states for variable in variables]

@@ -70,14 +70,6 @@ def eliminate(regressions: Iterable[Regression], order: Sequence[str], values: M
     on the way are those of elimination in the moral graph, so the cost is that of a clique tree: O(n w²) for each
     configuration of the discrete variables that meet.
 
-    Parameters
-    ----------
-    regressions
-        One for each variable, hidden or observed; parents without one must be observed.
-    order
-        All hidden variables.
-    values
-        Name -> observed number.
 
     Examples
     --------
@@ -221,14 +213,6 @@ def strong_order(shapes: Sequence[Shape], observed: Collection[str], keep: Seque
     Discrete variables stay to the end, as strong elimination demands (Lauritzen 1992): a sum of Gaussians is none. In
     between the order is greedy, by the fill in the moral graph, in which a discrete variable weighs its states.
 
-    Parameters
-    ----------
-    shapes
-        One for each continuous variable.
-    observed
-        Those with a number.
-    keep
-        The variables whose joint distribution is wanted.
     """
     upward = topological(shapes)[::-1]
     by_name = {shape.name: shape for shape in shapes}

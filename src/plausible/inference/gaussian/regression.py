@@ -144,15 +144,7 @@ def reverse_arc(parent: Regression, child: Regression) -> tuple[Regression, Regr
     none turns negative, none is lost beside a larger one, and zeros are exact, so that deterministic relations need
     no care. Where v = 0, Y says nothing about X. Cowell (2005) builds exact inference in hybrid networks on this step.
 
-    Parameters
-    ----------
-    parent, child
-        `parent` is among the parents of `child`, and no longer path leads from it to there.
 
-    Returns
-    -------
-    tuple of two regressions
-        Of X given Y and the parents of both, and of Y given the parents of both without X.
 
     Examples
     --------
@@ -199,12 +191,6 @@ def rotate(pivot: Regression, row: Regression, column: str) -> tuple[Regression,
     roots (Gentleman 1973), here in terms of variances, which are again sums and products only and may be zero. Which of
     the two is the pivot is decided for each configuration.
 
-    Parameters
-    ----------
-    pivot, row
-        Regressions of observed variables, given `against` their values, on `column` and other parents.
-    column
-        The parent that the second result is to be free of.
     """
     scope = joint_scope((pivot.scope, row.scope))
     shared = tuple(dict.fromkeys(name for name in (*pivot.parents, *row.parents) if name != column))

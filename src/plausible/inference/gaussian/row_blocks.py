@@ -64,18 +64,7 @@ class GaussianBlock:
     def given(self, numbers: Array, target: str | None = None) -> tuple[RowDensities, Flags]:
         """Densities of rows, NaN where a number is missing, the moments of a target, and which rows are delicate.
 
-        Parameters
-        ----------
-        numbers
-            Shape `(rows, names)`.
-        target
-            One of the variables, whose own column is not looked at.
 
-        Returns
-        -------
-        tuple
-            The densities; and a mask of rows for which they are not reliable, as some number all but follows from
-            others: see `eliminate_rows`.
 
         Notes
         -----

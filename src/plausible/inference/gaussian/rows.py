@@ -87,26 +87,7 @@ def eliminate_rows(
     target: str | None = None,
     budget: Budget | None = None,
 ) -> RowDensities:
-    """The same for rows with the same columns observed, whatever the variances and however many the configurations.
-
-    Parameters
-    ----------
-    regressions
-        Of all variables that have common ones among their parents.
-    numbers
-        Name -> numbers of the observed continuous variables, all rows.
-    states
-        Name -> positions of the states of the observed discrete variables, all rows: the answer does not have these.
-    num_rows
-        How many rows there are.
-    target
-        A hidden variable whose moments are wanted.
-
-    Raises
-    ------
-    TooLarge
-        Where a row would cost more.
-    """
+    """The same for rows with the same columns observed, whatever the variances and however many the configurations."""
     cost = _cost(regressions, numbers, states, target)
     cost.check(read_budget(budget))
     step = max(MAX_STEP // max(cost.entries, 1), 1)

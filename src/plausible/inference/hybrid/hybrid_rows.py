@@ -87,19 +87,7 @@ class HybridRows:
         groups: Sequence[Scope] = (),
         target: str | None = None,
     ) -> HybridAnswers:
-        """The answers for all rows.
-
-        Parameters
-        ----------
-        rows
-            The evidence; the target's own column must not be among it.
-        tables
-            Further factors that differ from row to row, as logarithms.
-        groups
-            Discrete variables whose joint distributions are wanted.
-        target
-            A continuous variable whose mean and variance are wanted.
-        """
+        """The answers for all rows."""
         found = HybridAnswers(
             np.full(rows.num_rows, -np.inf),
             tuple(np.zeros((rows.num_rows, *(v.num_states for v in group))) for group in groups),

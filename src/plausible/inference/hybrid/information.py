@@ -35,14 +35,6 @@ def number_information(weights: Array, means: Array, variances: Array, base: flo
     short beside every component that lies there gives about ten digits. Components without variance are point masses
     and are summed.
 
-    Parameters
-    ----------
-    weights
-        P(t, c) of each state and component, shape `(states, components)`, sum one.
-    means, variances
-        Of X given both, the same shape.
-    base
-        Of the logarithms: 2 for bits.
 
     Notes
     -----

@@ -116,17 +116,7 @@ class RowFactors:
 
 
 def row_factors(factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable) -> RowFactors:
-    """`settle_point_masses` for each row.
-
-    Parameters
-    ----------
-    factors
-        All others, findings on states among them: they say which configurations are possible.
-    weights
-        With an axis of rows in front of those of the scope; each row has some configuration that is not -inf.
-    rows
-        The rows as a variable.
-    """
+    """`settle_point_masses` for each row."""
     found: list[Factor] = []
     log_scales = np.zeros(rows.num_states)
     for weight in weights:

@@ -109,16 +109,6 @@ def polytree_sum(
     for each assignment to all but the last of them. So are the variables of a loop cutset, which are then summed out
     (Pearl 1988, §4.4.2): once they are known, the edges that leave them carry no message, and loops fall open.
 
-    Parameters
-    ----------
-    factors
-        The families P(child | parents), the child as the last variable of each scope.
-    targets
-        The variables of the answer, in its order; none for the total alone.
-    evidence
-        States, collections of states and likelihoods. Edges that leave observed variables are cut as well.
-    cutset
-        The names of the variables to condition on; those that are observed count as such already.
 
     Examples
     --------

@@ -35,10 +35,6 @@ class Polytree:
 def families_by_child(factors: Iterable[Factor]) -> dict[str, Factor]:
     """Child -> its family, where the last variable of each factor is the child; factors without variables are left out.
 
-    Raises
-    ------
-    NotSupported
-        Unless each variable is the child of exactly one factor.
 
     Examples
     --------

@@ -91,17 +91,7 @@ class FamilyProduct:
         return self.exact.log_total(evidence)  # floors may be all there is
 
     def gradient(self, evidence: Evidence, log_reference: float, names: Iterable[str] | None = None) -> Arrays:
-        """∂(Σ Π φ)/∂θ · exp(-log_reference) of every entry of the named families, or of all.
-
-        Parameters
-        ----------
-        evidence
-            What the sum is restricted to; weights as `scaled` gives them.
-        log_reference
-            What the derivatives are relative to; the log total of the evidence, or zero for the derivatives as such.
-        names
-            The children of the families asked for.
-        """
+        """∂(Σ Π φ)/∂θ · exp(-log_reference) of every entry of the named families, or of all."""
         wanted = list(self.families if names is None else names)
         is_safe = log_reference >= SAFE_LOG
         alone = [] if is_safe else [name for name in wanted if name in self.floored_names]
@@ -178,16 +168,6 @@ def derivatives(
 
     One calibration for P(e); for P(x | e) = P(x, e) / P(e) another one with the event as evidence.
 
-    Parameters
-    ----------
-    product
-        The families, and what else the probability is a product of.
-    evidence
-        e: states and likelihoods.
-    event
-        x, a state of a variable; without it the derivatives are those of P(e).
-    others
-        What the other entries of the same row do.
     """
     covary = is_covarying(others)
     evidence, log_peak = scaled(evidence)
@@ -254,14 +234,6 @@ def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Par
     entries of one family, an entry with itself among them: P(e) is linear in the entries of a family. (The formula
     printed in Koller & Friedman 2009, exercise 19.9, holds for entries of different families only.)
 
-    Parameters
-    ----------
-    product
-        The families, and what else P(e) is a product of.
-    evidence
-        e: states and likelihoods.
-    parameters
-        The entries; row and column i belong to `parameters[i]`.
 
     Notes
     -----

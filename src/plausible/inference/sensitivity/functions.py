@@ -242,16 +242,6 @@ def event_sensitivity(
 ) -> EventSensitivity:
     """The sensitivity functions of P(x | e) in all parameters of the named families, or of all.
 
-    Parameters
-    ----------
-    product
-        The families, and what else the probability is a product of.
-    evidence
-        e: states and likelihoods.
-    event
-        x.
-    names
-        The children of the families to examine.
 
     Notes
     -----

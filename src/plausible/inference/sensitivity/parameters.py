@@ -179,12 +179,6 @@ def row_ends(table: Floats, slopes: Floats) -> tuple[Floats, Floats]:
     The quantity is Σ θ · slope, linear in each entry; sums of what is left take the place of differences, so that
     nothing cancels.
 
-    Parameters
-    ----------
-    table
-        θ, axes (parents..., child).
-    slopes
-        Partial derivatives of the quantity in θ, of the same shape.
     """
     rows = table.reshape(-1, table.shape[-1])
     partial = slopes.reshape(rows.shape)

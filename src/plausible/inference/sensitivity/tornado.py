@@ -23,14 +23,6 @@ Variation: TypeAlias = Literal["relative", "absolute", "odds"]
 def varied(values: Floats, vary: Variation, amount: float) -> tuple[Floats, Floats]:
     """Parameters made smaller and larger, inside [0, 1].
 
-    Parameters
-    ----------
-    values
-        θ.
-    vary
-        `relative`: θ (1 ± amount); `absolute`: θ ± amount; `odds`: θ / (1 - θ) divided and multiplied by 1 + amount.
-    amount
-        How much; positive.
 
     Examples
     --------
@@ -56,23 +48,7 @@ def varied(values: Floats, vary: Variation, amount: float) -> tuple[Floats, Floa
 def tornado(
     sensitivity: EventSensitivity, vary: Variation = "relative", amount: float = 0.1, limit: int | None = 20
 ) -> pd.DataFrame:
-    """The parameters by how far P(x | e) moves when each is varied alone, the largest swing first.
-
-    Parameters
-    ----------
-    sensitivity
-        The functions of all parameters.
-    vary, amount
-        See `varied`; the other entries of the row change in proportion.
-    limit
-        How many rows at most; `None` for all parameters.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `parameter` (a `Parameter`), its present `value`, its `low` and `high` values, the posterior `at_low` and
-        `at_high`, the `swing` between both, and the `derivative`.
-    """
+    """The parameters by how far P(x | e) moves when each is varied alone, the largest swing first."""
     import pandas as pd
 
     if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 0):
