@@ -13,7 +13,7 @@ from network_oracle import measure_of_markov_network, random_markov_network
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.inference.conditioning import recursive
-from plausible.inference.conditioning.decomposition_tree import decomposition_tree
+from plausible.inference.conditioning.conditioning_plan import decomposition_tree
 from plausible.inference.conditioning.recursive import condition_plan, conditioned_sum
 from plausible.inference.engines import JunctionTree, RecursiveConditioning, VariableElimination
 from plausible.variables import Evidence, Variable

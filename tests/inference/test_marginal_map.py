@@ -28,7 +28,7 @@ from seeds import few_of
 METHODS = ["auto", "elimination", "search"]
 NOTHING = Evidence.read({}, {})
 
-MODULE = import_module("plausible.inference.exact_map.stages")
+MODULE = import_module("plausible.inference.exact_map.search")
 
 
 def sums(net, targets, evidence):

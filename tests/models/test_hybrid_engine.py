@@ -16,7 +16,7 @@ from scipy.stats import multivariate_normal, norm
 from hybrid_oracle import Enumerated, gaussian_given, random_hybrid
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
-from plausible.inference.gaussian.row_blocks import GaussianBlock
+from plausible.inference.gaussian.rows import GaussianBlock
 from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine

@@ -75,7 +75,6 @@ def resampled_rows(log_weights: Floats, num_rows: int, generator: np.random.Gene
     in random order. With E = (Σ w)² / Σ w² effective samples the rows are worth about 1 / (1 / n + 1 / E). Samples of
     equal weight are taken as they come, each at most once as long as there are enough.
 
-
     Examples
     --------
     >>> rows, size = resampled_rows(np.log([1.0, 3.0]), 4, np.random.default_rng(0))

@@ -56,7 +56,6 @@ def chosen(
 ) -> _Some | None:
     """The engine to ask; `None` for the exact way that a model takes by itself.
 
-
     Examples
     --------
     >>> chosen("auto", None, lambda: True, lambda: BELIEFS) is None

@@ -19,7 +19,6 @@ def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries
 
     Where the product of small numbers underflows, or that of large ones overflows, their logarithms are added instead.
 
-
     Examples
     --------
     >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])

@@ -189,7 +189,6 @@ def evidence_impact(
 ) -> EvidenceImpact:
     """Which finding moved P(T | e) most: each left out of the evidence in turn, and each alone.
 
-
     Notes
     -----
     2n + 2 queries for n findings.
@@ -245,7 +244,6 @@ def conflict(
     Findings that support each other have a negative conflict, independent ones none. The likelihoods of virtual
     evidence may have any scale.
 
-
     Notes
     -----
     2n + 1 probabilities of evidence for n findings.
@@ -278,8 +276,6 @@ def conflict_explanations(
     """Which states, if they held, would explain the conflict away: those with conf(e, h) ≤ 0.
 
     conf(e, h) = conf(e) + log P(h) / P(h | e): a rare hypothesis that the findings make probable.
-
-
     """
     import pandas as pd
 
@@ -303,7 +299,6 @@ def information_about(
     """I(T; X | e) of a target with every other variable, from one calibration for each state of the target.
 
     I(T; X | e) = Σ_t P(t | e) D(P(X | t, e) ‖ P(X | e)): by how much observing X is expected to lower the entropy of T.
-
 
     Examples
     --------

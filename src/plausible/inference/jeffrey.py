@@ -40,8 +40,6 @@ def fit_beliefs(
     One finding needs one turn, with the likelihood q(x) / P(x | e) (Jeffrey 1965). Several are fitted in turn again and
     again (iterated proportional fitting, Deming & Stephan 1940): the limit is, of all distributions with the wanted
     beliefs, the one with the least relative entropy to the old one, so the order does not matter.
-
-
     """
     fitted = evidence
     earlier = np.inf
@@ -104,7 +102,6 @@ def joints_of_draws(
     variables are fitted to the wanted beliefs once more (raking, Deming & Stephan 1940). Since the table differs from
     that without λ by a product of terms of one variable each, the fit is the same whatever λ was: the noise of the
     first run drops out, and the error is that of the second.
-
     """
     about = _about(factors, wanted)
     fitted = likelihoods_of_draws(factors, evidence, wanted, ask)

@@ -1,14 +1,112 @@
-"""What recursive conditioning will do within given memory, and what that costs, before a number is touched."""
+"""What recursive conditioning will do within given memory, and what that costs, before a number is touched.
+
+It goes by a decomposition tree: factors at the leaves of a binary tree, variables summed out where their factors met.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 
 from plausible.base.records import record
 from plausible.errors import TooLarge, counted
-from plausible.inference.conditioning.decomposition_tree import DecompositionTree
+
+
+@dataclass(frozen=True, slots=True)
+class DecompositionTree:
+    """A binary tree over factors, called a dtree (Darwiche 2001); children have lower numbers than their parent."""
+
+    children: tuple[tuple[int, ...], ...]  # For each node its two children; empty for a leaf. Leaf i is factor i.
+    #: For each node the variables that only the leaves below it have, and not those of one child alone: they are summed
+    #: out there (the cutset of an inner node).
+    closed: tuple[frozenset[str], ...]
+    #: For each node the variables that it shares with leaves elsewhere, and targets: what its value depends on.
+    context: tuple[frozenset[str], ...]
+
+    @property
+    def root(self) -> int:
+        return len(self.children) - 1
+
+    def cluster(self, node: int) -> frozenset[str]:
+        """The variables that meet at a node."""
+        return self.closed[node] | self.context[node]
+
+    def below(self, node: int) -> list[int]:
+        """The nodes of the subtree, each before its children."""
+        found, waiting = [], [node]
+        while waiting:
+            found.append(waiting.pop())
+            waiting.extend(self.children[found[-1]])
+        return found
+
+
+def decomposition_tree(
+    scopes: Sequence[Iterable[str]], order: Iterable[str], targets: Iterable[str] = ()
+) -> DecompositionTree:
+    """The tree that an elimination order leads to: for each variable the trees that have it are joined.
+
+    Its largest cluster is at most the largest clique of the elimination (Darwiche 2001, §5). Targets are never closed.
+
+    >>> tree = decomposition_tree([["A"], ["A", "B"], ["B", "C"]], ["A", "B", "C"])
+    >>> tree.children
+    ((), (), (), (0, 1), (2, 3))
+    >>> [sorted(names) for names in tree.closed]
+    [[], [], ['C'], ['A'], ['B']]
+    """
+    builder = _Builder(scopes, targets)
+    for name in order:
+        builder.join(builder.having.get(name, ()))
+    builder.join(builder.roots)
+    return DecompositionTree(tuple(builder.children), tuple(builder.closed), tuple(builder.context))
+
+
+class _Builder:
+    """Trees under construction: their `roots`, and for each variable those roots that have it in their context.
+
+    `counts[node]` says how many leaves below a node have each variable of its context.
+    """
+
+    def __init__(self, scopes: Sequence[Iterable[str]], targets: Iterable[str]) -> None:
+        leaves = [Counter(set(scope)) for scope in scopes]
+        self.totals = Counter(name for leaf in leaves for name in leaf)
+        self.kept = frozenset(targets)
+        self.children: list[tuple[int, ...]] = []
+        self.closed: list[frozenset[str]] = []
+        self.context: list[frozenset[str]] = []
+        self.counts: list[Counter[str]] = []
+        self.roots: set[int] = set()
+        self.having: dict[str, set[int]] = {}
+        for leaf in leaves:
+            self._add((), leaf)
+
+    def join(self, nodes: Iterable[int]) -> None:
+        """Join trees to one, those with small contexts first."""
+        waiting = sorted(nodes, key=lambda node: (len(self.context[node]), node))
+        joined = waiting[0] if waiting else -1
+        for node in waiting[1:]:
+            joined = self._add((joined, node), self.counts[joined] + self.counts[node])
+
+    def _add(self, children: tuple[int, ...], counts: Counter[str]) -> int:
+        closed = frozenset(n for n, count in counts.items() if count == self.totals[n] and n not in self.kept)
+        for name in closed:
+            del counts[name]
+        node = len(self.children)
+        self.children.append(children)
+        self.closed.append(closed)
+        self.context.append(frozenset(counts))
+        self.counts.append(counts)
+        for child in children:
+            self.roots.discard(child)
+            for name in self.context[child]:
+                self.having[name].discard(child)
+        self.roots.add(node)
+        for name in counts:
+            self.having.setdefault(name, set()).add(node)
+        return node
+
 
 #: The time of one step in Python, in table entries that could be worked off meanwhile.
 STEP = 10_000
@@ -55,11 +153,6 @@ def plan_conditioning(
 ) -> ConditioningPlan:
     """Condition only where a table would be too large, and remember what saves most work for its memory.
 
-
-
-    Examples
-    --------
-    >>> from plausible.inference.conditioning.decomposition_tree import decomposition_tree
     >>> tree = decomposition_tree(["AB", "BC", "CA"], "ABC")
     >>> print(plan_conditioning(tree, dict.fromkeys("ABC", 10), max_table_entries=100, max_cache_entries=0))
     recursive conditioning on 1 variable (A): 32 steps, 1.4e+03 entries built, the largest table 100, 0 remembered
@@ -71,8 +164,7 @@ def plan_conditioning(
             f"{max_table_entries:,} allowed for a table. Ask for fewer variables at once, or raise max_table_entries."
         )
     planner = _Planner(tree, num_states, max_table_entries)
-    cached, cache_entries = planner.choose_cached(max_cache_entries)
-    return planner.priced(cached, cache_entries)
+    return planner.priced(*planner.choose_cached(max_cache_entries))
 
 
 class _Planner:
@@ -91,38 +183,35 @@ class _Planner:
                 self.parent[child] = node
                 self.given[child] = (*self.given[node], *self.conditioned[node])
         self.repeats = [self._product(names) for names in self.conditioned]
-        self.entries = [self._entries(node) for node in range(count)]
+        # of the table that is built at a node each time
+        self.entries = [self._product(self._open(node).difference(self.conditioned[node])) for node in range(count)]
         self.distinct = [self._product(n for n in self.given[node] if n in tree.context[node]) for node in range(count)]
 
     def _product(self, names: Iterable[str]) -> int:
         return prod(self.num_states[name] for name in names)
 
-    def _entries(self, node: int) -> int:
-        """The entries of the table that is built at a node each time."""
-        return self._product(self.tree.cluster(node).difference(self.given[node], self.conditioned[node]))
+    def _open(self, node: int) -> frozenset[str]:
+        """The variables that meet at a node and are not set above it."""
+        return self.tree.cluster(node).difference(self.given[node])
 
     def _choose_conditioned(self, node: int) -> tuple[str, ...]:
         """Variables to set at a node until its table fits: first those in most of the large tables below.
 
         The context fits, because the table of the parent does, so closed variables will do.
         """
-        chosen: list[str] = []
-        open_ = set(self.tree.cluster(node).difference(self.given[node]))
-        if self._product(open_) <= self.limit:
+        unset = self._open(node)
+        if self._product(unset) <= self.limit:
             return ()
+        chosen: list[str] = []
         fixed = set(self.given[node])
         large = [set(self.tree.cluster(other) - fixed) for other in self.tree.below(node) if self.tree.children[other]]
         candidates = sorted(self.tree.closed[node])
-        while self._product(open_) > self.limit:
-            large = [cluster for cluster in large if self._product(cluster) > self.limit]
+        while self._product(unset.difference(chosen)) > self.limit:
+            large = [cluster for cluster in large if self._product(cluster.difference(chosen)) > self.limit]
             best = max(candidates, key=lambda name: (self.num_states[name] > 1, sum(name in c for c in large)))
             candidates.remove(best)
             chosen.append(best)
-            for cluster in (open_, *large):
-                cluster.discard(best)
         return tuple(chosen)
-
-    # --- what to remember ---
 
     def choose_cached(self, budget: int) -> tuple[frozenset[int], int]:
         """Nodes by the work that remembering them saves for each entry, as long as there is room.
@@ -130,41 +219,37 @@ class _Planner:
         What a node saves only shrinks as others are chosen, so an old figure that is still the best once renewed is
         the best of all (lazy greedy).
         """
-        work = self._work()
-        sizes = {node: self._cache_size(node) for node in range(self.tree.root) if self._is_worth(node)}
+        work: list[int] = []  # the entries and steps of one evaluation, if nothing were remembered below
+        for node, children in enumerate(self.tree.children):
+            inside = sum(work[child] for child in children)
+            work.append(self.repeats[node] * (self.entries[node] + STEP + inside))
+        sizes: dict[int, int] = {}  # of those that have something to compute, and are asked for again
+        for node in range(self.tree.root):
+            is_computed = bool(self.tree.children[node] or self.tree.closed[node])
+            if is_computed and self._product(self.given[node]) > self.distinct[node]:
+                inner = _key_names(self.given[node], self.tree.context[node])[1]
+                table = self.tree.context[node].difference(self.given[node])
+                sizes[node] = self._product(inner) * self._product(table)
         cached: set[int] = set()
-        heap = [(-self._saving(node, work, cached) / size, node) for node, size in sizes.items()]
+
+        def rank(node: int) -> float:
+            """Minus what is saved for each entry remembered."""
+            return -((self._calls(node, cached) - self.distinct[node]) * work[node]) / sizes[node]
+
+        heap = [(rank(node), node) for node in sizes]
         heapify(heap)
         used = 0
         while heap:
             _, node = heappop(heap)
             if used + sizes[node] > budget:
                 continue
-            renewed = -self._saving(node, work, cached) / sizes[node]
-            if renewed == 0:
-                continue
+            renewed = rank(node)
             if heap and renewed > heap[0][0]:
                 heappush(heap, (renewed, node))
-                continue
-            cached.add(node)
-            used += sizes[node]
+            elif renewed != 0:
+                cached.add(node)
+                used += sizes[node]
         return frozenset(cached), used
-
-    def _is_worth(self, node: int) -> bool:
-        """Whether a node has something to compute that it is asked for again."""
-        is_computed = bool(self.tree.children[node] or self.tree.closed[node])
-        return is_computed and self._product(self.given[node]) > self.distinct[node]
-
-    def _work(self) -> list[int]:
-        """For each node the entries and steps of one evaluation, if nothing were remembered below it."""
-        work: list[int] = []
-        for node, children in enumerate(self.tree.children):
-            inside = sum(work[child] for child in children)
-            work.append(self.repeats[node] * (self.entries[node] + STEP + inside))
-        return work
-
-    def _saving(self, node: int, work: Sequence[int], cached: set[int]) -> int:
-        return (self._calls(node, cached) - self.distinct[node]) * work[node]
 
     def _calls(self, node: int, cached: set[int]) -> int:
         """How often the value of a node is asked for, given what is remembered above it."""
@@ -175,12 +260,6 @@ class _Planner:
                 return calls * self.distinct[above]
             above = self.parent[above]
         return calls
-
-    def _cache_size(self, node: int) -> int:
-        rest = _key_names(self.given[node], self.tree.context[node])[1]
-        return self._product(rest) * self._product(self.tree.context[node].difference(self.given[node]))
-
-    # --- the price ---
 
     def priced(self, cached: frozenset[int], cache_entries: int) -> ConditioningPlan:
         """The plan with its cost."""

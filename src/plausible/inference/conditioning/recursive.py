@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from itertools import combinations
 from itertools import product as cartesian
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,20 +16,19 @@ from plausible.factors.alignment import union_scope
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.inference.conditioning.conditioning_plan import STEP, ConditioningPlan, plan_conditioning
-from plausible.inference.conditioning.decomposition_tree import decomposition_tree
+from plausible.inference.conditioning.conditioning_plan import (
+    STEP,
+    ConditioningPlan,
+    decomposition_tree,
+    plan_conditioning,
+)
 from plausible.inference.elimination import SumProduct, log_marginalize
 from plausible.inference.info import QueryInfo
-from plausible.variables import State, Variable
+from plausible.variables import State
 
-#: Tables of 8 MiB fit into the caches of a processor, or nearly so.
-MAX_TABLE_ENTRIES = 2**20
-
-#: 128 MiB of remembered values.
-MAX_CACHE_ENTRIES = 2**24
-
-#: About an hour.
-MAX_COST = 10**12
+MAX_TABLE_ENTRIES = 2**20  # 8 MiB fit into the caches of a processor, or nearly so
+MAX_CACHE_ENTRIES = 2**24  # 128 MiB of remembered values
+MAX_COST = 10**12  # About an hour
 
 #: A factor (or its logarithm) and the power of two taken out of it.
 _Value: TypeAlias = tuple[Factor, int]
@@ -58,8 +57,7 @@ def condition_plan(
         )
     listed = list(factors)
     scopes = [factor.names for factor in listed]
-    variables = union_scope(factor.scope for factor in listed)
-    sizes = {variable.name: variable.num_states for variable in variables}
+    sizes = {variable.name: variable.num_states for variable in union_scope(factor.scope for factor in listed)}
     if order is None:
         graph = UndirectedGraph((pair for scope in scopes for pair in combinations(scope, 2)), nodes=sizes)
         cardinalities: dict[Node, int] = dict(sizes.items())
@@ -84,9 +82,8 @@ def conditioned_sum(
     variables that both have (the cutset) are known: Σ_cutset left × right. As long as a table over these variables and
     the context fits, all of it is built at once, and the whole is variable elimination. Where it does not, variables
     of the cutset are set to their states one after the other, and the two sides are summed for each. What a side
-    gives for the same context again is remembered as far as the memory goes, the most valuable first.
-
-
+    gives for the same context again is remembered as far as the memory goes, the most valuable first. `progress` is
+    told the part of the work that is done.
 
     Notes
     -----
@@ -103,27 +100,21 @@ def conditioned_sum(
     """
     listed = list(factors)
     plan = condition_plan(listed, targets, order, max_table_entries, max_cache_entries)
-    _check_cost(plan, max_cost)
-    listed = listed or [Factor.scalar(1.0)]
-    info = QueryInfo(engine="recursive conditioning", cost=plan.cost, largest_table=plan.largest_table)
-    arithmetic = _Linear()
-    try:
-        with np.errstate(under="call", call=arithmetic.note_underflow):
-            answer, exponent = _Run(plan, listed, arithmetic, progress).value()
-        arithmetic.check()
-        return SumProduct(answer.reorder(targets), exponent * math.log(2), info)
-    except _Underflow:
-        answer, _ = _Run(plan, listed, _Logarithmic(), progress).value()
-    peak = answer.max() if answer.max() > -math.inf else 0.0
-    return SumProduct((answer - peak).exp().reorder(targets), peak, info)
-
-
-def _check_cost(plan: ConditioningPlan, max_cost: float) -> None:
     if (cost := plan.cost + STEP * plan.num_steps) > max_cost:
         raise TooLarge(
             f"This would take too long: {plan}; that counts as {cost:.3g}, and max_cost is {max_cost:.3g}. Allow "
             "larger tables (max_table_entries) or more memory (max_cache_entries), or give more evidence."
         )
+    listed = listed or [Factor.scalar(1.0)]
+    info = QueryInfo(engine="recursive conditioning", cost=plan.cost, largest_table=plan.largest_table)
+    try:
+        with np.errstate(under="raise"):
+            answer, exponent = _Run(plan, listed, _Linear, progress).value()
+        return SumProduct(answer.reorder(targets), exponent * math.log(2), info)
+    except FloatingPointError:  # numbers got too small for a float
+        answer, _ = _Run(plan, listed, _Logarithms, progress).value()
+    peak = answer.max() if answer.max() > -math.inf else 0.0
+    return SumProduct((answer - peak).exp().reorder(targets), peak, info)
 
 
 class _Run:
@@ -133,7 +124,7 @@ class _Run:
         self,
         plan: ConditioningPlan,
         factors: Sequence[Factor],
-        arithmetic: _Arithmetic,
+        arithmetic: type[_Linear | _Logarithms],
         progress: Callable[[float], None] | None,
     ) -> None:
         self.plan, self.tree, self.arithmetic = plan, plan.tree, arithmetic
@@ -147,7 +138,7 @@ class _Run:
         """The value of the root.
 
         A node whose variables are set runs in a generator that yields nodes of the same kind below it and is sent
-        their values, so that the depth of the tree is no matter.
+        their values, so that the depth of the tree does not matter.
         """
         running = [self._conditioned(self.tree.root)]
         value: _Value | None = None
@@ -167,7 +158,7 @@ class _Run:
         """Σ over the states of the variables that are set at a node."""
         names = self.plan.conditioned[node]
         total: _Value | None = None
-        for chosen in _assignments([self.variables[name] for name in names]):
+        for chosen in cartesian(*(self.variables[name].states for name in names)):
             self.fixed.update(zip(names, chosen, strict=True))
             part = yield from self._joined(node)
             total = part if total is None else self.arithmetic.add(total, part)
@@ -187,10 +178,12 @@ class _Run:
                 hidden = self.tree.closed[node].difference(self.plan.conditioned[node])
                 values.append(self.arithmetic.join(left, right, hidden))
                 self._finish(node, node == top, values[-1])
-            elif node != top and (known := self._known(node)) is not None:
+            elif node != top and node in self.caches and (known := self.caches[node].get(self.fixed)) is not None:
                 values.append(known)
             elif not self.tree.children[node]:
-                values.append(self._leaf(node))
+                factor, exponent = self.factors[node]
+                hidden = self.tree.closed[node]
+                values.append((self.arithmetic.sum_out(factor.reduce(self.fixed), hidden), exponent))
                 self._finish(node, node == top, values[-1])
             elif node != top and self.plan.conditioned[node]:
                 received = yield node
@@ -201,13 +194,6 @@ class _Run:
                 tasks.append((node, True))
                 tasks.extend((child, False) for child in reversed(self.tree.children[node]))
         return values.pop()
-
-    def _known(self, node: int) -> _Value | None:
-        return self.caches[node].get(self.fixed) if node in self.caches else None
-
-    def _leaf(self, node: int) -> _Value:
-        factor, exponent = self.factors[node]
-        return self.arithmetic.hide((factor.reduce(self.fixed), exponent), self.tree.closed[node])
 
     def _finish(self, node: int, is_top: bool, value: _Value) -> None:
         self.num_done += 1
@@ -244,86 +230,51 @@ class _Cache:
         self.values[tuple(fixed[name] for name in self.inner)] = value
 
 
-def _assignments(variables: Sequence[Variable]) -> Iterator[tuple[State, ...]]:
-    return cartesian(*(variable.states for variable in variables))
-
-
-# --- two kinds of numbers ---
-
-
-class _Arithmetic(Protocol):
-    """Products and sums of tables."""
-
-    def read(self, factor: Factor) -> _Value:
-        """A factor as a value."""
-
-    def hide(self, value: _Value, hidden: Iterable[str]) -> _Value:
-        """Sum variables out."""
-
-    def join(self, left: _Value, right: _Value, hidden: Iterable[str]) -> _Value:
-        """Multiply, then sum variables out."""
-
-    def add(self, one: _Value, other: _Value) -> _Value:
-        """The sum of two tables over the same variables."""
-
-
-class _Underflow(ArithmeticError):
-    """Numbers got too small for a float: begin again on logarithms."""
-
-
 class _Linear:
-    """Numbers as they are, with powers of two taken out."""
+    """Numbers as they are, with powers of two taken out; `FloatingPointError` where they get too small."""
 
-    def __init__(self) -> None:
-        self.has_underflow = False
+    @staticmethod
+    def read(factor: Factor, exponent: int = 0) -> _Value:
+        """A factor with its largest entry brought near one, where it is far from it."""
+        shift = max(math.frexp(factor.max())[1], -1000)
+        return (factor, exponent) if abs(shift) <= 32 else (factor * 2.0**-shift, exponent + shift)
 
-    def note_underflow(self, kind: str, flag: int) -> None:
-        """For `numpy.errstate`."""
-        self.has_underflow = True
+    @staticmethod
+    def sum_out(factor: Factor, hidden: Collection[str]) -> Factor:
+        return factor.marginalize(hidden) if hidden else factor
 
-    def check(self) -> None:
-        """Give up where small numbers were lost."""
-        if self.has_underflow:
-            raise _Underflow
+    @classmethod
+    def join(cls, left: _Value, right: _Value, hidden: Collection[str]) -> _Value:
+        """Multiply, then sum variables out."""
+        return cls.read((left[0] * right[0]).marginalize(hidden), left[1] + right[1])
 
-    def read(self, factor: Factor) -> _Value:
-        return _halved(factor, 0)
-
-    def hide(self, value: _Value, hidden: Iterable[str]) -> _Value:
-        return (value[0].marginalize(hidden), value[1]) if hidden else value
-
-    def join(self, left: _Value, right: _Value, hidden: Iterable[str]) -> _Value:
-        self.check()
-        return _halved((left[0] * right[0]).marginalize(hidden), left[1] + right[1])
-
-    def add(self, one: _Value, other: _Value) -> _Value:
+    @staticmethod
+    def add(one: _Value, other: _Value) -> _Value:
         low, high = sorted((one, other), key=lambda value: (value[0].max() > 0, value[1]))
         if low[0].max() == 0:
             return high
         gap = low[1] - high[1]
         if gap < -900:
-            raise _Underflow
+            raise FloatingPointError
         return high[0] + (low[0] * 2.0**gap if gap else low[0]), high[1]
 
 
-def _halved(factor: Factor, exponent: int) -> _Value:
-    """The factor with its largest entry brought near one, where it is far from it."""
-    shift = max(math.frexp(factor.max())[1], -1000)
-    return (factor, exponent) if abs(shift) <= 32 else (factor * 2.0**-shift, exponent + shift)
+class _Logarithms:
+    """The same on logarithms throughout: slower, and nothing can underflow."""
 
-
-class _Logarithmic:
-    """Logarithms throughout: slower, and nothing can underflow."""
-
-    def read(self, factor: Factor) -> _Value:
+    @staticmethod
+    def read(factor: Factor) -> _Value:
         return factor.log(), 0
 
-    def hide(self, value: _Value, hidden: Iterable[str]) -> _Value:
-        return (log_marginalize(value[0], list(hidden)), 0) if hidden else value
+    @staticmethod
+    def sum_out(factor: Factor, hidden: Collection[str]) -> Factor:
+        return log_marginalize(factor, list(hidden)) if hidden else factor
 
-    def join(self, left: _Value, right: _Value, hidden: Iterable[str]) -> _Value:
+    @staticmethod
+    def join(left: _Value, right: _Value, hidden: Collection[str]) -> _Value:
         return log_marginalize(left[0] + right[0], list(hidden)), 0
 
-    def add(self, one: _Value, other: _Value) -> _Value:
+    @staticmethod
+    def add(one: _Value, other: _Value) -> _Value:
         logs = np.logaddexp(one[0].flat, other[0].reorder(one[0].names).flat)
         return Factor.from_flat(one[0].scope, logs), 0

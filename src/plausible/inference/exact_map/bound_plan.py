@@ -69,8 +69,8 @@ def plan_bound(
 
     Hidden variables are never copied, so the plan's bound is the true value once all others are given. Where that
     makes a table too large, hidden variables go in an order that is good for them alone instead, and maximised ones
-    make way. What exceeds the limit even then is planned all the same: no answer can do without it.
-
+    make way. What exceeds the limit even then is planned all the same: no answer can do without it. `TimeUpError`
+    after the clock's time.
 
     Examples
     --------
@@ -84,24 +84,20 @@ def plan_bound(
     if plan.num_largest <= limit:
         return plan
     state = _Planning(scopes, sizes, maximized)
-    for hidden in _order_of_hidden(scopes, sizes, state.maximized):
+    parts = [sorted(frozenset(scope) - state.maximized) for scope in scopes]
+    counts: dict[Node, int] = {variable: sizes[variable] for part in parts for variable in part}
+    graph = UndirectedGraph([pair for part in parts for pair in combinations(part, 2)], nodes=counts)
+    for hidden in elimination_order(graph, "weighted-min-fill", cardinalities=counts):
+        assert isinstance(hidden, int)
         check_time(clock)
-        while state.entries[hidden] > limit and (around := state.maximized_beside(hidden)):
+        while state.entries[hidden] > limit:
+            around = sorted(state.joint(state.members[hidden]) & state.maximized)
+            if not around:
+                break
             state.empty(min(around, key=state.entries.__getitem__), _SMALL_COPIES)
         state.empty(hidden, limit)
     state.empty_all(limit, clock)
     return min(plan, state.finished(), key=lambda candidate: candidate.num_largest)
-
-
-def _order_of_hidden(scopes: Sequence[Iterable[int]], sizes: Sequence[int], maximized: Axes) -> list[int]:
-    """A good order for the hidden variables if all others were given."""
-    hidden = [frozenset(scope) - maximized for scope in scopes]
-    edges = [pair for scope in hidden for pair in combinations(sorted(scope), 2)]
-    nodes = dict.fromkeys(variable for scope in hidden for variable in sorted(scope))
-    counts: dict[Node, int] = {variable: sizes[variable] for variable in nodes}
-    graph = UndirectedGraph(edges, nodes=nodes)
-    order = elimination_order(graph, "weighted-min-fill", cardinalities=counts)
-    return [node for node in order if isinstance(node, int)]
 
 
 class _Planning:
@@ -110,12 +106,11 @@ class _Planning:
     def __init__(self, scopes: Sequence[Iterable[int]], sizes: Sequence[int], maximized: Iterable[int]) -> None:
         self.sizes, self.maximized = sizes, frozenset(maximized)
         self.scopes: list[Axes] = [frozenset(scope) for scope in scopes]
-        self.num_factors = len(self.scopes)
         self.members: dict[int, list[int]] = {}
         for number, scope in enumerate(self.scopes):
             for variable in scope:
                 self.members.setdefault(variable, []).append(number)
-        self.entries = {variable: self._entries(variable) for variable in sorted(self.members)}
+        self.entries = {variable: self.size(self.joint(numbers)) for variable, numbers in sorted(self.members.items())}
         self.buckets: list[Bucket] = []
         self.has_copies = False
 
@@ -144,18 +139,17 @@ class _Planning:
             parts = self._parts(members, limit)
             self.has_copies |= len(parts) > 1
         for part in parts:
-            scope = frozenset[int]().union(*(self.scopes[number] for number in part))
+            scope = self.joint(part)
             self.buckets.append(Bucket(variable, tuple(part), scope))
-            self._put(part, scope - {variable})
-        touched = frozenset(other for number in members for other in self.scopes[number]) - {variable}
+            message = scope - {variable}
+            for other in message:
+                kept = [member for member in self.members[other] if member not in part]
+                self.members[other] = [*kept, len(self.scopes)]
+            self.scopes.append(message)
+        touched = self.joint(members) - {variable}
         for other in touched:
-            self.entries[other] = self._entries(other)
+            self.entries[other] = self.size(self.joint(self.members[other]))
         return touched
-
-    def maximized_beside(self, variable: int) -> list[int]:
-        """The maximised variables in the table that eliminating a variable would build."""
-        scope = frozenset[int]().union(*(self.scopes[number] for number in self.members[variable]))
-        return sorted(scope & self.maximized)
 
     def finished(self) -> BoundPlan:
         """The steps so far as a plan."""
@@ -163,12 +157,6 @@ class _Planning:
         is_exact = all(b.variable in self.maximized for b in self.buckets[exact:]) and not self.has_copies
         largest = max((bucket.scope for bucket in self.buckets), key=self.size, default=frozenset[int]())
         return BoundPlan(tuple(self.buckets), exact, is_exact, largest, self.size(largest))
-
-    def _put(self, gone: Sequence[int], message: Axes) -> None:
-        number = len(self.scopes)
-        self.scopes.append(message)
-        for other in message:
-            self.members[other] = [member for member in self.members[other] if member not in gone] + [number]
 
     def _parts(self, members: Sequence[int], limit: int) -> list[list[int]]:
         """Mini-buckets: each member, the largest first, joins the part that it enlarges least, if it fits there."""
@@ -186,8 +174,9 @@ class _Planning:
                 parts.append(([number], self.scopes[number]))
         return [part for part, _ in parts]
 
-    def _entries(self, variable: int) -> int:
-        return self.size(frozenset[int]().union(*(self.scopes[number] for number in self.members[variable])))
+    def joint(self, members: Iterable[int]) -> Axes:
+        """The variables of a product of factors and messages."""
+        return frozenset[int]().union(*(self.scopes[number] for number in members))
 
     def size(self, scope: Axes) -> int:
         """The entries of a table."""

@@ -42,20 +42,15 @@ class _Way:
     def message(self, table: Floats) -> Floats:
         shape = [table.shape[axis] if axis >= 0 else 1 for axis in self.layout]
         if self.sums:
-            table = _log_sum(table, self.sums)
+            kept = [1 if axis in self.sums else length for axis, length in enumerate(table.shape)]
+            peaks = reduce_axes(np.maximum, table, self.sums).reshape(kept)
+            peaks[np.isneginf(peaks)] = 0.0
+            sums = reduce_axes(np.add, np.exp(table - peaks), self.sums).reshape(kept)
+            with np.errstate(divide="ignore"):
+                table = np.log(sums) + peaks
         if self.maxima:
             table = reduce_axes(np.maximum, table, self.maxima)
         return table.reshape(shape)
-
-
-def _log_sum(table: Floats, axes: tuple[int, ...]) -> Floats:
-    """log Σ exp over some axes, which stay with length one."""
-    shape = [1 if axis in axes else length for axis, length in enumerate(table.shape)]
-    peaks = reduce_axes(np.maximum, table, axes).reshape(shape)
-    peaks[np.isneginf(peaks)] = 0.0
-    sums = reduce_axes(np.add, np.exp(table - peaks), axes).reshape(shape)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(sums) + peaks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,19 +69,14 @@ class BoundTree:
     log_scale: float  # What is added to every value
     sizes: tuple[int, ...]  # The number of states of each variable
 
-    @property
-    def num_entries(self) -> int:
-        """The entries of all tables together."""
-        return sum(table.size for table in self.potentials)
-
     def bound(self, states: Sequence[int], clock: Clock = UNLIMITED) -> float:
         """An upper bound on log max Σ Π φ given the states, -1 for those that are free; the value if none is free."""
-        return self._total(self._collect(states, clock)[1])
+        return float(self._collect(states, clock)[1][-1]) + self.log_scale
 
     def bounds(self, states: Sequence[int], clock: Clock = UNLIMITED) -> tuple[float, dict[int, Floats]]:
         """The bound, and for each free maximised variable an upper bound for each of its states."""
         tables, messages = self._collect(states, clock)
-        total = self._total(messages)
+        total = float(messages[-1]) + self.log_scale
         if total == -np.inf:
             return total, {}
         for c in range(len(tables) - 2, -1, -1):
@@ -115,7 +105,7 @@ class BoundTree:
             for variable, state in zip(free, np.unravel_index(int(scores.argmax()), scores.shape), strict=True):
                 chosen[variable] = int(state)
             tables[c] = _restricted(table, self.axes[c], chosen)
-        return self._total(messages), chosen
+        return float(messages[-1]) + self.log_scale, chosen
 
     def _told(self, c: int, above: Floats, sent: Floats) -> Floats:
         """What the cluster above knows without what cluster c sent; where c knows of nothing possible, it stays so."""
@@ -134,9 +124,6 @@ class BoundTree:
             tables.append(table)
             messages.append(self.up[c].message(table))
         return tables, messages
-
-    def _total(self, messages: Sequence[Floats]) -> float:
-        return float(messages[-1]) + self.log_scale
 
 
 def _restricted(table: Floats, axes: Sequence[int], states: Sequence[int]) -> Floats:
@@ -161,10 +148,17 @@ def bound_tree(
     """Do the exact sums of a plan, and lay out a tree for the rest of it."""
     rank = {bucket.variable: -place for place, bucket in enumerate(plan.buckets)}  # those that go last come first
     maxima = frozenset(maximized)
-    items = {number: _sorted(table, rank) for number, table in enumerate(tables)}
+    items: dict[int, LogTable] = {}
+    for number, table in enumerate(tables):
+        order = np.argsort([rank[axis] for axis in table.axes])
+        items[number] = LogTable(tuple(table.axes[axis] for axis in order), table.values.transpose(order))
     for place, bucket in enumerate(plan.buckets[: plan.num_exact]):
         check_time(clock)
-        items[len(tables) + place] = _summed([items.pop(member) for member in bucket.members], bucket, rank)
+        row = tuple(sorted(bucket.scope, key=rank.__getitem__))
+        lifted = (_lifted(items.pop(member), row) for member in bucket.members)
+        total = np.ascontiguousarray(sum(lifted, start=np.zeros([1] * len(row))))
+        rest = tuple(variable for variable in row if variable != bucket.variable)
+        items[len(tables) + place] = LogTable(rest, _Way.between(row, rest, frozenset()).message(total))
     clusters = _merged(plan.buckets[plan.num_exact :], len(tables) + plan.num_exact)
     axes = [tuple(sorted(cluster.scope, key=rank.__getitem__)) for cluster in clusters]
     potentials = []
@@ -190,22 +184,10 @@ def bound_tree(
     )
 
 
-def _sorted(table: LogTable, rank: Mapping[int, int]) -> LogTable:
-    order = sorted(range(len(table.axes)), key=lambda axis: rank[table.axes[axis]])
-    return LogTable(tuple(table.axes[axis] for axis in order), table.values.transpose(order))
-
-
 def _lifted(table: LogTable, axes: Sequence[int]) -> Floats:
     """The values with an axis of length one for each variable that they lack."""
     lengths = dict(zip(table.axes, table.values.shape, strict=True))
     return table.values.reshape([lengths.get(variable, 1) for variable in axes])
-
-
-def _summed(members: Sequence[LogTable], bucket: Bucket, rank: Mapping[int, int]) -> LogTable:
-    axes = tuple(sorted(bucket.scope, key=rank.__getitem__))
-    total = sum((_lifted(member, axes) for member in members), start=np.zeros([1] * len(axes)))
-    rest = tuple(variable for variable in axes if variable != bucket.variable)
-    return LogTable(rest, _Way.between(axes, rest, frozenset()).message(np.ascontiguousarray(total)))
 
 
 @dataclass(slots=True)

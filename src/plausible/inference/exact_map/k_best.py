@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
 
-from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
@@ -16,8 +14,8 @@ from plausible.factors.alignment import MAX_ENTRIES, union_scope
 from plausible.inference.budget import refusal
 from plausible.inference.elimination import absorb
 from plausible.inference.exact_map.bound_plan import TimeUpError
-from plausible.inference.exact_map.max_elimination import MaxTables, constrained_order, max_tables, read_log_factors
-from plausible.inference.exact_map.stages import search_in_stages
+from plausible.inference.exact_map.max_elimination import MaxTables, constrained_order, max_tables
+from plausible.inference.exact_map.search import search_in_stages
 from plausible.inference.info import QueryInfo
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
@@ -96,7 +94,7 @@ def best_assignments(
     asked = list(union_scope(factor.scope for factor in listed) if targets is None else targets)
     free = [variable for variable in asked if variable.name not in evidence.hard]
     lonely = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
-    logs = read_log_factors(absorb([*listed, *lonely], evidence))
+    logs = [factor.log() for factor in absorb([*listed, *lonely], evidence)]
     order = constrained_order(logs, {variable.name for variable in free})
     if order.cost > max_entries and order.sums:
         best, info = _searched(logs, free, k, max_entries, time_limit)
@@ -141,57 +139,31 @@ def _descending(run: MaxTables) -> Iterator[tuple[float, dict[str, int]]]:
     """
     if run.log_value == -math.inf:
         return
-    decoders = _decoders(run.tables)
-    names = [table.names[-1] for table in reversed(run.tables)]
+    places = {table.names[-1]: place for place, table in enumerate(reversed(run.tables))}
+    # In decoding order, the variable that went last first: its table, a row for each assignment to variables decoded
+    # before, and (place, stride) of these; the number of the row is the sum of stride times state.
+    decoders = []
+    for table in reversed(run.tables):
+        sizes = [variable.num_states for variable in table.scope]
+        strides = [math.prod(sizes[axis + 1 : -1]) for axis in range(len(sizes) - 1)]
+        lies = [(places[name], stride) for name, stride in zip(table.names[:-1], strides, strict=True)]
+        decoders.append((table.flat.reshape(-1, sizes[-1]), lies))
     waiting: list[tuple[float, int, list[int], int, int]] = []
     num_entered = 0
     loss, states, first_free = 0.0, [0] * len(decoders), 0
     while True:
         for place in range(first_free, len(decoders)):
-            row = decoders[place].row(states)
+            rows, lies = decoders[place]
+            row: list[float] = rows[sum(stride * states[other] for other, stride in lies)].tolist()
             peak = max(row)
             states[place] = row.index(peak)
             for state, value in enumerate(row):
                 if state != states[place] and value > -math.inf:
                     num_entered += 1
                     heappush(waiting, (loss + (peak - value), num_entered, states, place, state))
-        yield run.log_value - loss, dict(zip(names, states, strict=True))
+        yield run.log_value - loss, dict(zip(places, states, strict=True))
         if not waiting:
             return
         loss, _, earlier, place, state = heappop(waiting)
         states = [*earlier[:place], state, *[0] * (len(decoders) - place - 1)]
         first_free = place + 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Decoder:
-    """The table of one maximised variable, and where its row is found."""
-
-    table: Floats  # A row for each assignment to variables decoded before, a column for each state
-    #: The number of the row is Σ stride · state over the variables at these places in decoding order.
-    places: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    def row(self, states: Sequence[int]) -> list[float]:
-        number = sum(stride * states[place] for place, stride in zip(self.places, self.strides, strict=True))
-        row: list[float] = self.table[number].tolist()
-        return row
-
-
-def _decoders(tables: Sequence[Factor]) -> list[_Decoder]:
-    """In decoding order: the variable that went last comes first."""
-    places = {table.names[-1]: place for place, table in enumerate(reversed(tables))}
-    decoders: list[_Decoder] = []
-    for table in reversed(tables):
-        strides = [1]
-        for variable in reversed(table.scope[1:-1]):
-            strides.append(strides[-1] * variable.num_states)
-        others = table.names[:-1]
-        decoders.append(
-            _Decoder(
-                table.flat.reshape(-1, table.shape[-1]),
-                tuple(places[name] for name in others),
-                tuple(reversed(strides)) if others else (),
-            )
-        )
-    return decoders

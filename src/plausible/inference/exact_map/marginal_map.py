@@ -13,11 +13,11 @@ from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.exact_map.bound_plan import TimeUpError, check_time
-from plausible.inference.exact_map.max_elimination import constrained_order, max_tables, read_log_factors
-from plausible.inference.exact_map.search import SearchProgress
-from plausible.inference.exact_map.stages import search_in_stages
+from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
+from plausible.inference.exact_map.search import SearchProgress, search_in_stages
 from plausible.inference.info import QueryInfo
-from plausible.inference.relevance import Reduction, reduce_states
+from plausible.inference.posterior import components
+from plausible.inference.relevance import reduce_states
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
@@ -116,12 +116,11 @@ def marginal_map(
     ones = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
     options = _Options(method, max_entries, clock, must_be_exact, progress)
     names = {variable.name for variable in wide(free)}
-    parts = _separate(absorb([*factors, *ones], evidence))
     try:
-        answers = [answer for part in parts for answer in _answers(part, names, options)]
+        answers = _answers(absorb([*factors, *ones], evidence), names, options)
     except TimeUpError:
         raise TooLarge(f"A search for the best assignment did not end within {time_limit:g} s.") from None
-    return _together(answers, targets, evidence)
+    return _joined(answers, targets, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,36 +144,36 @@ class _Part:
 
 
 def _answers(factors: Sequence[Factor], targets: Collection[str], options: _Options) -> list[_Part]:
+    """The answers for the parts of the model that share no variable; constants are one of them."""
+    parts = components([Factor.scalar(1.0), *factors])
+    return [answer for part in parts for answer in _answers_of_part(part, targets, options)]
+
+
+def _answers_of_part(factors: Sequence[Factor], targets: Collection[str], options: _Options) -> list[_Part]:
     """The answer for one part of the model, or those for the parts that it falls into once zeros are looked at."""
     asked = [variable for variable in union_scope(factor.scope for factor in factors) if variable.name in targets]
     if not asked:
         total = sum_product(factors, ())
         return [_Part({}, total.log_total, total.log_total, 0, total.info)]
-    logs = read_log_factors(factors)
+    logs = [factor.log() for factor in factors]
     order = None if options.method == "search" else constrained_order(logs, targets)
     if options.must_be_exact:
         check_time(options.clock)
     if order is not None and order.cost > options.max_entries and any(factor.min() <= 0 for factor in factors):
         reduced = reduce_states(factors, Evidence({}, {}, {}), asked)
         if reduced.num_struck:
-            parts = [answer for part in _separate(reduced.factors) for answer in _answers(part, targets, options)]
-            return _put_back(parts, reduced, asked)
+            # what is said of the states that are left is said of all; targets with one state left have that
+            settled = {v.name: int(reduced.states[v.name][0]) for v in asked if v.name not in reduced.variables}
+            parts = [_Part(settled, 0.0, 0.0, 0, QueryInfo("max-product elimination"))]
+            for part in _answers(reduced.factors, targets, options):
+                states = {name: int(reduced.states[name][state]) for name, state in part.states.items()}
+                parts.append(replace(part, states=states))
+            return parts
     if order is None or (options.method == "auto" and order.cost > options.max_entries):
         return [_search(logs, asked, options)]
     order.check(options.max_entries, _REMEDIES)
     run = max_tables(logs, order)
     return [_Part(run.best(), run.log_value, run.log_value, 0, run.info)]
-
-
-def _put_back(parts: Sequence[_Part], reduced: Reduction, targets: Sequence[Variable]) -> list[_Part]:
-    """Answers about the states that are left as answers about all; targets with one state left have that."""
-    positions = reduced.states
-    settled = {v.name: int(positions[v.name][0]) for v in targets if v.name not in reduced.variables}
-    restored = [
-        replace(part, states={name: int(positions[name][state]) for name, state in part.states.items()})
-        for part in parts
-    ]
-    return [_Part(settled, 0.0, 0.0, 0, QueryInfo("max-product elimination")), *restored]
 
 
 def _search(logs: Sequence[Factor], targets: Sequence[Variable], options: _Options) -> _Part:
@@ -192,15 +191,13 @@ def _search(logs: Sequence[Factor], targets: Sequence[Variable], options: _Optio
     return _Part(states, log_value, found.log_bound, found.num_nodes, found.info)
 
 
-def _together(parts: Sequence[_Part], targets: Sequence[Variable], evidence: Evidence) -> MarginalMap:
+def _joined(parts: Sequence[_Part], targets: Sequence[Variable], evidence: Evidence) -> MarginalMap:
     if any(part.log_value == -math.inf for part in parts):
         raise ImpossibleEvidence.outright()
-    states = {name: state for part in parts for name, state in part.states.items()}
-    states = {
-        **{variable.name: 0 for variable in targets},
-        **states,
-        **evidence.hard,
-    }  # one-state variables have state 0
+    states = {variable.name: 0 for variable in targets}  # one-state variables have no other
+    for part in parts:
+        states |= part.states
+    states |= evidence.hard
     log_value = math.fsum(part.log_value for part in parts)
     is_exact = all(part.info.exact for part in parts)
     log_bound = log_value if is_exact else math.fsum(part.log_bound for part in parts)
@@ -219,20 +216,3 @@ def _together(parts: Sequence[_Part], targets: Sequence[Variable], evidence: Evi
             largest_table=max((part.info.largest_table for part in parts), default=0),
         ),
     )
-
-
-def _separate(factors: Sequence[Factor]) -> list[list[Factor]]:
-    """The factors grouped so that different groups share no variable; those without variables come first."""
-    groups: list[tuple[set[str], list[Factor]]] = []
-    for factor in factors:
-        names, members, apart = set(factor.names), [factor], []
-        for group in groups if names else ():
-            if names.isdisjoint(group[0]):
-                apart.append(group)
-            else:
-                names |= group[0]
-                members = [*group[1], *members]
-        if names:
-            groups = [*apart, (names, members)]
-    constants = [factor for factor in factors if not factor.names]
-    return [constants, *(members for _, members in groups)]

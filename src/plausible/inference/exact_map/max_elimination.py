@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -50,6 +50,7 @@ def constrained_order(
 ) -> MaxOrder:
     """An order in which every sum comes before every maximum: max Σ Π φ allows no other (Park & Darwiche 2004).
 
+    The one given, which has all variables, the summed ones first; or the cheaper of two greedy ones.
 
     Examples
     --------
@@ -63,19 +64,14 @@ def constrained_order(
     graph = UndirectedGraph((pair for factor in factors for pair in combinations(factor.names, 2)), nodes=sizes)
     if order is not None:
         return _priced(eliminate(graph, _checked(order, sizes, maximized)), sizes, maximized)
-    runs = [_greedy(graph, heuristic, sizes, maximized) for heuristic in _HEURISTICS]
-    return min((_priced(run, sizes, maximized) for run in runs), key=lambda priced: priced.cost)
-
-
-def _greedy(
-    graph: UndirectedGraph, heuristic: Heuristic, sizes: dict[Node, int], maximized: Collection[str]
-) -> Elimination:
-    kept = [node for node in graph.nodes if node in maximized]
-    sums = elimination_order(graph, heuristic, cardinalities=sizes, keep=kept)
-    filled = UndirectedGraph((*graph.edges, *eliminate(graph, sums).fill), nodes=graph.nodes)
-    left = filled.subgraph(kept)
-    maxima = elimination_order(left, heuristic, cardinalities={node: sizes[node] for node in kept})
-    return eliminate(graph, (*sums, *maxima))
+    kept = {node: sizes[node] for node in graph.nodes if node in maximized}
+    orders = []
+    for heuristic in _HEURISTICS:
+        sums = elimination_order(graph, heuristic, cardinalities=sizes, keep=kept)
+        filled = UndirectedGraph((*graph.edges, *eliminate(graph, sums).fill), nodes=graph.nodes)
+        maxima = elimination_order(filled.subgraph(kept), heuristic, cardinalities=kept)
+        orders.append(_priced(eliminate(graph, (*sums, *maxima)), sizes, maximized))
+    return min(orders, key=lambda priced: priced.cost)
 
 
 def _checked(order: Sequence[str], sizes: dict[Node, int], maximized: Collection[str]) -> list[str]:
@@ -162,7 +158,7 @@ def max_product(
     >>> best, round(math.exp(best.log_probability), 6)
     (Assignment(coin='heads', call='right'), 0.36)
     """
-    logs = read_log_factors(factors)
+    logs = [factor.log() for factor in factors]
     variables = {variable.name: variable for factor in logs for variable in factor.scope}
     plan = constrained_order(logs, variables, order)
     plan.check(max_entries, [Remedy("give another order"), Remedy("give more evidence")])
@@ -174,32 +170,25 @@ def max_product(
     return Assignment(named, log_probability=run.log_value)
 
 
-def read_log_factors(factors: Iterable[Factor]) -> list[Factor]:
-    """The factors as logarithms."""
-    return [factor.log() for factor in factors]
-
-
 def max_tables(log_factors: Sequence[Factor], order: MaxOrder) -> MaxTables:
     """max over some variables of Σ over the others of Π φ, on logarithms, keeping the tables of the maxima."""
     rank = {name: place for place, name in enumerate((*order.sums, *order.maxima))}
     buckets: list[list[Factor]] = [[] for _ in range(len(rank) + 1)]
     tables: list[Factor] = []
+
+    def put(factor: Factor) -> None:  # to the variable that goes first
+        buckets[min((rank[name] for name in factor.names), default=len(rank))].append(factor)
+
     for factor in log_factors:
-        buckets[_first(factor, rank)].append(factor)
+        put(factor)
     for place, name in enumerate(rank):
         total = sum(buckets[place], start=Factor.scalar(0.0))
         buckets[place] = []
         if place < len(order.sums):
-            message = log_marginalize(total, name)
+            put(log_marginalize(total, name))
         else:
             tables.append(total.reorder([*(other for other in total.names if other != name), name]))
-            message = tables[-1].maximize(name)
-        buckets[_first(message, rank)].append(message)
+            put(tables[-1].maximize(name))
     value = math.fsum(factor.sum() for factor in buckets[-1])
     info = QueryInfo(engine="max-product elimination", cost=order.cost, largest_table=order.largest_table)
     return MaxTables(tuple(tables), value, info)
-
-
-def _first(factor: Factor, rank: Mapping[str, int]) -> int:
-    """The place of the variable of the factor that goes first."""
-    return min((rank[name] for name in factor.names), default=len(rank))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import combinations
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 from plausible.base.remedies import Argument, Remedy
 from plausible.errors import TooLarge
@@ -42,12 +42,8 @@ class _Line(Protocol):
 _L = TypeVar("_L", bound=_Line)
 
 
-@dataclass(frozen=True, slots=True)
-class _Algebra(Generic[_L]):
-    """The two operations on lines."""
-
-    reverse: Callable[[_L, _L], tuple[_L, _L]]
-    rotate: Callable[[_L, _L, str], tuple[_L, _L]]
+#: The two operations on lines: the reversal of an arc and a rotation.
+_Algebra: TypeAlias = tuple[Callable[[_L, _L], tuple[_L, _L]], Callable[[_L, _L, str], tuple[_L, _L]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +64,8 @@ def eliminate(regressions: Iterable[Regression], order: Sequence[str], values: M
     arcs to its children reversed, the nearest child first, until it has none; its regression is then set aside. Where
     several observed variables hang on it, rotations leave one of them there, so that they do not pile up. The families
     on the way are those of elimination in the moral graph, so the cost is that of a clique tree: O(n w²) for each
-    configuration of the discrete variables that meet.
+    configuration of the discrete variables that meet. Parents without a regression must be observed.
 
-
-    Examples
-    --------
     >>> from plausible.variables import Variable
     >>> x = Regression.of(Variable("x"), [], (), 1.0, [], 4.0)
     >>> y = Regression.of(Variable("y"), ["x"], (), -3.5, [0.5], 4.0)
@@ -80,7 +73,7 @@ def eliminate(regressions: Iterable[Regression], order: Sequence[str], values: M
     >>> float(done.steps[0].intercept), round(float(done.weights[0].log_density), 6)
     (3.0, -4.223657)
     """
-    steps, leaves = _run(list(regressions), order, values, _Algebra(reverse_arc, rotate))
+    steps, leaves = _run(list(regressions), order, values, (reverse_arc, rotate))
     return Elimination(tuple(steps), tuple(map(evidence_weight, leaves)))
 
 
@@ -88,6 +81,7 @@ def _run(
     lines: Sequence[_L], order: Sequence[str], values: Mapping[str, float], algebra: _Algebra[_L]
 ) -> tuple[list[_L], list[_L]]:
     """The eliminated lines in order, and those of the observed variables, which have no parents any more."""
+    reverse, rotate = algebra
     rank = {name: place for place, name in enumerate(topological(lines))}
     current = {line.name: line.given({}, values) for line in lines}
     current |= {name: line.against(values[name]) for name, line in current.items() if name in values}
@@ -110,14 +104,14 @@ def _run(
         put(line)
     steps = []
     for name in order:
-        for row in _rotated([current[child] for child in children[name] if child in values], name, algebra):
+        for row in _rotated([current[child] for child in children[name] if child in values], name, rotate):
             put(row)
         line = current[name]
         for parent in line.parents:
             children[parent].discard(name)
         # The nearest child has no path from here but the arc itself; then the next one has none.
         for child in sorted(children[name], key=lambda child: (place(child), rank[child])):
-            line, turned = algebra.reverse(line, current[child])
+            line, turned = reverse(line, current[child])
             put(turned)
             if child in values:
                 line = line.given({}, {child: 0.0})
@@ -126,7 +120,7 @@ def _run(
     return steps, list(current.values())
 
 
-def _rotated(rows: Sequence[_L], name: str, algebra: _Algebra[_L]) -> list[_L]:
+def _rotated(rows: Sequence[_L], name: str, rotate: Callable[[_L, _L, str], tuple[_L, _L]]) -> list[_L]:
     """The same observed lines, one of them with the named parent; no more of them with parents than there are."""
     left = sorted(rows, key=lambda row: (len(row.parents), row.name))
     if len(left) < 2:
@@ -140,7 +134,7 @@ def _rotated(rows: Sequence[_L], name: str, algebra: _Algebra[_L]) -> list[_L]:
         if touched:
             pivot, *others = touched
             for row in others:
-                pivot, free = algebra.rotate(pivot, row, column)
+                pivot, free = rotate(pivot, row, column)
                 left.append(free)
             done.append(pivot)
     return [*done, *left]
@@ -171,7 +165,6 @@ class Shape:
         return Shape(self.name, tuple(name for name in self.parents if name not in values), self.scope)
 
     def against(self, value: float) -> Shape:
-        """The shape itself: an observed value changes numbers only."""
         return self
 
     @property
@@ -181,7 +174,6 @@ class Shape:
 
 
 def shape_of(regression: Regression) -> Shape:
-    """The shape of a regression."""
     return Shape(regression.name, regression.parents, regression.scope)
 
 
@@ -201,7 +193,7 @@ def plan_elimination(
     shapes: Iterable[Shape], order: Sequence[str], observed: Iterable[str]
 ) -> tuple[list[Shape], list[Shape]]:
     """The shapes of the steps and of the weights that `eliminate` will come to, without any numbers."""
-    return _run(list(shapes), order, dict.fromkeys(observed, 0.0), _Algebra(_reverse_shapes, _rotate_shapes))
+    return _run(list(shapes), order, dict.fromkeys(observed, 0.0), (_reverse_shapes, _rotate_shapes))
 
 
 # --- the order ---
@@ -212,11 +204,16 @@ def strong_order(shapes: Sequence[Shape], observed: Collection[str], keep: Seque
 
     Discrete variables stay to the end, as strong elimination demands (Lauritzen 1992): a sum of Gaussians is none. In
     between the order is greedy, by the fill in the moral graph, in which a discrete variable weighs its states.
-
     """
     upward = topological(shapes)[::-1]
     by_name = {shape.name: shape for shape in shapes}
-    needed = _above(by_name, {*observed, *keep}) - set(observed)
+    needed, frontier = {*observed, *keep}, [*observed, *keep]
+    while frontier:
+        for parent in by_name[name].parents if (name := frontier.pop()) in by_name else ():
+            if parent not in needed:
+                needed.add(parent)
+                frontier.append(parent)
+    needed -= set(observed)
     barren = [name for name in upward if name not in needed and name not in observed]
     moral = _moral_graph([by_name[name] for name in upward if name in needed or name in observed], observed)
     discrete = {variable.name: variable.num_states for shape in shapes for variable in shape.scope}
@@ -225,18 +222,6 @@ def strong_order(shapes: Sequence[Shape], observed: Collection[str], keep: Seque
     fixed = [*kept, *(name for name in discrete if name in sizes)]
     greedy = elimination_order(moral, "weighted-min-fill", cardinalities=sizes, keep=fixed)
     return [*barren, *map(str, greedy), *kept]
-
-
-def _above(shapes: Mapping[str, Shape], names: Iterable[str]) -> set[str]:
-    """The names and their ancestors."""
-    found, frontier = set(names), list(names)
-    while frontier:
-        shape = shapes.get(frontier.pop())
-        for parent in shape.parents if shape is not None else ():
-            if parent not in found:
-                found.add(parent)
-                frontier.append(parent)
-    return found
 
 
 def _moral_graph(shapes: Sequence[Shape], observed: Collection[str]) -> UndirectedGraph:
@@ -266,8 +251,6 @@ _SAMPLE = Remedy(
 class NumbersCost:
     """The price of an elimination of continuous variables, known from scopes alone.
 
-    Examples
-    --------
     >>> cost = NumbersCost((("x", (), 4), ("y", (), 3)), 2)
     >>> cost.entries, cost.bytes, cost.is_within(Budget(bytes=100))
     (7, 112, False)
@@ -298,7 +281,6 @@ class NumbersCost:
         return all(num_entries(scope) <= MAX_ENTRIES for _, scope, _ in self.tables)
 
     def is_within(self, budget: Budget) -> bool:
-        """Whether the elimination can be done at no more than a budget."""
         return self.is_possible and self.bytes <= budget.bytes and self.seconds <= budget.seconds
 
     def check(self, budget: Budget) -> None:
@@ -312,11 +294,11 @@ class NumbersCost:
         )
         remedies = (*_FEWER, _CAN_BE_RAISED if self.is_possible else _IS_TOO_LARGE, _SAMPLE)
         if not scope:
-            raise TooLarge(
-                f"The joint distribution of {name!r} and what it depends on needs {price}", remedies=remedies
-            )
+            reason = f"The joint distribution of {name!r} and what it depends on needs {price}"
+            raise TooLarge(reason, remedies=remedies)
+        shown = ", ".join(str(variable) for variable in scope[:8]) + (", ..." if len(scope) > 8 else "")
         raise TooLarge(
-            f"{name!r} depends on {len(scope)} discrete variables at once, ({_shown(scope)}), which have "
+            f"{name!r} depends on {len(scope)} discrete variables at once, ({shown}), which have "
             f"{_counted(num_entries(scope))} configurations: a Gaussian for each needs {price} Where continuous "
             "variables in a row each have a discrete parent of their own, exact inference grows exponentially with "
             "their number.",
@@ -326,10 +308,6 @@ class NumbersCost:
     def left_of(self, budget: Budget) -> Budget:
         """What an elimination within the budget leaves for what comes after it."""
         return Budget(max(budget.seconds - self.seconds, 1e-9), max(budget.bytes - self.bytes, 1))
-
-
-def _shown(scope: Sequence[object]) -> str:
-    return ", ".join(str(variable) for variable in scope[:8]) + (", ..." if len(scope) > 8 else "")
 
 
 def _counted(number: int) -> str:

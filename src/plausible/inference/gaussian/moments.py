@@ -32,9 +32,6 @@ class Moments:
         return Moments(tuple(names), self.scope, self.mean[..., axes], covariance)
 
 
-# --- some variables together ---
-
-
 def joint_moments(steps: Sequence[Regression]) -> Moments:
     """The joint moments of the variables of some steps that depend on each other only; names in reverse order.
 
@@ -60,9 +57,6 @@ def joint_shape(steps: Sequence[Shape]) -> tuple[Scope, int]:
     return joint_scope([(), *(step.scope for step in steps)]), len(steps) * (len(steps) + 1)
 
 
-# --- each variable alone ---
-
-
 def marginal_moments(steps: Sequence[Regression]) -> dict[str, Moments]:
     """The moments of each variable by itself, given the discrete variables that it depends on.
 
@@ -71,14 +65,12 @@ def marginal_moments(steps: Sequence[Regression]) -> dict[str, Moments]:
     configuration.
     """
     separators = _separators([(step.name, step.parents) for step in steps])
+    nothing = Moments((), (), np.zeros(0), np.zeros((0, 0)))
     cliques: dict[str, Moments] = {}
-    answers: dict[str, Moments] = {}
     for step in reversed(steps):
         separator = separators[step.name]
-        above = cliques[separator[0]].part(separator) if separator else _NOTHING
-        cliques[step.name] = clique = _with(above, step)
-        answers[step.name] = clique.part([step.name])
-    return answers
+        cliques[step.name] = _with(cliques[separator[0]].part(separator) if separator else nothing, step)
+    return {name: clique.part([name]) for name, clique in cliques.items()}
 
 
 def marginal_shapes(steps: Sequence[Shape]) -> dict[str, tuple[Scope, int]]:
@@ -105,9 +97,6 @@ def _separators(families: Sequence[tuple[str, Iterable[str]]]) -> dict[str, list
     return {name: sorted(later, key=rank.__getitem__) for name, later in found.items()}
 
 
-_NOTHING = Moments((), (), np.zeros(0), np.zeros((0, 0)))
-
-
 def _with(above: Moments, step: Regression) -> Moments:
     """The moments with one more variable in front."""
     scope = joint_scope((above.scope, step.scope))
@@ -122,9 +111,6 @@ def _with(above: Moments, step: Regression) -> Moments:
     covariances[..., 0, 0], covariances[..., 1:, 1:] = own, covariance
     covariances[..., 0, 1:] = covariances[..., 1:, 0] = cross
     return Moments((step.name, *above.names), scope, means, covariances)
-
-
-# --- samples ---
 
 
 def draw(

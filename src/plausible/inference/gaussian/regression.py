@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Ints
 from plausible.factors.alignment import Scope, wide
 from plausible.variables import Variable
 
@@ -57,12 +57,16 @@ class Regression:
         """From arrays over discrete variables in any order; the last axis of `coefficients` is that of the parents."""
         ordered = sorted(range(len(scope)), key=lambda axis: scope[axis].name)
         kept = wide(scope[axis] for axis in ordered)
-        shape = [v.num_states for v in kept]
-        center, noise = (_arranged(array, ordered, shape, ()) for array in (intercept, variance))
-        slopes = np.asarray(coefficients, dtype=np.float64)
         names = tuple(parents)
-        lines = _arranged(slopes, [*ordered, len(ordered)], shape, (len(names),))
-        return cls(variable, names, kept, center, lines, noise, np.abs(center))
+        center, slopes, noise = (
+            np.asarray(array, dtype=np.float64).transpose(axes).reshape([*(v.num_states for v in kept), *tail])
+            for array, axes, tail in (
+                (intercept, ordered, ()),
+                (coefficients, [*ordered, len(ordered)], (len(names),)),
+                (variance, ordered, ()),
+            )
+        )
+        return cls(variable, names, kept, center, slopes, noise, np.abs(center))
 
     @property
     def name(self) -> str:
@@ -71,34 +75,28 @@ class Regression:
 
     def given(self, states: Mapping[str, int], values: Mapping[str, float]) -> Regression:
         """The regression where some discrete variables have a position, and some parents a number."""
-        return self._at_states(states)._at_values(values)
-
-    def _at_states(self, states: Mapping[str, int]) -> Regression:
-        if not any(variable.name in states for variable in self.scope):
-            return self
-        place: tuple[Any, ...] = tuple(states.get(variable.name, slice(None)) for variable in self.scope)
-        scope = tuple(variable for variable in self.scope if variable.name not in states)
-        parts = (np.asarray(array[place]) for array in (self.intercept, self.coefficients, self.variance, self.size))
-        return Regression(self.variable, self.parents, scope, *parts)
-
-    def _at_values(self, values: Mapping[str, float]) -> Regression:
+        line = self
+        if any(variable.name in states for variable in self.scope):
+            place: tuple[Any, ...] = tuple(states.get(variable.name, slice(None)) for variable in self.scope)
+            scope = tuple(variable for variable in self.scope if variable.name not in states)
+            arrays = (self.intercept, self.coefficients, self.variance, self.size)
+            line = Regression(self.variable, self.parents, scope, *(np.asarray(array[place]) for array in arrays))
         seen = [axis for axis, name in enumerate(self.parents) if name in values]
         if not seen:
-            return self
+            return line
         kept = [axis for axis in range(len(self.parents)) if axis not in set(seen)]
-        terms = self.coefficients[..., seen] * np.array([values[self.parents[axis]] for axis in seen])
+        terms = line.coefficients[..., seen] * np.array([values[self.parents[axis]] for axis in seen])
         return replace(
-            self,
+            line,
             parents=tuple(self.parents[axis] for axis in kept),
-            coefficients=self.coefficients[..., kept],
-            intercept=self.intercept + terms.sum(axis=-1),
-            size=np.maximum(self.size, np.abs(terms).max(axis=-1)),
+            coefficients=line.coefficients[..., kept],
+            intercept=line.intercept + terms.sum(axis=-1),
+            size=np.maximum(line.size, np.abs(terms).max(axis=-1)),
         )
 
     def against(self, value: float) -> Regression:
         """The regression of X - value: an observed X makes it zero."""
-        size = np.maximum(self.size, abs(value))
-        return replace(self, intercept=np.asarray(self.intercept - value), size=size)
+        return replace(self, intercept=np.asarray(self.intercept - value), size=np.maximum(self.size, abs(value)))
 
     def over(self, scope: Scope, parents: Sequence[str]) -> Regression:
         """The same regression with axes for more discrete variables, and zeros for more parents, in that order."""
@@ -107,15 +105,8 @@ class Regression:
             places = {name: place for place, name in enumerate(parents)}
             coefficients = np.zeros((*self.intercept.shape, len(parents)))
             coefficients[..., [places[name] for name in self.parents]] = self.coefficients
-        numbers = [spread(array, self.scope, scope) for array in (self.intercept, self.variance, self.size)]
-        center, noise, size = numbers
-        lines = spread(coefficients, self.scope, scope)
-        return Regression(self.variable, tuple(parents), scope, center, lines, noise, size)
-
-
-def _arranged(values: npt.ArrayLike, axes: Sequence[int], shape: Sequence[int], tail: tuple[int, ...]) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
-    return array.transpose(axes).reshape((*shape, *tail))
+        arrays = (self.intercept, coefficients, self.variance, self.size)
+        return Regression(self.variable, tuple(parents), scope, *(spread(array, self.scope, scope) for array in arrays))
 
 
 def joint_scope(scopes: Iterable[Scope]) -> Scope:
@@ -143,11 +134,8 @@ def reverse_arc(parent: Regression, child: Regression) -> tuple[Regression, Regr
     the gain bt/v with Y and keeps the variance ts/v. Variances are sums and products of variances, never differences:
     none turns negative, none is lost beside a larger one, and zeros are exact, so that deterministic relations need
     no care. Where v = 0, Y says nothing about X. Cowell (2005) builds exact inference in hybrid networks on this step.
+    No longer path may lead from X to Y. The result is X given Y and the parents of both, and Y without X.
 
-
-
-    Examples
-    --------
     >>> x = Regression.of(Variable("x"), [], (), 1.0, [], 4.0)
     >>> y = Regression.of(Variable("y"), ["x"], (), -3.5, [0.5], 4.0)
     >>> given_y, alone = reverse_arc(x, y)
@@ -157,30 +145,15 @@ def reverse_arc(parent: Regression, child: Regression) -> tuple[Regression, Regr
     scope = joint_scope((parent.scope, child.scope))
     shared = tuple(dict.fromkeys((*parent.parents, *(name for name in child.parents if name != parent.name))))
     x, y = parent.over(scope, shared), child.over(scope, (*shared, parent.name))
-    slope, rest = y.coefficients[..., -1], y.coefficients[..., :-1]
+    slope = y.coefficients[..., -1]
     total = slope * slope * x.variance + y.variance
     divisor = np.where(total > 0, total, 1.0)
     gain, kept = slope * x.variance / divisor, np.where(total > 0, y.variance / divisor, 1.0)
-    alone = Regression(
-        child.variable,
-        shared,
-        scope,
-        y.intercept + slope * x.intercept,
-        _sum(rest, slope[..., None] * x.coefficients),
-        total,
-        np.maximum(y.size, np.abs(slope) * x.size),
-    )
-    backward = _sum(kept[..., None] * x.coefficients, -gain[..., None] * rest)
-    given_y = Regression(
-        parent.variable,
-        (*shared, child.name),
-        scope,
-        kept * x.intercept - gain * y.intercept,
-        np.concatenate([backward, np.broadcast_to(gain[..., None], (*backward.shape[:-1], 1))], axis=-1),
-        kept * x.variance,
-        np.maximum(kept * x.size, np.abs(gain) * y.size),
-    )
-    return given_y, alone
+    alone = _combined(child.variable, shared, (np.ones(()), y), (slope, x), total)
+    backward = _combined(parent.variable, shared, (kept, x), (-gain, y), kept * x.variance)
+    to_child = np.broadcast_to(gain[..., None], (*backward.coefficients.shape[:-1], 1))
+    slopes = np.concatenate([backward.coefficients, to_child], axis=-1)
+    return replace(backward, parents=(*shared, child.name), coefficients=slopes), alone
 
 
 def rotate(pivot: Regression, row: Regression, column: str) -> tuple[Regression, Regression]:
@@ -190,7 +163,6 @@ def rotate(pivot: Regression, row: Regression, column: str) -> tuple[Regression,
     is independent of that difference. The determinant of the change is one. This is a Givens rotation without square
     roots (Gentleman 1973), here in terms of variances, which are again sums and products only and may be zero. Which of
     the two is the pivot is decided for each configuration.
-
     """
     scope = joint_scope((pivot.scope, row.scope))
     shared = tuple(dict.fromkeys(name for name in (*pivot.parents, *row.parents) if name != column))
@@ -200,25 +172,30 @@ def rotate(pivot: Regression, row: Regression, column: str) -> tuple[Regression,
     total = quotient * quotient * above.variance + below.variance
     divisor = np.where(total > 0, total, 1.0)
     gain, kept = quotient * above.variance / divisor, np.where(total > 0, below.variance / divisor, 1.0)
-    best = Regression(
-        pivot.variable,
-        (*shared, column),
-        scope,
-        kept * above.intercept + gain * below.intercept,
-        _sum(kept[..., None] * above.coefficients, gain[..., None] * below.coefficients),
-        kept * above.variance,
-        np.maximum(kept * above.size, np.abs(gain) * below.size),
-    )
-    free = Regression(
-        row.variable,
-        shared,
-        scope,
-        below.intercept - quotient * above.intercept,
-        _sum(below.coefficients[..., :-1], -quotient[..., None] * above.coefficients[..., :-1]),
-        total,
-        np.maximum(below.size, np.abs(quotient) * above.size),
-    )
+    best = _combined(pivot.variable, (*shared, column), (kept, above), (gain, below), kept * above.variance)
+    free = _combined(row.variable, shared, (np.ones(()), below), (-quotient, above), total)
     return best, free
+
+
+def _combined(
+    variable: Variable,
+    parents: tuple[str, ...],
+    first: tuple[Array, Regression],
+    second: tuple[Array, Regression],
+    variance: Array,
+) -> Regression:
+    """A sum of multiples of two regressions over the same scope, whose parents begin with those given.
+
+    Coefficients that cancel up to rounding leave zero: else the rounding of a relation that says nothing new would pass
+    for a very precise observation.
+    """
+    (a, one), (b, two) = first, second
+    left = a[..., None] * one.coefficients[..., : len(parents)]
+    right = b[..., None] * two.coefficients[..., : len(parents)]
+    slopes = left + right
+    slopes[np.abs(slopes) <= _CANCELLED * np.maximum(np.abs(left), np.abs(right))] = 0.0
+    center, size = a * one.intercept + b * two.intercept, np.maximum(np.abs(a) * one.size, np.abs(b) * two.size)
+    return Regression(variable, parents, one.scope, center, slopes, variance, size)
 
 
 def _pivot_first(one: Regression, two: Regression) -> tuple[Regression, Regression]:
@@ -238,20 +215,10 @@ def _pivot_first(one: Regression, two: Regression) -> tuple[Regression, Regressi
         (one.variance, two.variance, swap),
         (one.size, two.size, swap),
     ]
-    first = [np.where(where, right, left) for left, right, where in pairs]
-    second = [np.where(where, left, right) for left, right, where in pairs]
+    first = (np.where(where, right, left) for left, right, where in pairs)
+    second = (np.where(where, left, right) for left, right, where in pairs)
     parents, scope = one.parents, one.scope
     return Regression(one.variable, parents, scope, *first), Regression(two.variable, parents, scope, *second)
-
-
-def _sum(left: Array, right: Array) -> Array:
-    """The sum of coefficients; terms that cancel up to rounding leave zero.
-
-    Else the rounding of a relation that says nothing new would pass for a very precise observation.
-    """
-    total = left + right
-    total[np.abs(total) <= _CANCELLED * np.maximum(np.abs(left), np.abs(right))] = 0.0
-    return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,6 +228,10 @@ class EvidenceWeight:
     scope: Scope  # The discrete variables
     log_density: Array  # Shape `scope`; -inf where the number can't occur, zero where it is certain
     point_masses: Ints  # Shape `scope`: one where the number is certain, so that its density is infinite, else zero
+
+    def rows(self, rows: Any) -> EvidenceWeight:
+        """Some of the rows, where arrays begin with an axis of rows."""
+        return EvidenceWeight(self.scope, self.log_density[rows], self.point_masses[rows])
 
 
 def evidence_weight(regression: Regression) -> EvidenceWeight:

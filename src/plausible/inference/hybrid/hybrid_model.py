@@ -32,7 +32,6 @@ from plausible.inference.gaussian.moments import (
 )
 from plausible.inference.gaussian.regression import Regression, spread
 from plausible.inference.hybrid.point_masses import settle_point_masses
-from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import components, log_total, posterior
 from plausible.variables import Evidence, Variable
 
@@ -61,8 +60,6 @@ class HybridModel:
     #: costs more is refused before it is begun.
     budget: Budget | None = None
 
-    # --- questions ---
-
     def log_total(self, evidence: Evidence) -> float:
         """log of the probability of discrete findings times the density of numbers; -inf where it is zero.
 
@@ -79,8 +76,7 @@ class HybridModel:
     def table(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence) of discrete targets."""
         entered = self._entered(evidence, self._relevant(evidence, [v.name for v in targets]), ())
-        answer = posterior(entered.factors, targets, entered.evidence, budget=entered.budget)
-        return answer.with_info(_with_engine(answer.info, entered.entries))
+        return entered.told(posterior(entered.factors, targets, entered.evidence, budget=entered.budget))
 
     def mixture(self, targets: Sequence[Variable], evidence: Evidence) -> GaussianMixture:
         """The distribution of targets, one or more of them continuous, given the evidence.
@@ -95,8 +91,7 @@ class HybridModel:
         asked = [variable for variable in targets if not variable.is_continuous]
         others = [variable for variable in moments.scope if variable.name not in names]
         weights = posterior(entered.factors, [*asked, *others], entered.evidence, budget=entered.budget)
-        weights = weights.with_info(_with_engine(weights.info, entered.entries))
-        return _mixture(weights, _with_observed(moments, targets, evidence.values), targets)
+        return _mixture(entered.told(weights), _with_observed(moments, targets, evidence.values), targets)
 
     def marginals(
         self, variables: Iterable[Variable], evidence: Evidence
@@ -111,13 +106,17 @@ class HybridModel:
         if listed:
             compiled = compile_factors(entered.factors, listed, budget=entered.budget)
             found = compiled.marginals(entered.evidence)
-            tables = {
-                v.name: found[v.name].with_info(_with_engine(found[v.name].info, entered.entries)) for v in listed
-            }
+            tables = {v.name: entered.told(found[v.name]) for v in listed}
             wanted = [scope for scope in scopes if scope]
             beliefs |= zip(wanted, compiled.joints(wanted, entered.evidence), strict=True)
-        by_name = {step.name: step.variable for step in entered.steps}
-        collapsed = {name: _collapsed(by_name[name], part, beliefs[part.scope]) for name, part in moments.items()}
+        collapsed = {}
+        for step in reversed(entered.steps):  # the mean of the variances plus the variance of the means
+            part = moments[step.name]
+            weights, mean = beliefs[part.scope].flat, part.mean.reshape(-1)
+            center = weights @ mean
+            total = weights @ (part.covariance.reshape(-1) + (mean - center) ** 2)
+            answer = MomentGaussian.trusted((step.variable,), np.array([center]), np.array([[total]]))
+            collapsed[step.name] = answer
         return tables, collapsed
 
     def sample(
@@ -134,8 +133,6 @@ class HybridModel:
         numbers = draw(entered.steps, positions, num_rows, generator)
         return HybridSample({variable.name: positions[variable.name] for variable in listed}, numbers)
 
-    # --- entering evidence ---
-
     def outline(self, targets: Iterable[Variable] | None, evidence: Evidence) -> Outline:
         """How the continuous variables would be eliminated for a question about the targets, before it is done.
 
@@ -148,15 +145,7 @@ class HybridModel:
         return _outline(evidence, self._relevant(evidence, [v.name for v in listed]), hidden)
 
     def enter(self, evidence: Evidence) -> Entered:
-        """The discrete model that is left once observed numbers are entered and all others integrated out.
-
-        >>> kind = Variable("kind", ["small", "large"])
-        >>> height = Regression.of(Variable("height"), [], [kind], [10.0, 12.0], np.zeros((2, 0)), [1.0, 1.0])
-        >>> model = HybridModel((Factor((kind,), [0.5, 0.5]),), (height,))
-        >>> entered = model.enter(Evidence.read({"height": 12.0}, {"kind": kind, "height": height.variable}))
-        >>> [factor.names for factor in entered.factors]
-        [('kind',), ('kind',)]
-        """
+        """The discrete model that is left once observed numbers are entered and all others integrated out."""
         return self._entered(evidence, self.regressions, ())
 
     def _relevant(self, evidence: Evidence, targets: Sequence[str]) -> list[Regression]:
@@ -192,7 +181,10 @@ class HybridModel:
             self.factors, done.weights, certain, taken | {line.name for line in outline.lines}
         )
         if weighed.is_impossible:
-            raise _impossible()
+            raise ImpossibleEvidence(
+                "The evidence has probability zero: some observed numbers differ from what the others, or constants, "
+                "determine."
+            )
         return Entered(
             done.steps,
             (*self.factors, *weighed.factors),
@@ -235,6 +227,11 @@ class Entered:
     point_masses: int  # How many of the observed numbers are certain given the rest; with any, the density is infinite
     entries: int  # The numbers that the regressions had
     budget: Budget  # What is left for sums over the factors
+
+    def told(self, answer: Factor) -> Factor:
+        """An answer of the discrete model with how it was got."""
+        info = replace(answer.info, engine="strong elimination", cost=answer.info.cost + self.entries)
+        return answer.with_info(info)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,18 +293,6 @@ def _connected(groups: Sequence[set[str]], start: Iterable[str]) -> set[str]:
     return reached
 
 
-# --- answers ---
-
-
-def _collapsed(variable: Variable, moments: Moments, belief: Factor) -> MomentGaussian:
-    """Mean and variance of a mixture: the mean of the variances plus the variance of the means."""
-    weights = belief.flat
-    mean, variance = moments.mean.reshape(-1), moments.covariance.reshape(-1)
-    center = weights @ mean
-    total = weights @ (variance + (mean - center) ** 2)
-    return MomentGaussian.trusted((variable,), np.array([center]), np.array([[total]]))
-
-
 def _with_observed(moments: Moments, targets: Sequence[Variable], values: Mapping[str, float]) -> Moments:
     """The moments of all continuous targets in their order; an observed one is certain."""
     names = tuple(variable.name for variable in targets if variable.is_continuous)
@@ -332,16 +317,3 @@ def _mixture(weights: Factor, moments: Moments, targets: Sequence[Variable]) -> 
         laid = laid.transpose(*back, *range(len(ordered), len(ordered) + tail))
         parts.append(np.array(np.broadcast_to(laid, (*weights.shape, *laid.shape[len(ordered) :]))))
     return GaussianMixture.trusted(weights, scope, parts[0], parts[1])
-
-
-def _with_engine(info: QueryInfo, entries: int) -> QueryInfo:
-    return replace(info, engine="strong elimination", cost=info.cost + entries)
-
-
-# --- refusals ---
-
-
-def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence(
-        "The evidence has probability zero: some observed numbers differ from what the others, or constants, determine."
-    )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Positions
 from plausible.data.evidence_columns import EvidenceColumns
@@ -18,14 +16,13 @@ from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.gaussian.regression import Array, EvidenceWeight, Regression
-from plausible.inference.gaussian.row_blocks import GaussianBlock
 from plausible.inference.gaussian.rows import (
     MAX_STEP,
     ROWS,
+    GaussianBlock,
     RowDensities,
     connected_parts,
     eliminate_rows,
-    row_axis,
     same_rows,
 )
 from plausible.inference.hybrid.point_masses import row_factors, settle_point_masses
@@ -87,7 +84,10 @@ class HybridRows:
         groups: Sequence[Scope] = (),
         target: str | None = None,
     ) -> HybridAnswers:
-        """The answers for all rows."""
+        """The answers for all rows, the moments of a continuous target among them, whose own column is not there.
+
+        `tables` are further factors that differ from row to row, as logarithms.
+        """
         found = HybridAnswers(
             np.full(rows.num_rows, -np.inf),
             tuple(np.zeros((rows.num_rows, *(v.num_states for v in group))) for group in groups),
@@ -95,14 +95,16 @@ class HybridRows:
         )
         for places, densities in self._batches(rows, target):
             given = rows.take(places)
-            extra = tuple(_rows_of(weight, places) for weight in tables)
-            step = self._step((*densities.weights, *extra))
+            extra = tuple(weight.rows(places) for weight in tables)
+            weights = (*densities.weights, *extra)
+            step = MAX_STEP  # with numbers alone there is nothing to sum
+            if self.factors or any(weight.scope for weight in weights):
+                largest = max((num_entries(weight.scope) for weight in weights), default=1)
+                step = max(min(_MAX_ROWS, MAX_STEP // largest), 1)
             for start in range(0, len(places), step):
                 part = np.arange(start, min(start + step, len(places)))
-                self._fill(found, places[part], given.take(part), _some_rows(densities, part, extra), groups)
+                self._fill(found, places[part], given.take(part), densities.rows(part, extra), groups)
         return found
-
-    # --- numbers ---
 
     def _batches(self, rows: EvidenceColumns, target: str | None) -> Iterable[tuple[Positions, RowDensities]]:
         """Rows that can be summed up together, with what their numbers say."""
@@ -113,7 +115,9 @@ class HybridRows:
             own = target if target in {regression.name for regression in regressions} else None
             densities, is_delicate = None, np.ones(rows.num_rows, dtype=np.bool_)
             if block is not None:
-                densities, is_delicate = block.given(_matrix(rows, block.names), own)
+                missing = np.full(rows.num_rows, np.nan)
+                matrix = np.column_stack([rows.numbers.get(name, missing) for name in block.names])
+                densities, is_delicate = block.given(matrix, own)
             fast.append(densities)
             if is_delicate.any():
                 kinds[is_delicate, place] = same_rows(_observed(rows, regressions)[is_delicate])[1]
@@ -121,26 +125,24 @@ class HybridRows:
         for batch, row in enumerate(first):
             places = np.flatnonzero(batch_of == batch)
             slow = [asked[place][0] if kinds[row, place] >= 0 else None for place in range(len(asked))]
-            yield (
-                places,
-                _together(
-                    [
-                        _some_rows(quick, places)
-                        if careful is None and quick is not None
-                        else _carefully(careful or (), rows.take(places), target, self.budget)
-                        for quick, careful in zip(fast, slow, strict=True)
-                    ]
-                ),
-            )
+            parts = [
+                quick.rows(places)
+                if careful is None and quick is not None
+                else self._carefully(careful or (), rows.take(places), target)
+                for quick, careful in zip(fast, slow, strict=True)
+            ]
+            weights = tuple(weight for part in parts for weight in part.weights)
+            moments = next(((part.scope, part.mean, part.variance) for part in parts if part.mean is not None), ())
+            yield places, RowDensities(weights, *moments)
 
-    # --- states ---
-
-    def _step(self, weights: Sequence[EvidenceWeight]) -> int:
-        """How many rows to sum up together: with numbers alone there is nothing to sum."""
-        if not self.factors and not any(weight.scope for weight in weights):
-            return MAX_STEP
-        largest = max((num_entries(weight.scope) for weight in weights), default=1)
-        return max(min(_MAX_ROWS, MAX_STEP // largest), 1)
+    def _carefully(self, regressions: Sequence[Regression], rows: EvidenceColumns, target: str | None) -> RowDensities:
+        """By elimination; all rows have the same columns observed."""
+        names = {regression.name for regression in regressions}
+        scope = {variable.name for regression in regressions for variable in regression.scope}
+        numbers = {name: c for name, c in rows.numbers.items() if name in names and not np.isnan(c[0])}
+        states = {name: codes for name, codes in rows.states.items() if name in scope and codes[0] >= 0}
+        own = target if target in names else None
+        return eliminate_rows(regressions, numbers, states, rows.num_rows, own, self.budget)
 
     def _fill(
         self,
@@ -155,7 +157,7 @@ class HybridRows:
         is_possible = np.isfinite(np.sum(peaks, axis=0)) if peaks else np.ones(rows.num_rows, dtype=np.bool_)
         left = np.flatnonzero(is_possible)
         while len(left):
-            part, given = _some_rows(densities, left), rows.take(left)
+            part, given = densities.rows(left), rows.take(left)
             asked = [*groups] if densities.mean is None else [*groups, densities.scope]
             log_totals, joints = self._sums(given, part.weights, asked)
             done = log_totals > -np.inf
@@ -181,7 +183,7 @@ class HybridRows:
         except TooLarge:
             pass  # a row by itself says whether it is too large
         halves = np.array_split(np.arange(rows.num_rows), 2)
-        done = [self._sums(rows.take(half), [_rows_of(w, half) for w in weights], groups) for half in halves]
+        done = [self._sums(rows.take(half), [w.rows(half) for w in weights], groups) for half in halves]
         joints = [np.concatenate(pair) for pair in zip(*(joints for _, joints in done), strict=True)]
         return np.concatenate([log_totals for log_totals, _ in done]), joints
 
@@ -189,7 +191,7 @@ class HybridRows:
         self, evidence: Evidence, weights: Sequence[EvidenceWeight], groups: Sequence[Scope]
     ) -> tuple[Array, list[Array]]:
         """The same for a row by itself."""
-        own = [EvidenceWeight(weight.scope, weight.log_density[0], weight.point_masses[0]) for weight in weights]
+        own = [weight.rows(0) for weight in weights]
         tables = [np.zeros((1, *(variable.num_states for variable in group))) for group in groups]
         free = [tuple(v for v in group if v.name not in evidence.hard) for group in groups]
         scopes = [*(factor.scope for factor in self.factors), *(weight.scope for weight in own)]
@@ -217,10 +219,13 @@ class HybridRows:
             log_totals = sum((weight.log_density for weight in weights), np.zeros(rows.num_rows))
             masses = sum((weight.point_masses for weight in weights), np.zeros(rows.num_rows, dtype=np.int64))
             return _certain(log_totals, masses > 0), [np.ones(shape) for shape in shapes]
-        axis = row_axis(rows.num_rows)
-        seen = [
-            _indicators(axis, rows.variables[name], codes) for name, codes in rows.states.items() if codes.max() >= 0
-        ]
+        axis = Variable(ROWS, rows.num_rows)
+        seen = []  # one in each row for its state, or for all states where it is missing
+        for name, codes in rows.states.items():
+            if codes.max() >= 0:
+                variable = rows.variables[name]
+                table = (codes[:, None] == np.arange(variable.num_states)) | (codes[:, None] < 0)
+                seen.append(Factor.from_flat((axis, variable), table.astype(np.float64).ravel()))
         try:
             weighed = row_factors([*self.factors, *seen], weights, axis)
             factors = [*self.factors, *seen, *weighed.factors]
@@ -242,20 +247,6 @@ class HybridRows:
         return _certain(log_totals, weighed.is_certain), tables
 
 
-# --- parts ---
-
-
-def _carefully(
-    regressions: Sequence[Regression], rows: EvidenceColumns, target: str | None, budget: Budget | None
-) -> RowDensities:
-    """By elimination; all rows have the same columns observed."""
-    names = {regression.name for regression in regressions}
-    scope = {variable.name for regression in regressions for variable in regression.scope}
-    numbers = {name: c for name, c in rows.numbers.items() if name in names and not np.isnan(c[0])}
-    states = {name: codes for name, codes in rows.states.items() if name in scope and codes[0] >= 0}
-    return eliminate_rows(regressions, numbers, states, rows.num_rows, target if target in names else None, budget)
-
-
 def _observed(rows: EvidenceColumns, regressions: Sequence[Regression]) -> Flags:
     """For each row which numbers, and which discrete variables that they depend on, it has."""
     names = {regression.name for regression in regressions}
@@ -263,21 +254,6 @@ def _observed(rows: EvidenceColumns, regressions: Sequence[Regression]) -> Flags
     columns = [~np.isnan(column) for name, column in rows.numbers.items() if name in names]
     columns += [codes >= 0 for name, codes in rows.states.items() if name in scope]
     return np.column_stack(columns) if columns else np.zeros((rows.num_rows, 1), dtype=np.bool_)
-
-
-def _matrix(rows: EvidenceColumns, names: Sequence[str]) -> Array:
-    """The numbers of some variables, a column each; NaN for those without a column."""
-    found = np.full((rows.num_rows, len(names)), np.nan)
-    for place, name in enumerate(names):
-        if name in rows.numbers:
-            found[:, place] = rows.numbers[name]
-    return found
-
-
-def _indicators(axis: Variable, variable: Variable, codes: npt.NDArray[Any]) -> Factor:
-    """One in each row for its state, or for all states where it is missing."""
-    table = (codes[:, None] == np.arange(variable.num_states)) | (codes[:, None] < 0)
-    return Factor.from_flat((axis, variable), table.astype(np.float64).ravel())
 
 
 def _collapsed(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
@@ -291,22 +267,3 @@ def _collapsed(weights: Array, means: Array, variances: Array) -> tuple[Array, A
 def _certain(log_totals: Array, is_certain: Flags) -> Array:
     """The logarithms of densities, infinite for possible rows with a certain number."""
     return np.where(is_certain & (log_totals > -np.inf), np.inf, log_totals)
-
-
-def _rows_of(weight: EvidenceWeight, rows: Positions) -> EvidenceWeight:
-    return EvidenceWeight(weight.scope, weight.log_density[rows], weight.point_masses[rows])
-
-
-def _some_rows(densities: RowDensities, rows: Positions, extra: Sequence[EvidenceWeight] = ()) -> RowDensities:
-    """Some rows, with further weights."""
-    weights = tuple(_rows_of(weight, rows) for weight in (*densities.weights, *extra))
-    if densities.mean is None or densities.variance is None:
-        return RowDensities(weights)
-    return RowDensities(weights, densities.scope, densities.mean[rows], densities.variance[rows])
-
-
-def _together(parts: Sequence[RowDensities]) -> RowDensities:
-    """The weights of all parts, and the moments of the one that has them."""
-    weights = tuple(weight for part in parts for weight in part.weights)
-    asked = next((part for part in parts if part.mean is not None), None)
-    return RowDensities(weights) if asked is None else RowDensities(weights, asked.scope, asked.mean, asked.variance)

@@ -35,7 +35,6 @@ def number_information(weights: Array, means: Array, variances: Array, base: flo
     short beside every component that lies there gives about ten digits. Components without variance are point masses
     and are summed.
 
-
     Notes
     -----
     O(c²) for c different components.

@@ -88,22 +88,18 @@ def settle_point_masses(
 
 def _counters(counts: Sequence[tuple[Scope, Ints]], taken: Collection[str]) -> list[Factor]:
     """Factors that fix running totals: the last variable of the last one is the sum of all counts, each zero or one."""
-    totals = [Variable(_unused(f"point masses {number}", taken), number + 1) for number in range(len(counts) + 1)]
+    totals = []
+    for number in range(len(counts) + 1):
+        name = f"point masses {number}"
+        while name in taken:
+            name += "'"
+        totals.append(Variable(name, number + 1))
     factors = []
     for before, after, (scope, table) in zip(totals, totals[1:], counts, strict=False):
         past = np.arange(before.num_states).reshape(-1, *[1] * (len(scope) + 1))
         reached = past + table[None, ..., None] == np.arange(after.num_states)
         factors.append(Factor((before, *scope, after), reached * 1.0))
     return factors
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name
-
-
-# --- rows ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +112,7 @@ class RowFactors:
 
 
 def row_factors(factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable) -> RowFactors:
-    """`settle_point_masses` for each row."""
+    """`settle_point_masses` for each row; the factors, findings among them, say which configurations are possible."""
     found: list[Factor] = []
     log_scales = np.zeros(rows.num_states)
     for weight in weights:

@@ -109,7 +109,6 @@ def polytree_sum(
     for each assignment to all but the last of them. So are the variables of a loop cutset, which are then summed out
     (Pearl 1988, §4.4.2): once they are known, the edges that leave them carry no message, and loops fall open.
 
-
     Examples
     --------
     >>> chain = [Factor({"A": 2}, [0.6, 0.4]), Factor({"A": 2, "B": 2}, [[0.7, 0.3], [0.2, 0.8]])]

@@ -35,7 +35,6 @@ class Polytree:
 def families_by_child(factors: Iterable[Factor]) -> dict[str, Factor]:
     """Child -> its family, where the last variable of each factor is the child; factors without variables are left out.
 
-
     Examples
     --------
     >>> rain = Factor({"rain": 2}, [0.8, 0.2])

@@ -167,7 +167,6 @@ def derivatives(
     """dP(e)/dθ, or dP(x | e)/dθ, of every entry θ of every family.
 
     One calibration for P(e); for P(x | e) = P(x, e) / P(e) another one with the event as evidence.
-
     """
     covary = is_covarying(others)
     evidence, log_peak = scaled(evidence)
@@ -233,7 +232,6 @@ def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Par
     [P(x_i, u_i, x_j, u_j | e) - P(x_i, u_i | e) P(x_j, u_j | e)] / (θ_i θ_j), but with the first term zero for two
     entries of one family, an entry with itself among them: P(e) is linear in the entries of a family. (The formula
     printed in Koller & Friedman 2009, exercise 19.9, holds for entries of different families only.)
-
 
     Notes
     -----

@@ -242,7 +242,6 @@ def event_sensitivity(
 ) -> EventSensitivity:
     """The sensitivity functions of P(x | e) in all parameters of the named families, or of all.
 
-
     Notes
     -----
     Two calibrations, with e and with (x, e), however many parameters there are.

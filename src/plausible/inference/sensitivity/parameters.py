@@ -178,7 +178,6 @@ def row_ends(table: Floats, slopes: Floats) -> tuple[Floats, Floats]:
 
     The quantity is Σ θ · slope, linear in each entry; sums of what is left take the place of differences, so that
     nothing cancels.
-
     """
     rows = table.reshape(-1, table.shape[-1])
     partial = slopes.reshape(rows.shape)

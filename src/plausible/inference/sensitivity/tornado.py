@@ -23,7 +23,6 @@ Variation: TypeAlias = Literal["relative", "absolute", "odds"]
 def varied(values: Floats, vary: Variation, amount: float) -> tuple[Floats, Floats]:
     """Parameters made smaller and larger, inside [0, 1].
 
-
     Examples
     --------
     >>> [end.tolist() for end in varied(np.array([0.5, 0.9]), "absolute", 0.2)]

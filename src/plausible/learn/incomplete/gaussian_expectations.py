@@ -16,8 +16,7 @@ from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import NotSupported
 from plausible.factors.alignment import Scope
 from plausible.inference.gaussian.regression import EvidenceWeight, Regression
-from plausible.inference.gaussian.row_blocks import GaussianBlock
-from plausible.inference.gaussian.rows import connected_parts
+from plausible.inference.gaussian.rows import GaussianBlock, connected_parts
 from plausible.inference.hybrid.hybrid_rows import HybridRows
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations
