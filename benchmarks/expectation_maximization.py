@@ -16,7 +16,7 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete.functional import observed_log_likelihood
+from plausible.learn.incomplete.problem import observed_log_likelihood
 from plausible.models import BayesianNetwork
 
 NETS = Path(__file__).parents[2] / "shared" / "nets"

@@ -112,33 +112,33 @@ from plausible.learn.incomplete.cases import Cases as Cases
 from plausible.learn.incomplete.em import EMFit as EMFit
 from plausible.learn.incomplete.em import em_run as em_run
 from plausible.learn.incomplete.em import learn_em as _learn_em
-from plausible.learn.incomplete.engine_expectations import EngineExpectations as EngineExpectations
+from plausible.learn.incomplete.expectations import EngineExpectations as EngineExpectations
 from plausible.learn.incomplete.expectations import ExactExpectations as ExactExpectations
 from plausible.learn.incomplete.expectations import Expectations as Expectations
 from plausible.learn.incomplete.expectations import ExpectationStep as ExpectationStep
 from plausible.learn.incomplete.expectations import FamilyCounts as FamilyCounts
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics as ExpectedStatistics
 from plausible.learn.incomplete.expected_statistics import completed_table as completed_table
-from plausible.learn.incomplete.family_em import FamilyEM as FamilyEM
-from plausible.learn.incomplete.family_em import FrozenFamily as FrozenFamily
-from plausible.learn.incomplete.functional import EMFunctional as EMFunctional
-from plausible.learn.incomplete.functional import em_functional as em_functional
-from plausible.learn.incomplete.functional import expected_log_likelihood as expected_log_likelihood
-from plausible.learn.incomplete.functional import observed_log_likelihood as observed_log_likelihood
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations as HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner as GaussianMomentLearner
 from plausible.learn.incomplete.methods import EMMethod as EMMethod
+from plausible.learn.incomplete.methods import FamilyEM as FamilyEM
+from plausible.learn.incomplete.methods import FrozenFamily as FrozenFamily
 from plausible.learn.incomplete.methods import HardEM as HardEM
 from plausible.learn.incomplete.methods import IncrementalEM as IncrementalEM
 from plausible.learn.incomplete.methods import VariationalEM as VariationalEM
-from plausible.learn.incomplete.online_em import OnlineEM as OnlineEM
+from plausible.learn.incomplete.problem import EMFunctional as EMFunctional
 from plausible.learn.incomplete.problem import EMProblem as EMProblem
 from plausible.learn.incomplete.problem import EMState as EMState
+from plausible.learn.incomplete.problem import em_functional as em_functional
+from plausible.learn.incomplete.problem import expected_log_likelihood as expected_log_likelihood
+from plausible.learn.incomplete.problem import observed_log_likelihood as observed_log_likelihood
 from plausible.learn.incomplete.problem import read_problem as read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM as AnnealedEM
 from plausible.learn.incomplete.searching_em import BeamEM as BeamEM
 from plausible.learn.incomplete.searching_em import PerturbedEM as PerturbedEM
 from plausible.learn.incomplete.searching_em import ReweightedEM as ReweightedEM
+from plausible.learn.incomplete.sequences import OnlineEM as OnlineEM
 from plausible.learn.incomplete.sequences import SequenceExpectations as SequenceExpectations
 from plausible.learn.incomplete.sequences import SliceGraph as SliceGraph
 from plausible.learn.incomplete.sequences import learn_sequences as learn_sequences
@@ -155,8 +155,6 @@ from plausible.learn.incomplete_scores.cardinality import CardinalityScore as Ca
 from plausible.learn.incomplete_scores.cardinality import choose_cardinality as choose_cardinality
 from plausible.learn.incomplete_scores.cardinality import cluster_cardinality as cluster_cardinality
 from plausible.learn.incomplete_scores.cardinality import grow_cardinality as grow_cardinality
-from plausible.learn.incomplete_scores.comparison import ScoreComparison as ScoreComparison
-from plausible.learn.incomplete_scores.comparison import compare_scores as compare_scores
 from plausible.learn.incomplete_scores.curvature import LaplaceIntegral as LaplaceIntegral
 from plausible.learn.incomplete_scores.curvature import laplace_integral as laplace_integral
 from plausible.learn.incomplete_scores.information_content import InformationContent as InformationContent
@@ -165,15 +163,22 @@ from plausible.learn.incomplete_scores.information_content import information_co
 from plausible.learn.incomplete_scores.information_content import parameter_budget as parameter_budget
 from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES as INCOMPLETE_SCORES
 from plausible.learn.incomplete_scores.score import IncompleteScore as IncompleteScore
+from plausible.learn.incomplete_scores.score import ScoreComparison as ScoreComparison
+from plausible.learn.incomplete_scores.score import compare_scores as compare_scores
 from plausible.learn.incomplete_scores.score import score_incomplete as score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions as ScoreOptions
 from plausible.learn.incomplete_structures.available import AvailableStatistics as AvailableStatistics
 from plausible.learn.incomplete_structures.available import PairwiseStatistics as PairwiseStatistics
 from plausible.learn.incomplete_structures.available import complete_rows as complete_rows
+from plausible.learn.incomplete_structures.completion import DisconnectedHidden as DisconnectedHidden
 from plausible.learn.incomplete_structures.hidden_variables import HiddenSearch as HiddenSearch
 from plausible.learn.incomplete_structures.hidden_variables import HiddenTrial as HiddenTrial
+from plausible.learn.incomplete_structures.hidden_variables import SelectiveClustering as SelectiveClustering
 from plausible.learn.incomplete_structures.hidden_variables import dependence_graph as dependence_graph
 from plausible.learn.incomplete_structures.hidden_variables import find_hidden as find_hidden
+from plausible.learn.incomplete_structures.hidden_variables import (
+    learn_selective_clustering as learn_selective_clustering,
+)
 from plausible.learn.incomplete_structures.hidden_variables import semi_cliques as semi_cliques
 from plausible.learn.incomplete_structures.latent_trees import LatentTree as LatentTree
 from plausible.learn.incomplete_structures.latent_trees import hierarchy_by_information as hierarchy_by_information
@@ -184,11 +189,6 @@ from plausible.learn.incomplete_structures.rescoring import RescoringFit as Resc
 from plausible.learn.incomplete_structures.rescoring import RescoringRules as RescoringRules
 from plausible.learn.incomplete_structures.rescoring import RescoringState as RescoringState
 from plausible.learn.incomplete_structures.rescoring import learn_by_rescoring as learn_by_rescoring
-from plausible.learn.incomplete_structures.selective_clustering import SelectiveClustering as SelectiveClustering
-from plausible.learn.incomplete_structures.selective_clustering import (
-    learn_selective_clustering as learn_selective_clustering,
-)
-from plausible.learn.incomplete_structures.starts import DisconnectedHidden as DisconnectedHidden
 from plausible.learn.incomplete_structures.structural_em import SEMRules as SEMRules
 from plausible.learn.incomplete_structures.structural_em import SEMState as SEMState
 from plausible.learn.incomplete_structures.structural_em import StructuralEMFit as StructuralEMFit

@@ -11,7 +11,7 @@ from plausible.cpds import LogisticCPD, NoisyMax, NoisyOr, Split, TableCPD, Tree
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.learn.gradients.gradient import log_likelihood_gradient
-from plausible.learn.incomplete.functional import observed_log_likelihood
+from plausible.learn.incomplete.problem import observed_log_likelihood
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

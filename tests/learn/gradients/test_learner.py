@@ -16,7 +16,7 @@ from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.gradients.gradient import log_likelihood_gradient
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.functional import observed_log_likelihood
+from plausible.learn.incomplete.problem import observed_log_likelihood
 from plausible.models import BayesianNetwork
 from plausible.search.ascent import LBFGS, SteepestAscent
 from plausible.variables import Variable

@@ -12,8 +12,7 @@ from plausible.inference import Gibbs, JunctionTree, LoopyBP, MeanField, Variabl
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete.engine_expectations import EngineExpectations
-from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.expectations import EngineExpectations, ExactExpectations
 from plausible.learn.incomplete.mean_field_expectations import mean_field_expectations
 from plausible.learn.incomplete.methods import VariationalEM
 from plausible.learn.incomplete.problem import EMProblem, read_problem

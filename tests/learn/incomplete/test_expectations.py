@@ -15,7 +15,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import ExactExpectations, ExpectationStep
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
-from plausible.learn.incomplete.functional import em_functional, observed_log_likelihood
+from plausible.learn.incomplete.problem import em_functional, observed_log_likelihood
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

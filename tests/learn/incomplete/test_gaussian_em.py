@@ -18,11 +18,10 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em
-from plausible.learn.incomplete.functional import em_functional, observed_log_likelihood
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_lines
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
-from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.problem import em_functional, observed_log_likelihood, read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.learn.missingness.gaussian_em import fit_gaussian

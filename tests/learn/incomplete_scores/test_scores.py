@@ -15,11 +15,9 @@ from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.graphs import DAG
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.gradients.observed import tables_of
-from plausible.learn.incomplete_scores.candidate import candidate_estimate
-from plausible.learn.incomplete_scores.comparison import compare_scores
+from plausible.learn.incomplete_scores.completion_scores import _least_counts, candidate_estimate, exact_completions
 from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
-from plausible.learn.incomplete_scores.exact import _least_counts, exact_completions
-from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES, score_incomplete
+from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES, compare_scores, score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import EdgePenalty
 from plausible.variables import Variable

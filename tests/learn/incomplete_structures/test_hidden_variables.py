@@ -93,8 +93,8 @@ def test_the_search_for_hidden_variables_tells_its_trials_and_stops_when_told_or
     data = of_one_kind(1, 300)
     graph = DAG([(f"x{i}", f"x{j}") for i, j in combinations(range(5), 2) if j - i < 3])
     told = []
-    assert find_hidden(data, graph, restarts=0, progress=told.append).stopped == "all groups"
+    assert find_hidden(data, graph, restarts=0, progress=told.append).stopped_by == "converged"
     assert told
-    assert find_hidden(data, graph, restarts=0, progress=lambda trial: True).stopped == "interrupted"
+    assert find_hidden(data, graph, restarts=0, progress=lambda trial: True).stopped_by == "interrupted"
     late = find_hidden(data, graph, restarts=0, time_limit=0.0)
-    assert (late.stopped, late.trials) == ("time limit", ())
+    assert (late.stopped_by, late.trials) == ("time limit", ())

@@ -11,7 +11,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete_structures.mixed_structures import MixedJudge, drawn_completions
+from plausible.learn.incomplete_structures.missing import MixedJudge, drawn_completions
 from plausible.learn.incomplete_structures.structural_em import SEMRules
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian

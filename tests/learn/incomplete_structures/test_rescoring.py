@@ -11,14 +11,13 @@ from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.graphs import DAG
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete_structures.completion import GraphJudge
+from plausible.learn.incomplete_structures.completion import GraphJudge, read_cases
 from plausible.learn.incomplete_structures.rescoring import (
     RescoringRules,
     frozen_network,
     graph_moves,
     learn_by_rescoring,
 )
-from plausible.learn.incomplete_structures.starts import read_cases
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.structures.knowledge import Knowledge

@@ -6,7 +6,7 @@ import pytest
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
-from plausible.learn.incomplete_structures.selective_clustering import learn_selective_clustering
+from plausible.learn.incomplete_structures.hidden_variables import learn_selective_clustering
 from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores
 
 

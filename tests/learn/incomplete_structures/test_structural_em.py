@@ -23,8 +23,8 @@ from plausible.learn.incomplete_structures.available import (
     SeparateScores,
     pairwise_moments,
 )
+from plausible.learn.incomplete_structures.completion import DisconnectedHidden, start_graph
 from plausible.learn.incomplete_structures.rescoring import RescoringRules, learn_by_rescoring
-from plausible.learn.incomplete_structures.starts import DisconnectedHidden, start_graph
 from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores, learn_structural_em
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.penalized import BIC
@@ -314,7 +314,7 @@ def test_wrong_knowledge_restarts_and_hidden_columns_are_refused_by_name():
         learn_structural_em(holes(1), knowledge={"required": "p -> q"})
     with pytest.raises(InvalidArgument, match="restarts=-1"):
         learn_structural_em(holes(1), restarts=-1)
-    with pytest.raises(InvalidArgument, match="column 'p' with observed cells"):
+    with pytest.raises(InvalidArgument, match="'p' is in hidden=, but has values"):
         learn_structural_em(holes(1), hidden={"p": 2})
     with pytest.raises(InvalidArgument, match="'H'"):
         learn_structural_em(holes(1), hidden={"H": 0})

@@ -15,7 +15,7 @@ from plausible.learn.incomplete.maximization import normalized_exponentials
 from plausible.learn.incomplete.methods import EMMethod
 from plausible.learn.incomplete.problem import EMProblem, EMState
 from plausible.models import BayesianNetwork
-from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
+from plausible.search.ascent import AscentLike, ascent_step, init_ascent, read_ascent
 
 Tables: TypeAlias = Mapping[str, Floats]
 
@@ -103,7 +103,11 @@ class OverrelaxedEM(EMMethod):
         network, kept = problem.maximized(state)
         if rate > 1.0:
             before, after = maximization.free_tables(state.network), maximization.free_tables(network)
-            tables = {name: _moved(before[name], after[name], rate) for name in after}
+            tables = {}
+            for name, table in after.items():
+                is_live, logs = (before[name] > _SMALLEST) & (table > _SMALLEST), _logs(table)
+                logs[is_live] += (rate - 1.0) * np.log(table[is_live] / before[name][is_live])
+                tables[name] = normalized_exponentials(logs)
             far = problem.tried(maximization.with_tables(network, tables), kept, state)
             if far is not None and far.objective >= state.objective:
                 return replace(far, memory=rate * self.growth)
@@ -159,24 +163,19 @@ class HybridEM(EMMethod):
         """A step of EM, or one of the climb."""
         if state.num_steps < self.em_steps:
             return problem.step(state)
-        memory = state.memory
-        if not isinstance(memory, _Climb):
-            first = _Climbed(problem, state.network)
-            memory = _Climb(first.live, init_ascent(first, first.start))
-        if memory.ascent.is_stuck:
-            return replace(state, num_steps=state.num_steps + 1, kept_rows={}, memory=memory)
-        climbed = _Climbed(problem, state.network, memory.live)
-        after = ascent_step(climbed, memory.ascent, read_ascent(self.ascent))
-        reached = climbed.state_at(after.point)
-        return replace(reached, num_steps=state.num_steps + 1, memory=_Climb(memory.live, after))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Climb:
-    """The entries that are climbed, and the state of the climb."""
-
-    live: Mapping[str, Flags]
-    ascent: AscentState
+        live, ascent = (
+            state.memory if isinstance(state.memory, tuple) else (None, None)
+        )  # entries, and how far they are
+        climbed = _Climbed(problem, state.network, live)
+        if ascent is None:
+            tables = problem.maximization.free_tables(state.network).values()
+            start = np.concatenate([np.empty(0), *(np.log(table[table > 0]) for table in tables)])
+            ascent = init_ascent(climbed, start)
+        if ascent.is_stuck:
+            return replace(state, num_steps=state.num_steps + 1, kept_rows={}, memory=(climbed.live, ascent))
+        ascent = ascent_step(climbed, ascent, read_ascent(self.ascent))
+        reached = climbed.state_at(ascent.point)
+        return replace(reached, num_steps=state.num_steps + 1, memory=(climbed.live, ascent))
 
 
 class _Climbed:
@@ -184,30 +183,22 @@ class _Climbed:
 
     def __init__(self, problem: EMProblem, network: BayesianNetwork, live: Mapping[str, Flags] | None = None) -> None:
         self.problem, self.network = problem, network
-        self.tables = problem.maximization.free_tables(network)
-        self.live = live or {name: table > 0 for name, table in self.tables.items()}
+        free = problem.maximization.free_tables(network)
+        self.live = live or {name: table > 0 for name, table in free.items()}
         self._last: tuple[Floats, EMState] | None = None
-
-    @property
-    def start(self) -> Floats:
-        """The point of the network."""
-        return np.concatenate([np.empty(0), *(np.log(table[self.live[name]]) for name, table in self.tables.items())])
 
     def state_at(self, point: Floats) -> EMState:
         """The state of EM at a point."""
         if self._last is None or not np.array_equal(self._last[0], point):
-            network = self.problem.maximization.with_tables(self.network, self._tables(point))
+            tables, first = {}, 0
+            for name, is_live in self.live.items():
+                last = first + int(is_live.sum())
+                logs = np.full(is_live.shape, -np.inf)
+                logs[is_live] = point[first:last]
+                tables[name], first = normalized_exponentials(logs), last
+            network = self.problem.maximization.with_tables(self.network, tables)
             self._last = (point.copy(), self.problem.init(network))
         return self._last[1]
-
-    def _tables(self, point: Floats) -> dict[str, Floats]:
-        tables, first = {}, 0
-        for name, is_live in self.live.items():
-            last = first + int(is_live.sum())
-            logs = np.full(is_live.shape, -np.inf)
-            logs[is_live] = point[first:last]
-            tables[name], first = normalized_exponentials(logs), last
-        return tables
 
     def __call__(self, point: Floats) -> tuple[float, Floats]:
         """The objective, and its gradient; -inf, and none, where numbers underflow so that a case is ruled out."""
@@ -216,22 +207,11 @@ class _Climbed:
         except ImpossibleEvidence:
             return -np.inf, np.zeros(point.shape)
         maximization, parts = self.problem.maximization, [np.empty(0)]
-        tables = maximization.free_tables(state.network)
-        for name, is_live in self.live.items():
-            counts = sum(
-                (state.expectations.counts[user] for user in maximization.sharing(name)),
-                np.asarray(maximization.exponents[name]),
-            )
-            slope = counts - tables[name] * counts.sum(axis=-1, keepdims=True)
-            parts.append(slope[is_live])
+        for name, table in maximization.free_tables(state.network).items():
+            shared = [state.expectations.counts[user] for user in maximization.sharing(name)]
+            counts = sum(shared, np.asarray(maximization.exponents[name]))
+            parts.append((counts - table * counts.sum(axis=-1, keepdims=True))[self.live[name]])
         return state.objective, np.concatenate(parts)
-
-
-def _moved(before: Floats, after: Floats, rate: float) -> Floats:
-    is_live = (before > _SMALLEST) & (after > _SMALLEST)
-    logs = _logs(after)
-    logs[is_live] += (rate - 1.0) * np.log(after[is_live] / before[is_live])
-    return normalized_exponentials(logs)
 
 
 def _squared(before: Tables, middle: Tables, last: Tables, longest: float) -> dict[str, Floats] | None:

@@ -58,34 +58,34 @@ class Cases:
     ) -> Cases:
         """Encode data over given variables; those without a column are hidden, columns of others are not looked at.
 
-        Parameters
-        ----------
-        variables
-            By name or in a list.
-        data
-            A `Table`, or what `Table.read` takes; cases over the same variables are returned as they are.
-        weights
-            How often each row of a table counts; as the table says where left out.
-        has_numbers
-            Whether the variables may be continuous; else these are refused.
+        Cases over the same variables are returned as they are. Continuous variables are refused without `has_numbers`.
         """
         known = dict(variables) if isinstance(variables, Mapping) else {v.name: v for v in variables}
-        for variable in known.values():
-            if variable.is_continuous and not has_numbers:
-                raise NotSupported(
-                    f"{variable.name!r} is continuous: expected counts are those of discrete variables. Discretise it."
-                )
+        discrete = {name: variable for name, variable in known.items() if not variable.is_continuous}
+        continuous = {name: variable for name, variable in known.items() if variable.is_continuous}
+        if continuous and not has_numbers:
+            name = next(iter(continuous))
+            raise NotSupported(
+                f"{name!r} is continuous: expected counts are those of discrete variables. Discretise it."
+            )
         if isinstance(data, Cases):
-            return _same_variables(data, known)
+            if [*data.variables.values(), *data.continuous.values()] != [*discrete.values(), *continuous.values()]:
+                raise InvalidArgument(
+                    "These cases are of other variables, or in another order. Make them anew: Cases.of."
+                )
+            return data
         table = _read(data, known)
         table = table if weights is None else table.weighted(list(weights))
-        discrete = [name for name, variable in known.items() if not variable.is_continuous]
-        continuous = [name for name, variable in known.items() if variable.is_continuous]
         codes = np.full((table.num_rows, len(discrete)), -1, dtype=np.int32)
-        _fill(codes, discrete, table.discrete, table.codes)
         numbers = np.full((table.num_rows, len(continuous)), np.nan)
-        _fill(numbers, continuous, table.continuous, table.numbers)
-        return _distinct(known, codes, numbers, table)
+        cells: tuple[NDArray[Any], ...] = (codes, numbers)
+        sides = ((discrete, table.discrete, table.codes), (continuous, table.continuous, table.numbers))
+        for filled, (wanted, names, columns) in zip(cells, sides, strict=True):
+            there = dict(zip(names, columns, strict=True))
+            for place, name in enumerate(wanted):
+                if name in there:
+                    filled[:, place] = there[name]
+        return _distinct(discrete, continuous, codes, numbers, table)
 
     @property
     def num_cases(self) -> int:
@@ -150,8 +150,8 @@ class Cases:
 
     def evidence(self, case: int) -> Evidence:
         """The observed states of one case."""
-        cells = zip(self.variables, self.codes[case].tolist(), strict=True)
-        return Evidence({name: code for name, code in cells if code >= 0}, {}, {})
+        codes = dict(zip(self.variables, self.codes[case].tolist(), strict=True))
+        return Evidence({name: code for name, code in codes.items() if code >= 0}, {}, {})
 
     def with_weights(self, weights: Floats) -> Cases:
         """The same cases, each with another weight."""
@@ -170,18 +170,9 @@ class Cases:
         )
 
     def __repr__(self) -> str:
-        size = len(self.variables) + len(self.continuous)
-        return (
-            f"<Cases: {self.num_cases} different of "
-            f"{counted(len(self.case_of_row), 'row')}, {counted(size, 'variable')}>"
-        )
-
-
-def _same_variables(cases: Cases, known: Mapping[str, Variable]) -> Cases:
-    wanted = sorted(known.values(), key=lambda variable: variable.is_continuous)  # which keeps the order of each kind
-    if [*cases.variables.values(), *cases.continuous.values()] != wanted:
-        raise InvalidArgument("These cases are of other variables, or in another order. Make them anew: Cases.of.")
-    return cases
+        rows = counted(len(self.case_of_row), "row")
+        size = counted(len(self.variables) + len(self.continuous), "variable")
+        return f"<Cases: {self.num_cases} different of {rows}, {size}>"
 
 
 def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
@@ -199,38 +190,43 @@ def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
     return data
 
 
-def _fill(cells: NDArray[Any], names: list[str], there: list[str], columns: NDArray[Any]) -> None:
-    """Write the columns of a table that are asked for."""
-    places = {name: place for place, name in enumerate(there)}
-    for column, name in enumerate(names):
-        if name in places:
-            cells[:, column] = columns[places[name]]
-
-
-def _distinct(known: Mapping[str, Variable], codes: Codes, numbers: Floats, table: Table) -> Cases:
-    weights = table.row_weights
-    masks = {name: table.interventions[name] for name in known if name in table.interventions}
-    is_set = np.column_stack([*masks.values()]) if masks else np.zeros((table.num_rows, 0), dtype=np.bool_)
-    _refuse_unset(masks, table)
-    sets, setting_of_row = np.unique(
-        np.vstack([np.zeros((1, len(masks)), dtype=np.bool_), is_set]), axis=0, return_inverse=True
-    )
+def _distinct(
+    discrete: Mapping[str, Variable],
+    continuous: Mapping[str, Variable],
+    codes: Codes,
+    numbers: Floats,
+    table: Table,
+) -> Cases:
+    """The different rows of the cells; where there are numbers, all that weigh something."""
+    weights, masks = table.row_weights, {}
+    for names, is_lost in ((discrete, codes < 0), (continuous, np.isnan(numbers))):
+        for name, lost in zip(names, is_lost.T, strict=True):
+            if name not in table.interventions:
+                continue
+            masks[name] = table.interventions[name]
+            if (masks[name] & lost).any():
+                row = int(np.argmax(masks[name] & lost))
+                raise InvalidArgument(
+                    f"{name!r} was set from outside in row {row}, but its value there is missing. Fill it in, or leave "
+                    "the row out."
+                )
+    is_set = np.column_stack([np.zeros((table.num_rows, 0), dtype=np.bool_), *masks.values()])
+    none = np.zeros((1, len(masks)), dtype=np.bool_)
+    sets, setting_of_row = np.unique(np.vstack([none, is_set]), axis=0, return_inverse=True)
     counted = np.flatnonzero(weights > 0)
     keys = np.column_stack([setting_of_row.ravel()[1:], codes]).astype(np.int32)[counted]
-    distinct, case = (keys, np.arange(len(keys))) if numbers.shape[1] else distinct_rows(keys)
+    distinct, case = (keys, np.arange(len(keys))) if continuous else distinct_rows(keys)
     case_of_row = np.full(table.num_rows, -1, dtype=np.int64)
     case_of_row[counted] = case
-    summed = np.bincount(case, weights[counted], len(distinct)).astype(np.float64)
-    names = tuple(tuple(name for name, flag in zip(masks, row, strict=True) if flag) for row in sets.tolist())
     cases = Cases(
-        {name: variable for name, variable in known.items() if not variable.is_continuous},
+        discrete,
         np.ascontiguousarray(distinct[:, 1:]),
-        summed,
+        np.bincount(case, weights[counted], len(distinct)).astype(np.float64),
         case_of_row,
         distinct[:, 0].astype(np.int64),
-        names,
-        {name: variable for name, variable in known.items() if variable.is_continuous},
-        numbers[counted] if numbers.shape[1] else np.zeros((len(distinct), 0)),
+        tuple(tuple(name for name, flag in zip(masks, row, strict=True) if flag) for row in sets.tolist()),
+        continuous,
+        numbers[counted] if continuous else np.zeros((len(distinct), 0)),
     )
     for array in (cases.codes, cases.numbers, cases.weights, cases.case_of_row, cases.settings):
         array.setflags(write=False)
@@ -247,16 +243,3 @@ def distinct_rows(rows: Codes) -> tuple[Codes, Ints]:
     case = np.empty(len(rows), dtype=np.int64)
     case[order] = np.cumsum(is_new) - 1
     return ordered[is_new], case
-
-
-def _refuse_unset(masks: Mapping[str, Flags], table: Table) -> None:
-    for name, mask in masks.items():
-        if table.variables[name].is_continuous:
-            lost = mask & np.isnan(table.numbers[table.continuous.index(name)])
-        else:
-            lost = mask & (table.codes[table.discrete.index(name)] < 0)
-        if lost.any():
-            raise InvalidArgument(
-                f"{name!r} was set from outside in row {int(np.argmax(lost))}, but its value there is missing. Fill it "
-                "in, or leave the row out."
-            )

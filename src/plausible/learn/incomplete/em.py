@@ -27,9 +27,8 @@ from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations
-from plausible.learn.incomplete.family_em import FamilyEM
 from plausible.learn.incomplete.maximization import Masks
-from plausible.learn.incomplete.methods import EMMethod, HardEM, IncrementalEM, PlainEM, VariationalEM
+from plausible.learn.incomplete.methods import EMMethod, FamilyEM, HardEM, IncrementalEM, PlainEM, VariationalEM
 from plausible.learn.incomplete.problem import EMProblem, EMState, read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
 from plausible.learn.incomplete.starts import StartLike, start_network, warn_of_symmetry
@@ -43,41 +42,20 @@ from plausible.variables import Variable
 #: Told the state after each step; a true answer ends the run.
 EMProgress: TypeAlias = Callable[[EMState], object]
 
-#: Name -> method with its usual options.
-EM_METHODS: Mapping[str, Callable[[], EMMethod]] = MappingProxyType(
-    {
-        "em": PlainEM,
-        "hard": HardEM,
-        "incremental": IncrementalEM,
-        "family": FamilyEM,
-        "squared": SquaredEM,
-        "overrelaxed": OverrelaxedEM,
-        "hybrid": HybridEM,
-        "annealed": AnnealedEM,
-        "reweighted": ReweightedEM,
-        "beam": BeamEM,
-        "perturbed": PerturbedEM,
-        "variational": VariationalEM,
-    }
-)
-
 #: A method with its options, or its name.
 EMMethodLike: TypeAlias = (
     EMMethod
-    | Literal[
-        "em",
-        "hard",
-        "incremental",
-        "family",
-        "squared",
-        "overrelaxed",
-        "hybrid",
-        "annealed",
-        "reweighted",
-        "beam",
-        "perturbed",
-        "variational",
-    ]
+    | Literal["em", "hard", "incremental", "family", "squared", "overrelaxed", "hybrid"]
+    | Literal["annealed", "reweighted", "beam", "perturbed", "variational"]
+)
+
+#: Name -> method with its usual options.
+EM_METHODS: Mapping[str, Callable[[], EMMethod]] = MappingProxyType(
+    {
+        **{"em": PlainEM, "hard": HardEM, "incremental": IncrementalEM, "family": FamilyEM},
+        **{"squared": SquaredEM, "overrelaxed": OverrelaxedEM, "hybrid": HybridEM, "variational": VariationalEM},
+        **{"annealed": AnnealedEM, "reweighted": ReweightedEM, "beam": BeamEM, "perturbed": PerturbedEM},
+    }
 )
 
 #: Final objectives that differ by less than this, relatively, are taken for the same optimum.
@@ -110,23 +88,18 @@ def em_run(
 ) -> Run[EMState]:
     """Steps from a state of the method until a rule or a limit ends them; the run can be given again to go on.
 
+    Its state is the last one; of a run that the validation data ended, the one before, which is the best on these.
+
     Parameters
     ----------
     problem
         The E-step and the M-step; see `read_problem`.
     start
         The first state, such as `problem.init(network)`, or a run to go on with.
-    stops
-        The limits, the tolerance of the rule, and whom to tell.
+    stops, clock
+        The limits, the tolerance of the rule, and whom to tell; the clock of several runs that share a time limit.
     stopping, method
         See `learn.em`.
-    clock
-        Of several runs that share a time limit.
-
-    Returns
-    -------
-    Run
-        Its state is the last one; of a run that the validation data ended, the one before, which is the best on these.
 
     Examples
     --------
@@ -137,10 +110,15 @@ def em_run(
     ('step limit', True)
     """
     limits, way = stops or Stops(), read_em_method(method)
-    rule, num_scheduled = read_stopping(stopping, limits.tolerance), way.num_scheduled
+    rule, num_scheduled, judge = read_stopping(stopping, limits.tolerance), way.num_scheduled, problem.validation
+    step: Callable[[EMState], EMState] = partial(way.step, problem)
+
+    def judged(state: EMState, trace: tuple[float, ...] = ()) -> EMState:
+        assert judge is not None
+        return replace(state, validation_trace=(*trace, judge.at(state.network).log_likelihood))
 
     def judged_step(state: EMState) -> EMState:
-        return _judged(problem, way.step(problem, state), state.validation_trace)
+        return judged(way.step(problem, state), state.validation_trace)
 
     def settled(run: Run[EMState]) -> str:
         if run.state.num_steps <= num_scheduled:
@@ -148,20 +126,13 @@ def em_run(
         early = num_scheduled - (run.state.num_steps - run.num_steps)  # the steps of this run that the schedule made
         return rule(replace(run, trace=run.trace[early:]) if early > 0 else run)
 
-    step: Callable[[EMState], EMState] = partial(way.step, problem)
     first, ends = start, [settled if num_scheduled else rule]
-    if problem.validation is not None:
-        step, first = judged_step, start if isinstance(start, Run) else _judged(problem, start, ())
+    if judge is not None:
+        step, first = judged_step, start if isinstance(start, Run) else judged(start)
     run = iterate(step, first, limits, ends, objective=attrgetter("objective"), clock=clock)
     if run.stopped_by == "validation" and run.previous is not None:
         return replace(run, state=run.previous, num_steps=run.num_steps - 1, trace=run.trace[:-1], previous=None)
     return run
-
-
-def _judged(problem: EMProblem, state: EMState, trace: tuple[float, ...]) -> EMState:
-    """A state with the log-likelihood of the validation data, after those before it."""
-    assert problem.validation is not None
-    return replace(state, validation_trace=(*trace, problem.validation.at(state.network).log_likelihood))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,16 +206,15 @@ class EMFit(HasRun, Hinted):
     @property
     def num_optima(self) -> int:
         """How many different optima the runs found, by their objectives; states of hidden variables may be permuted."""
-        found = sorted(run.state.objective for run in self.runs)
-        gaps = np.diff(found) > _SAME_OPTIMUM * (1.0 + abs(found[-1]))
-        return 1 + int(gaps.sum())
+        reached = sorted(run.state.objective for run in self.runs)
+        return 1 + int((np.diff(reached) > _SAME_OPTIMUM * (1.0 + abs(reached[-1]))).sum())
 
     def _repr_html_(self) -> str:
         return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
-        steps = counted(self.num_steps, "step")
-        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {steps}, {self.stopped_by}>"
+        ended = f"{counted(self.num_steps, 'step')}, {self.stopped_by}"
+        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {ended}>"
 
 
 def learn_em(
@@ -274,7 +244,8 @@ def learn_em(
     continuous families; an M-step finds the parameters of greatest likelihood for them. The log-likelihood of the
     observed cells, plus the log-prior if there is one, never decreases; fixed points are its stationary points, usually
     local maxima. Cells must be missing at random: whether a cell is missing may depend on observed cells, but not on
-    its own value (Rubin 1976).
+    its own value (Rubin 1976). A step costs one pass over the clique tree for each group of cases that a clique can't
+    tell apart. EM converges linearly, and more slowly the more is missing.
 
     Parameters
     ----------
@@ -327,11 +298,6 @@ def learn_em(
     SymmetricStart
         If the states of a hidden variable are all alike at the start, as with "uniform": they stay alike.
 
-    Notes
-    -----
-    A step costs one pass over the clique tree for each group of cases that a clique can't tell apart. EM converges
-    linearly, and more slowly the more is missing.
-
     Examples
     --------
     >>> import plausible as pb
@@ -346,11 +312,10 @@ def learn_em(
     rule = read_stopping(stopping, tolerance)
     if isinstance(rule, ValidationGain) != (validation is not None):
         raise InvalidArgument("stopping='validation' and validation=rows go together: rows that are not learned from.")
-    judge = None
+    problem = EMProblem(way.expectation_step(read.cases, engine), read.maximization)
     if validation is not None:
         held_out = Cases.of(read.maximization.variables, validation, has_numbers=True)
-        judge = way.expectation_step(held_out, engine, read.cases)
-    problem = EMProblem(way.expectation_step(read.cases, engine), read.maximization, judge)
+        problem = replace(problem, validation=way.expectation_step(held_out, engine, read.cases))
     return best_em(problem, start, restarts, seed, stops, clock, stopping=rule, method=way)
 
 
@@ -370,8 +335,8 @@ def best_em(
     way, generator = method or PlainEM(), generator_of(seed)
 
     def starts() -> Iterator[EMState]:
-        more: list[StartLike] = ["random"] * restarts
-        for wanted in (start, *more):
+        for number in range(restarts + 1):
+            wanted: StartLike = "random" if number else start
             network = start_network(problem.maximization, problem.cases, wanted, generator)
             warn_of_symmetry(network, problem.cases)
             yield way.init(problem, network)

@@ -1,4 +1,7 @@
-"""The E-step: what is expected of the families of a network, given cases with missing cells."""
+"""The E-step: what is expected of the families of a network, given cases with missing cells.
+
+Exactly, by a clique tree, or by any inference engine: belief propagation, mean field, sampling.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,17 @@ from plausible.cpds import TableCPD
 from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.engine.batch import PreparedRows
 from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, counted
+from plausible.factors import Factor
+from plausible.inference.approximate_counts import ImpossibleRow, expected_counts
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.engines import Engine, check_engine
+from plausible.inference.problem import Problem
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
-from plausible.variables import Variable
+from plausible.variables import Evidence, Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +45,8 @@ class Expectations:
     units: NumberUnits | None = None
 
     def __repr__(self) -> str:
-        exact = "exact" if self.is_exact else "approximate"
-        return (
-            f"<Expectations: {exact}, log-likelihood {self.log_likelihood:.6g}, {counted(len(self.counts), 'family')}>"
-        )
+        exact, families = "exact" if self.is_exact else "approximate", counted(len(self.counts), "family")
+        return f"<Expectations: {exact}, log-likelihood {self.log_likelihood:.6g}, {families}>"
 
 
 @runtime_checkable
@@ -62,7 +67,7 @@ class FamilyCounts(Statistics):
     Parameters
     ----------
     variables, parents
-        Name -> variable; name -> the names of its parents, in the order of the axes.
+        By name; the parents in the order of the axes.
     family_counts
         Name -> counts with axes (parents..., child).
     total
@@ -103,8 +108,10 @@ class FamilyCounts(Statistics):
                 f"These are the counts of {child!r} with the parents {list(known)}, not {list(parents)}. See "
                 "ExpectedStatistics for those of any family."
             )
-        order = [known.index(parent) for parent in parents]
-        return self._counts[child].transpose([*order, len(known)])
+        return self._counts[child].transpose([*(known.index(parent) for parent in parents), len(known)])
+
+
+# --- exactly ---
 
 
 class _Reading(NamedTuple):
@@ -135,82 +142,30 @@ class CompiledCases(NamedTuple):
         flat = [np.ones(table.size) if scope[-1].name in set_names else np.ravel(table) for scope, table in pairs]
         return np.concatenate(flat) if flat else np.empty(0)
 
-
-@dataclass(frozen=True, eq=False)
-class ExactExpectations:
-    """Exact expectations by a clique tree that is laid out once; other parameters only change its numbers.
-
-    Every distribution is a table here, as the counts of its family are one. Cost of a step: one pass up and down the
-    tree for each group of cases that agree in what a clique can tell; families whose variables are all observed cost a
-    look-up.
-
-    Parameters
-    ----------
-    cases
-        What is completed.
-
-    Examples
-    --------
-    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
-    >>> step = ExactExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]}))
-    >>> step.at(coin).counts["coin"].round(4)
-    array([1.1111, 0.8889])
-    """
-
-    cases: Cases
-    _kept: dict[str, CompiledCases] = field(default_factory=dict, repr=False)
-
-    def at(self, network: BayesianNetwork, power: float = 1.0, weights: Floats | None = None) -> Expectations:
-        """The expectations under a network; a case that it rules out is an error that names a row.
-
-        They may be distorted: a completion h weighs P(h, observed)^power, and cases weigh otherwise. What stands for
-        log P(case) is then log Σ_h P(h, observed)^power / power: the maximum over Q of the expected log-likelihood and
-        1/power times the entropy of Q.
-        """
-        compiled = self._compiled(network)
-        tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
-        cases = self.cases if weights is None else self.cases.with_weights(weights)
-        powered = tables if power == 1.0 else [table**power for table in tables]
-        logs, counts = _answers(compiled, powered, cases)
-        impossible = np.flatnonzero(np.isneginf(logs))
-        if len(impossible):
-            raise impossible_case(network, self.cases, min(impossible.tolist(), key=self.cases.first_row))
-        is_exact = power == 1.0 and weights is None
-        return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
-
-    def at_tables(self, network: BayesianNetwork, tables: Sequence[Floats]) -> Expectations:
-        """The expectations under other tables than the network's own, in its order; -inf for cases ruled out."""
-        logs, counts = _answers(self._compiled(network), tables, self.cases)
-        return Expectations(float(self.cases.weights @ logs), logs, counts)
-
-    def _compiled(self, network: BayesianNetwork) -> CompiledCases:
-        scopes = tuple(cpd.scope for cpd in network.cpds.values())
-        known = self._kept.get("last")
-        if known is None or known.scopes != scopes:
-            known = self._kept["last"] = compile_cases(network, self.cases)
-        return known
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the cases alone."""
-        return ExactExpectations, (self.cases,)
+    def answers(self, tables: Sequence[Floats], cases: Cases) -> tuple[Floats, dict[str, Floats]]:
+        """log P of each case, and the counts of all that the tree was laid out for."""
+        logs = np.zeros(cases.num_cases)
+        counts = {reading.name: np.zeros(reading.sizes) for reading in self.readings}
+        for set_names, (places, rows) in zip(cases.setting_names, self.rows, strict=True):
+            answers = rows.answer(self.sources(tables, set_names), cases.weights[places])
+            logs[places] = answers.log_totals
+            assert answers.totals is not None
+            for reading in self.readings:
+                if reading.name not in set_names:
+                    counts[reading.name] = counts[reading.name] + reading.counts(answers.totals)
+        return logs, counts
 
 
 def compile_cases(network: BayesianNetwork, cases: Cases, together: Sequence[Sequence[Variable]] = ()) -> CompiledCases:
     """Lay out a clique tree that has all families, and more groups of variables, and make the cases ready for it."""
     scopes = {name: cpd.scope for name, cpd in network.cpds.items()}
     refuse_large_families(scopes)
-    factors = [cpd.to_factor() for cpd in network.cpds.values()]
     groups = [[variable.name for variable in group] for group in together]
+    factors = [cpd.to_factor() for cpd in network.cpds.values()]
     tree = compile_factors(factors, cases.variables.values(), together=groups)
-    settings = [np.flatnonzero(cases.settings == place) for place in range(len(cases.setting_names))]
-    rows = tuple((places, tree.prepared_rows(cases.codes[places])) for places in settings)
-    wanted = scopes | {str(place): tuple(group) for place, group in enumerate(together)} if together else scopes
-    return CompiledCases(tree, rows, tuple(_readings(tree, wanted)), tuple(scopes.values()))
-
-
-def _readings(tree: CompiledFactors, families: Mapping[str, tuple[Variable, ...]]) -> list[_Reading]:
-    variables = list(tree.variables.values())
-    readings = []
+    rows = tuple((places, tree.prepared_rows(cases.codes[places])) for _, places in cases.groups())
+    families = scopes | {str(place): tuple(group) for place, group in enumerate(together)}
+    variables, readings = list(tree.variables.values()), []
     for name, clique in tree.family_cliques(families).items():
         start = int(tree.program.layout.cliques["table"][clique])
         scope = [variables[number] for number in tree.program.clique(clique)]
@@ -221,23 +176,55 @@ def _readings(tree: CompiledFactors, families: Mapping[str, tuple[Variable, ...]
         order = tuple(kept.index(other) for other in family)
         sizes = tuple(variable.num_states for variable in families[name])
         readings.append(_Reading(name, slice(start, start + math.prod(shape)), shape, summed, order, sizes))
-    return readings
+    return CompiledCases(tree, rows, tuple(readings), tuple(scopes.values()))
 
 
-def _answers(compiled: CompiledCases, tables: Sequence[Floats], cases: Cases) -> tuple[Floats, dict[str, Floats]]:
-    """log P of each case, and the counts of all families; where a variable was set, its own table is all ones."""
-    logs = np.zeros(cases.num_cases)
-    counts: dict[str, Floats] = {}
-    for set_names, (places, rows) in zip(cases.setting_names, compiled.rows, strict=True):
-        answers = rows.answer(compiled.sources(tables, set_names), cases.weights[places])
-        logs[places] = answers.log_totals
-        assert answers.totals is not None
-        for reading in compiled.readings:
-            if reading.name not in counts:
-                counts[reading.name] = np.zeros(reading.sizes)
-            if reading.name not in set_names:
-                counts[reading.name] = counts[reading.name] + reading.counts(answers.totals)
-    return logs, counts
+@dataclass(frozen=True, eq=False)
+class ExactExpectations:
+    """Exact expectations by a clique tree that is laid out once; other parameters only change its numbers.
+
+    Every distribution is a table here, as the counts of its family are one. Cost of a step: one pass up and down the
+    tree for each group of cases that agree in what a clique can tell; families whose variables are all observed cost a
+    look-up.
+
+    Examples
+    --------
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
+    >>> step = ExactExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]}))
+    >>> step.at(coin).counts["coin"].round(4)
+    array([1.1111, 0.8889])
+    """
+
+    cases: Cases  # what is completed
+    _kept: dict[str, CompiledCases] = field(default_factory=dict, repr=False)
+
+    def at(self, network: BayesianNetwork, power: float = 1.0, weights: Floats | None = None) -> Expectations:
+        """The expectations under a network; a case that it rules out is an error that names a row.
+
+        They may be distorted: a completion h weighs P(h, observed)^power, and cases weigh otherwise. What stands for
+        log P(case) is then log Σ_h P(h, observed)^power / power: the maximum over Q of the expected log-likelihood and
+        1/power times the entropy of Q.
+        """
+        tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
+        tables = tables if power == 1.0 else [table**power for table in tables]
+        cases = self.cases if weights is None else self.cases.with_weights(weights)
+        logs, counts = self.compiled(network).answers(tables, cases)
+        impossible = np.flatnonzero(np.isneginf(logs))
+        if len(impossible):
+            raise impossible_case(network, self.cases, min(impossible.tolist(), key=self.cases.first_row))
+        is_exact = power == 1.0 and weights is None
+        return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
+
+    def compiled(self, network: BayesianNetwork) -> CompiledCases:
+        """The clique tree for the graph of a network, with the cases made ready; kept until another graph comes."""
+        scopes, known = tuple(cpd.scope for cpd in network.cpds.values()), self._kept.get("last")
+        if known is None or known.scopes != scopes:
+            known = self._kept["last"] = compile_cases(network, self.cases)
+        return known
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the cases alone."""
+        return ExactExpectations, (self.cases,)
 
 
 def impossible_case(network: BayesianNetwork, cases: Cases, case: int) -> ImpossibleEvidence:
@@ -250,7 +237,90 @@ def impossible_case(network: BayesianNetwork, cases: Cases, case: int) -> Imposs
     return impossible_row(cases.first_row(case), found)
 
 
-def factor_counts(compiled: CompiledCases, network: BayesianNetwork, cases: Cases) -> dict[str, Floats]:
-    """The counts of all that a tree was laid out for, under a network."""
-    tables = [cpd.to_factor().values for cpd in network.cpds.values()]
-    return _answers(compiled, tables, cases)[1]
+# --- by an engine ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineExpectations:
+    """Expectations by an engine, for networks whose clique trees are too large; `is_exact` says if it is exact.
+
+    What the engine makes of log P(case) is monitored in place of the log-likelihood: the energy functional of belief
+    propagation or of mean field, the estimate of a sampler (Koller & Friedman 2009, section 19.2.4). Only an exact
+    engine promises that it never falls; see `VariationalEM` for mean field that does, and that takes cases with the
+    same cells missing together. Samplers use the same seed at each step, so that steps are comparable and come to rest.
+
+    Cost of a step: two runs of the engine for each different case with missing cells.
+
+    Parameters
+    ----------
+    cases
+        What is completed.
+    engine
+        Any engine of `inference`; it must have joints of families, which all have that take factors.
+    monitor
+        The engine whose log P(case) is monitored; the same where left out. Chains such as `Gibbs` estimate it by
+        annealed importance sampling, which takes longer than the chain: give them another.
+
+    Examples
+    --------
+    >>> from plausible.inference import LoopyBP
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
+    >>> step = EngineExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]}), LoopyBP())
+    >>> step.at(coin).counts["coin"].round(4)
+    array([1.1111, 0.8889])
+    """
+
+    cases: Cases
+    engine: Engine
+    monitor: Engine | None = None
+
+    def __post_init__(self) -> None:
+        for engine in (self.engine, self.monitor):
+            check_engine(engine, self.cases.variables)
+
+    def at(self, network: BayesianNetwork) -> Expectations:
+        """The expectations under a network."""
+        cases = self.cases
+        counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
+        logs, is_exact = np.zeros(cases.num_cases), True
+        for names, chosen in cases.groups():
+            if not len(chosen):
+                continue
+            factors, shift = mutilated(network, names)
+            logs[chosen] = shift + self._log_totals(network, factors, chosen)
+            families = {name: cpd.scope for name, cpd in network.cpds.items() if name not in names}
+            columns, codes, weights = list(cases.variables.values()), cases.codes[chosen], cases.weights[chosen]
+            try:
+                found = expected_counts(factors, families, columns, codes, weights, self.engine)
+            except ImpossibleRow as error:
+                raise impossible_case(network, cases, int(chosen[error.row])) from None
+            is_exact &= found.info.exact
+            for name, table in found.items():
+                counts[name] = counts[name] + table
+        return Expectations(float(cases.weights @ logs), logs, counts, is_exact=is_exact)
+
+    def _log_totals(self, network: BayesianNetwork, factors: list[Factor], chosen: Positions) -> Floats:
+        monitor, codes = self.monitor or self.engine, self.cases.codes[chosen]
+        problem = Problem.of(factors, Evidence({}, {}, {}))
+        names = list(self.cases.variables)
+        order = [names.index(variable.name) for variable in problem.variables]
+        is_whole = (codes >= 0).all(axis=1)
+        logs = np.empty(len(chosen))
+        logs[is_whole] = problem.log_product(codes[is_whole][:, order].astype(np.int64)) + problem.log_scale
+        for place in np.flatnonzero(~is_whole).tolist():
+            logs[place] = float(monitor.log_total(factors, self.cases.evidence(int(chosen[place]))))
+        if np.isneginf(logs).any():
+            raise impossible_case(network, self.cases, int(chosen[np.argmin(logs)]))
+        return logs
+
+
+def mutilated(network: BayesianNetwork, set_names: tuple[str, ...]) -> tuple[list[Factor], float]:
+    """The factors of a network in which some variables were set, and what to add to the logarithm of their product.
+
+    The distribution of such a variable counts for nothing; a uniform one in its place keeps the variable known.
+    """
+    factors = [
+        TableCPD.uniform(cpd.variable).to_factor() if name in set_names else cpd.to_factor()
+        for name, cpd in network.cpds.items()
+    ]
+    return factors, sum(math.log(network.variables[name].num_states) for name in set_names)

@@ -8,17 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Flags, Floats, Ints
+from plausible.base.arrays import Codes, Floats, Ints
 from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import (
-    ExactExpectations,
-    compile_cases,
-    factor_counts,
-    impossible_case,
-)
+from plausible.learn.incomplete.expectations import ExactExpectations, compile_cases, impossible_case
 from plausible.learn.incomplete.missing_parts import MissingParts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -31,15 +26,7 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
     """All completions of incomplete rows, each with the weight of its row times P(missing | observed).
 
     Cost: the number of completions times the number of variables. Completions that can't happen are left out.
-
-    Parameters
-    ----------
-    network
-        What completes.
-    data
-        Rows with missing cells; variables without a column are hidden.
-    max_rows
-        More completions are refused.
+    Variables without a column are hidden. More completions than `max_rows` are refused.
 
     Examples
     --------
@@ -56,7 +43,10 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
             "inference: ExpectedStatistics."
         )
     case, codes = _completions(cases)
-    logs = _log_joint(network, cases, case, codes)
+    places, logs = {name: place for place, name in enumerate(cases.variables)}, np.zeros(len(case))
+    for name, cpd in network.cpds.items():  # distributions of variables that were set from outside do not count
+        columns = {v.name: codes[:, places[v.name]].astype(np.intp) for v in cpd.scope}
+        logs += np.where(cases.is_set(name)[case], 0.0, cpd.log_probability(columns))
     peaks = np.full(cases.num_cases, -np.inf)
     np.maximum.at(peaks, case, logs)
     if np.isneginf(peaks).any():
@@ -66,8 +56,13 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
     live = weights > 0
     rows = case[live]
     masks = {name: cases.is_set(name)[rows] for name in {name for names in cases.setting_names for name in names}}
-    columns = np.ascontiguousarray(codes[live].T)
-    return Table(cases.variables, columns, np.empty((0, len(rows))), weights[live], MappingProxyType(masks))
+    return Table(
+        cases.variables,
+        np.ascontiguousarray(codes[live].T),
+        np.empty((0, len(rows))),
+        weights[live],
+        MappingProxyType(masks),
+    )
 
 
 def _completions(cases: Cases) -> tuple[Ints, Codes]:
@@ -83,17 +78,6 @@ def _completions(cases: Cases) -> tuple[Ints, Codes]:
         codes[free, column] = rest[free] % sizes[column]
         rest[free] //= sizes[column]
     return case, codes
-
-
-def _log_joint(network: BayesianNetwork, cases: Cases, case: Ints, codes: Codes) -> Floats:
-    """log P of each completion; the distributions of variables that were set from outside do not count."""
-    places = {name: place for place, name in enumerate(cases.variables)}
-    logs = np.zeros(len(case))
-    for name, cpd in network.cpds.items():
-        columns = {v.name: codes[:, places[v.name]].astype(np.intp) for v in cpd.scope}
-        is_free = ~cases.is_set(name)[case]
-        logs += np.where(is_free, cpd.log_probability(columns), 0.0)
-    return logs
 
 
 class ExpectedStatistics(Statistics):
@@ -156,16 +140,9 @@ class ExpectedStatistics(Statistics):
         return self._cases.total
 
     def estimated(self, num_draws: int, generator: np.random.Generator) -> ExpectedStatistics:
-        """Where some parts are too large to be listed, counts with so many draws of each in place of inference.
+        """With so many draws from P(missing | observed) of each part of a row that is too large to be listed.
 
         Made for searches that ask for many families. They are these counts themselves where all parts are listed.
-
-        Parameters
-        ----------
-        num_draws
-            Of each large part of each row, from P(missing | observed).
-        generator
-            Of the draws.
         """
         if not self._parts.has_large.any():
             return self
@@ -177,9 +154,7 @@ class ExpectedStatistics(Statistics):
     def interventions(self) -> Mapping[str, float]:
         """Name -> how many cases it was set from outside in."""
         names = {name for setting in self._cases.setting_names for name in setting}
-        numbers = np.bincount(self._cases.settings, minlength=len(self._cases.setting_names)).tolist()
-        settings = list(zip(self._cases.setting_names, numbers, strict=True))
-        return {name: sum(number for setting, number in settings if name in setting) for name in sorted(names)}
+        return {name: int(self._cases.is_set(name).sum()) for name in sorted(names)}
 
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """How often the joint states of families are expected to occur."""
@@ -200,25 +175,18 @@ class ExpectedStatistics(Statistics):
 
     def _count(self, child: str, names: tuple[str, ...]) -> Floats:
         """The counts of some variables, in the order given, without cases in which the child was set."""
-        has_large = self._parts.has_large
-        if has_large.any() and set(names) == {variable.name for variable in self._network.cpd(child).scope}:
-            scope = [variable.name for variable in self._network.cpd(child).scope]
-            return self._own_counts()[child].transpose([scope.index(name) for name in names])
-        places = {name: place for place, name in enumerate(self._cases.variables)}
-        weights = np.where(self._cases.is_set(child), 0.0, self._cases.weights)
+        cases, has_large = self._cases, self._parts.has_large
+        scope = [variable.name for variable in self._network.cpd(child).scope] if has_large.any() else []
+        if set(names) == set(scope):  # a family of the network's own
+            if self._own is None:
+                self._own = ExactExpectations(cases).at(self._network).counts
+            return self._own[child].transpose([scope.index(name) for name in names])
+        places = {name: place for place, name in enumerate(cases.variables)}
+        weights = np.where(cases.is_set(child), 0.0, cases.weights)
         counts = self._parts.counts([places[name] for name in names], np.where(has_large, 0.0, weights))
-        if (weights[has_large] > 0).any():
-            counts = counts + self._by_inference(names, has_large, weights)
+        if (weights[has_large] > 0).any():  # by a clique tree that has the variables together
+            large = cases.with_weights(weights).some(np.flatnonzero(has_large))
+            compiled = compile_cases(self._network, large, [[self.variables[name] for name in names]])
+            tables = [cpd.to_factor().values for cpd in self._network.cpds.values()]
+            counts = counts + compiled.answers(tables, large)[1]["0"]
         return counts
-
-    def _by_inference(self, names: Sequence[str], is_asked: Flags, weights: Floats) -> Floats:
-        """The counts of some variables in some cases, by a clique tree that has them together."""
-        cases = self._cases.with_weights(weights).some(np.flatnonzero(is_asked))
-        compiled = compile_cases(self._network, cases, [[self.variables[name] for name in names]])
-        return np.asarray(factor_counts(compiled, self._network, cases)["0"])
-
-    def _own_counts(self) -> Mapping[str, Floats]:
-        """The counts of the network's own families, with axes (parents..., child)."""
-        if self._own is None:
-            self._own = ExactExpectations(self._cases).at(self._network).counts
-        return self._own

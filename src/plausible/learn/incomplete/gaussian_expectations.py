@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,13 +19,12 @@ from plausible.inference.gaussian.regression import EvidenceWeight, Regression
 from plausible.inference.gaussian.rows import GaussianBlock, connected_parts
 from plausible.inference.hybrid.hybrid_rows import HybridRows
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import Expectations
-from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows, RowDensity
+from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
 from plausible.models.numbers import regression_of
 from plausible.models.question import contradiction_of
-from plausible.variables import Variable
 
 Places: TypeAlias = NDArray[np.intp]
 
@@ -56,13 +55,6 @@ class HybridExpectations:
     Cost of a step: for each group of n connected numbers with C configurations O(patterns C n³ + rows C n²), and the
     sums over the discrete variables of each row.
 
-    Parameters
-    ----------
-    cases
-        What is completed.
-    units
-        Of the moments.
-
     Examples
     --------
     >>> net = BayesianNetwork(LinearGaussianCPD("x", 0.0), LinearGaussianCPD("y", 0.0, {"x": 1.0}))
@@ -74,18 +66,22 @@ class HybridExpectations:
            [2. , 2. , 4. ]])
     """
 
-    cases: Cases
-    units: NumberUnits
+    cases: Cases  # what is completed
+    units: NumberUnits  # of the moments
     _kept: dict[tuple[object, ...], PatternRows] = field(default_factory=dict, repr=False)
 
     def at(self, network: BayesianNetwork) -> Expectations:
         """The expectations under a network; a case that it rules out is an error that names a row."""
-        counts = {name: np.zeros(_count_shape(cpd)) for name, cpd in network.cpds.items() if not _is_mixed(cpd)}
-        logs = np.zeros(self.cases.num_cases)
+        counts, logs = {}, np.zeros(self.cases.num_cases)
+        for name, cpd in network.cpds.items():
+            discrete = [variable.num_states for variable in cpd.scope if not variable.is_continuous]
+            size = len(cpd.scope) - len(discrete) + 1
+            if not _is_mixed(cpd):
+                counts[name] = np.zeros([*discrete, size, size] if cpd.variable.is_continuous else discrete)
         for names, places in self.cases.groups():
             if len(places):
-                answer = _Answer(self, self._mutilated(network, names), frozenset(names), counts)
-                logs[places] = answer.add(places) + self._set_constant(names, places)
+                mutilated, shift = self._mutilated(network, names, places)
+                logs[places] = _Answer(self, mutilated, frozenset(names), counts).add(places) + shift
         return Expectations(float(self.cases.weights @ logs), logs, counts, units=self.units)
 
     def determined(self, network: BayesianNetwork) -> float:
@@ -101,29 +97,22 @@ class HybridExpectations:
         """Pickle without what is made ready."""
         return HybridExpectations, (self.cases, self.units)
 
-    def _mutilated(self, network: BayesianNetwork, names: Sequence[str]) -> BayesianNetwork:
-        """The network in which what was set does not depend on anything."""
-        for name in names:
-            cpd: CPD
-            if name in self.cases.continuous:
-                _, center, scale = self.units.some([name])
-                cpd = LinearGaussianCPD(self.cases.continuous[name], float(center[0]), variance=float(scale[0]) ** 2)
-            else:
-                cpd = TableCPD.uniform(self.cases.variables[name])
-            network = network.with_cpd(cpd)
-        return network
-
-    def _set_constant(self, names: Sequence[str], places: Places) -> Floats:
-        """What the distributions of `_mutilated` add to log P wrongly: what was set has no probability."""
+    def _mutilated(
+        self, network: BayesianNetwork, names: Sequence[str], places: Places
+    ) -> tuple[BayesianNetwork, Floats]:
+        """The network in which what was set depends on nothing, and what to add to log P: it has no probability."""
         total = np.zeros(len(places))
         for name in names:
             if name in self.cases.continuous:
                 units, column = self.units.some([name]), list(self.cases.continuous).index(name)
+                center, scale = float(units.center[0]), float(units.scale[0])
+                network = network.with_cpd(LinearGaussianCPD(self.cases.continuous[name], center, variance=scale**2))
                 standard = units.standard(self.cases.numbers[places, column][:, None])[:, 0]
-                total += 0.5 * (standard**2 + math.log(2 * math.pi)) + math.log(units.scale[0])
+                total += 0.5 * (standard**2 + math.log(2 * math.pi)) + math.log(scale)
             else:
+                network = network.with_cpd(TableCPD.uniform(self.cases.variables[name]))
                 total += math.log(self.cases.variables[name].num_states)
-        return total
+        return network, total
 
     def rows(self, part: _Part, batch: tuple[object, ...], places: Places) -> PatternRows:
         """The numbers of a part in some cases, made ready once."""
@@ -133,6 +122,13 @@ class HybridExpectations:
             numbers = part.units.standard(self.cases.numbers[places[:, None], columns])
             self._kept[key] = PatternRows.of(numbers, len(part.means))
         return self._kept[key]
+
+
+def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
+    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
+    if not cases.continuous:
+        return ExactExpectations(cases)
+    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,18 +146,21 @@ class _Answer:
         tables = {name: cpd for name, cpd in cpds.items() if not any(v.is_continuous for v in cpd.scope)}
         refuse_large_families({name: cpd.scope for name, cpd in tables.items()})
         model = HybridRows(tuple(cpd.to_factor() for cpd in tables.values()), ())
-        parts = self._parts()
+        regressions = [regression_of(cpd) for cpd in cpds.values() if cpd.variable.is_continuous]
+        parts = [self._part(lines) for lines in connected_parts(regressions)]
         wanted = {name: cpd.scope for name, cpd in tables.items() if name not in self.is_set}
-        logs = np.concatenate([self._batch(model, parts, wanted, batch) for batch in _batches(places, parts, wanted)])
+        sizes = [part.means.size for part in parts] + [math.prod(v.num_states for v in s) for s in wanted.values()]
+        size = max(_MAX_BATCH // max(sizes, default=1), 1)  # few enough rows at a time for their arrays
+        batches = (places[start : start + size] for start in range(0, len(places), size))
+        logs = np.concatenate([self._batch(model, parts, wanted, batch) for batch in batches])
         for cpd in cpds.values():
             if _is_mixed(cpd):
                 logs += _observed(cpd, self.step.cases, places)
-        self._refuse_impossible(places[np.isneginf(logs)])
+        if np.isneginf(logs).any():
+            cases = self.step.cases
+            case = min(places[np.isneginf(logs)].tolist(), key=cases.first_row)
+            raise impossible_row(cases.first_row(case), contradiction_of(self.network, cases.findings(case)))
         return logs
-
-    def _parts(self) -> list[_Part]:
-        regressions = [regression_of(cpd) for cpd in self.network.cpds.values() if cpd.variable.is_continuous]
-        return [self._part(lines) for lines in connected_parts(regressions)]
 
     def _part(self, lines: Sequence[Regression]) -> _Part:
         for line in lines:
@@ -180,20 +179,30 @@ class _Answer:
         return _Part(block.names, block.scope, units.standard(block.mean), root @ np.swapaxes(root, 1, 2), units)
 
     def _batch(self, model: HybridRows, parts: Sequence[_Part], wanted: Mapping[str, Scope], places: Places) -> Floats:
-        cases, weights = self.step.cases, self.step.cases.weights[places]
+        cases, weights, codes = self.step.cases, self.step.cases.weights[places], self.step.cases.codes[places]
         key = (self.is_set, int(places[0]), int(places[-1]))
         rows = [self.step.rows(part, key, places) for part in parts]
-        found = [_density(part, own) for part, own in zip(parts, rows, strict=True)]
-        tables = [_evidence(part, density) for part, density in zip(parts, found, strict=True)]
+        densities, tables = [], []
+        for part, own in zip(parts, rows, strict=True):
+            try:
+                densities.append(own.density(part.means, part.covariances))
+            except np.linalg.LinAlgError:
+                raise NotSupported(
+                    f"The numbers {list(part.names)[:5]} all but determine each other under this network. Raise their "
+                    "variances: GaussianMomentLearner(variance_floor=1e-4)."
+                ) from None
+            shape = (len(places), *(variable.num_states for variable in part.scope))
+            logs = densities[-1].log_density.reshape(shape)
+            tables.append(EvidenceWeight(part.scope, logs, np.zeros(shape, dtype=np.int64)))
+        states = {name: column for name, column in zip(cases.variables, codes.T, strict=True) if (column >= 0).any()}
         scopes = [*wanted.values(), *(part.scope for part in parts if part.scope)]
-        answers = model.answer(_states(cases, places), tables, scopes)
+        answers = model.answer(EvidenceColumns(cases.variables, states, {}, len(places)), tables, scopes)
         joints = iter(answers.joints)
         for name in wanted:
             self.counts[name] += np.tensordot(weights, next(joints), 1)
-        for part, own, density in zip(parts, rows, found, strict=True):
+        for part, own, density in zip(parts, rows, densities, strict=True):
             shares = next(joints).reshape(len(places), -1) if part.scope else np.ones((len(places), 1))
-            moments = own.moments(density, shares * weights[:, None], part.means, part.covariances)
-            self._add_moments(part, moments)
+            self._add_moments(part, own.moments(density, shares * weights[:, None], part.means, part.covariances))
         shift = np.isnan(cases.numbers[places]) - 1.0
         return np.asarray(answers.log_totals + shift @ np.log(self.step.units.scale))
 
@@ -204,23 +213,14 @@ class _Answer:
             if name in self.is_set:
                 continue
             cpd = self.network.cpd(name)
-            family = [0, *(1 + part.names.index(v.name) for v in _continuous_family(cpd))]
+            family = [0, *(1 + part.names.index(v.name) for v in cpd.scope if v.is_continuous)]
             own = table[..., family, :][..., family]
             discrete = [v.name for v in cpd.parents if not v.is_continuous and v.num_states > 1]
             scope = [variable.name for variable in part.scope]
             own = own.sum(axis=tuple(axis for axis, other in enumerate(scope) if other not in discrete))
             kept = [other for other in scope if other in discrete]
-            order = [kept.index(other) for other in discrete]
-            own = own.transpose([*order, len(order), len(order) + 1])
+            own = own.transpose([*(kept.index(other) for other in discrete), len(kept), len(kept) + 1])
             self.counts[name] += own.reshape(self.counts[name].shape)
-
-    def _refuse_impossible(self, places: Places) -> None:
-        if len(places):
-            cases = self.step.cases
-            rows = [cases.first_row(case) for case in places.tolist()]
-            case = int(places[np.argmin(rows)])
-            findings = cases.findings(case)
-            raise impossible_row(min(rows), contradiction_of(self.network, findings))
 
 
 def _observed(cpd: CPD, cases: Cases, places: Places) -> Floats:
@@ -244,44 +244,6 @@ def _observed(cpd: CPD, cases: Cases, places: Places) -> Floats:
     return cpd.log_probability(columns)
 
 
-def _batches(places: Places, parts: Sequence[_Part], wanted: Mapping[str, Scope]) -> Iterator[Places]:
-    """Few enough rows at a time for their arrays."""
-    sizes = [part.means.size for part in parts] + [math.prod(v.num_states for v in s) for s in wanted.values()]
-    step = max(_MAX_BATCH // max(sizes, default=1), 1)
-    return (places[start : start + step] for start in range(0, len(places), step))
-
-
-def _density(part: _Part, rows: PatternRows) -> RowDensity:
-    try:
-        return rows.density(part.means, part.covariances)
-    except np.linalg.LinAlgError:
-        raise NotSupported(
-            f"The numbers {list(part.names)[:5]} all but determine each other under this network. Raise their "
-            "variances: GaussianMomentLearner(variance_floor=1e-4)."
-        ) from None
-
-
-def _evidence(part: _Part, density: RowDensity) -> EvidenceWeight:
-    shape = (len(density.log_density), *(variable.num_states for variable in part.scope))
-    return EvidenceWeight(part.scope, density.log_density.reshape(shape), np.zeros(shape, dtype=np.int64))
-
-
-def _states(cases: Cases, places: Places) -> EvidenceColumns:
-    codes = cases.codes[places]
-    states = {name: codes[:, place] for place, name in enumerate(cases.variables) if (codes[:, place] >= 0).any()}
-    return EvidenceColumns(cases.variables, states, {}, len(places))
-
-
 def _is_mixed(cpd: CPD) -> bool:
     """Whether it is a discrete child of numbers."""
     return not cpd.variable.is_continuous and any(parent.is_continuous for parent in cpd.parents)
-
-
-def _continuous_family(cpd: CPD) -> list[Variable]:
-    return [variable for variable in cpd.scope if variable.is_continuous]
-
-
-def _count_shape(cpd: CPD) -> tuple[int, ...]:
-    discrete = tuple(variable.num_states for variable in cpd.scope if not variable.is_continuous)
-    size = len(_continuous_family(cpd)) + 1
-    return (*discrete, size, size) if cpd.variable.is_continuous else discrete

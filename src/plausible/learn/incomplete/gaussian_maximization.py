@@ -1,7 +1,4 @@
-"""The M-step of Gaussians: weighted regression on expected second moments, with a floor under the variance.
-
-And where it begins, and what becomes of the other families that have numbers in them.
-"""
+"""The M-step of Gaussians: weighted regression on expected second moments, where it begins, and what is mixed."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ class GaussianMomentLearner:
         regression = MomentRegression(task.child, task.parents, units, self)
         contexts = [rows.columns[v.name] for v in task.parents if not v.is_continuous]
         moments = regression.moments(numbers, contexts, rows.weights)
-        cpd, is_empty = regression.fit(moments, regression.standard_normal())
+        cpd, is_empty = regression.fit(moments, regression.drawn())
         return FamilyFit(cpd, is_empty)
 
 
@@ -115,10 +112,9 @@ class MomentRegression:
         return tuple(parent.num_states for parent in self.parents if not parent.is_continuous)
 
     def moments(self, numbers: Floats, contexts: Sequence[NDArray[Any]], weights: Floats) -> Floats:
-        """Σ weight · z zᵀ of complete rows in each context: axes (discrete parents..., z, z).
+        """Σ weight · z zᵀ of complete rows in each context, with axes (discrete parents..., z, z).
 
-        `numbers` (rows, continuous parents and child) are not yet in the units; `contexts` are the positions of the
-        states of each discrete parent.
+        `numbers` (rows, continuous parents and child) are not in the units; `contexts` are states of discrete parents.
         """
         size = numbers.shape[1] + 1
         filled = np.column_stack([np.ones(len(numbers)), self.units.standard(numbers)])
@@ -126,9 +122,8 @@ class MomentRegression:
         if contexts:
             place = np.ravel_multi_index(tuple(contexts), self.shape)
         total = np.empty((math.prod(self.shape), size, size))
-        for i in range(size):
-            for j in range(size):
-                total[:, i, j] = np.bincount(place, weights * filled[:, i] * filled[:, j], len(total))
+        for i, j in np.ndindex(size, size):
+            total[:, i, j] = np.bincount(place, weights * filled[:, i] * filled[:, j], len(total))
         return total.reshape(*self.shape, size, size)
 
     def fit(self, moments: Floats, before: CPD) -> tuple[CPD, Flags]:
@@ -144,49 +139,44 @@ class MomentRegression:
         intercept = means[:, -1] - (slopes * means[:, :-1]).sum(axis=1)
         residual = np.column_stack([-intercept, -slopes, np.ones(len(table))])
         variance = np.einsum("ci,cij,cj->c", residual, table, residual)
-        lines = GaussianLines(intercept, slopes, np.maximum(variance, self.learner.variance_floor))
-        old = gaussian_lines(before)
-        found = (
-            np.where(is_empty.reshape(-1, *[1] * (kept.ndim - 1)), kept, new)
-            for kept, new in zip(old, self._own(lines), strict=True)
-        )
+        lines = self._own(intercept, slopes, np.maximum(variance, self.learner.variance_floor))
+        pairs = zip(gaussian_lines(before), lines, strict=True)
+        found = (np.where(is_empty.reshape(-1, *[1] * (new.ndim - 1)), kept, new) for kept, new in pairs)
         return gaussian_cpd(self.variable, self.parents, *found), is_empty.reshape(self.shape)
 
-    def of(self, lines: GaussianLines) -> CPD:
-        """The distribution of lines in the units."""
-        return gaussian_cpd(self.variable, self.parents, *self._own(lines))
-
-    def standard_normal(self) -> CPD:
-        """The distribution that is N(0, 1) in the units, whatever the parents."""
-        count = math.prod(self.shape)
-        return self.of(GaussianLines(np.zeros(count), np.zeros((count, len(self.units.names) - 1)), np.ones(count)))
+    def drawn(self, generator: np.random.Generator | None = None) -> CPD:
+        """Intercepts and coefficients drawn from N(0, 1), in the units, or all zero, and unit variances."""
+        count, slopes = math.prod(self.shape), (math.prod(self.shape), len(self.units.names) - 1)
+        draw = np.zeros if generator is None else generator.standard_normal
+        return gaussian_cpd(self.variable, self.parents, *self._own(draw(count), draw(slopes), np.ones(count)))
 
     def log_prior(self, cpd: CPD) -> float:
         """- s/2 Σ (log σ² + (1 + |β|²)/σ²) over the contexts, in the units."""
         if not self.learner.prior_cases:
             return 0.0
-        lines = self._standard(gaussian_lines(cpd))
+        lines = self._standard(cpd)
         squares = 1.0 + lines.intercept**2 + (lines.coefficients**2).sum(axis=1)
         return -0.5 * self.learner.prior_cases * float((np.log(lines.variance) + squares / lines.variance).sum())
 
     def expected_log_likelihood(self, cpd: CPD, moments: Floats) -> float:
         """Σ E[log N(child; line of the parents, σ²)], from the moments that `fit` takes."""
-        lines, size = self._standard(gaussian_lines(cpd)), moments.shape[-1]
+        lines, size = self._standard(cpd), moments.shape[-1]
         table = moments.reshape(-1, size, size)
         residual = np.column_stack([-lines.intercept, -lines.coefficients, np.ones(len(table))])
         squares = np.einsum("ci,cij,cj->c", residual, table, residual)
         logs = np.log(2.0 * math.pi * lines.variance) + 2.0 * math.log(self.units.scale[-1])
         return -0.5 * float((table[:, 0, 0] * logs + squares / lines.variance).sum())
 
-    def _own(self, lines: GaussianLines) -> GaussianLines:
+    def _own(self, intercept: Floats, coefficients: Floats, variance: Floats) -> GaussianLines:
         """Lines in the units as lines of the variables themselves."""
         scale, center = self.units.scale, self.units.center
-        slopes = lines.coefficients * (scale[-1] / scale[:-1])
-        intercept = center[-1] + scale[-1] * lines.intercept - slopes @ center[:-1]
-        return GaussianLines(intercept, slopes, lines.variance * scale[-1] ** 2)
+        slopes = coefficients * (scale[-1] / scale[:-1])
+        return GaussianLines(
+            center[-1] + scale[-1] * intercept - slopes @ center[:-1], slopes, variance * scale[-1] ** 2
+        )
 
-    def _standard(self, lines: GaussianLines) -> GaussianLines:
-        scale, center = self.units.scale, self.units.center
+    def _standard(self, cpd: CPD) -> GaussianLines:
+        lines, scale, center = gaussian_lines(cpd), self.units.scale, self.units.center
         intercept = (lines.intercept + lines.coefficients @ center[:-1] - center[-1]) / scale[-1]
         return GaussianLines(intercept, lines.coefficients * (scale[:-1] / scale[-1]), lines.variance / scale[-1] ** 2)
 
@@ -194,31 +184,19 @@ class MomentRegression:
 def gaussian_start(regression: MomentRegression, cases: Cases, kind: str, generator: np.random.Generator) -> CPD:
     """A Gaussian to start from.
 
-    "available" is the regression in the cases in which the family is complete, with one more case of independent
-    columns for each context; "random" draws intercepts and coefficients from N(0, 1), in units in which columns have
-    mean zero and variance one; others are the distribution of the column, whatever the parents.
+    "available" is the regression in the cases in which the family is complete and the child was not set, with one more
+    case of independent columns for each context; "random" draws intercepts and coefficients from N(0, 1), in units in
+    which columns have mean zero and variance one; others are the distribution of the column, whatever the parents.
     """
-    if kind == "random":
-        shape = len(regression.units.names) - 1
-        count = int(np.prod(regression.shape))
-        lines = GaussianLines(
-            generator.standard_normal(count), generator.standard_normal((count, shape)), np.ones(count)
-        )
-        return regression.of(lines)
     if kind != "available":
-        return regression.standard_normal()
-    careful = replace(regression, learner=GaussianMomentLearner(regression.learner.variance_floor, 1.0))
-    return careful.fit(_available(regression, cases), regression.standard_normal())[0]
-
-
-def _available(regression: MomentRegression, cases: Cases) -> Floats:
-    """The moments of the cases in which all of a family is observed, and the child was not set."""
+        return regression.drawn(generator if kind == "random" else None)
     discrete, continuous = list(cases.variables), list(cases.continuous)
     numbers = cases.numbers[:, [continuous.index(name) for name in regression.units.names]]
     codes = cases.codes[:, [discrete.index(v.name) for v in regression.parents if not v.is_continuous]]
-    is_free = ~cases.is_set(regression.variable.name)
-    whole = ~np.isnan(numbers).any(axis=1) & (codes >= 0).all(axis=1) & is_free
-    return regression.moments(numbers[whole], list(codes[whole].T.astype(np.intp)), cases.weights[whole])
+    whole = ~np.isnan(numbers).any(axis=1) & (codes >= 0).all(axis=1) & ~cases.is_set(regression.variable.name)
+    moments = regression.moments(numbers[whole], list(codes[whole].T.astype(np.intp)), cases.weights[whole])
+    careful = replace(regression, learner=GaussianMomentLearner(regression.learner.variance_floor, 1.0))
+    return careful.fit(moments, regression.drawn())[0]
 
 
 def gaussian_regressions(
@@ -246,10 +224,7 @@ def gaussian_regressions(
 def settle_mixed(
     families: Families, cases: Cases, learners: Mapping[str, CPDLearner], knowledge: ParameterKnowledge
 ) -> tuple[dict[str, CPDLearner], ParameterKnowledge]:
-    """Learn discrete children of numbers at once, and fix them: they are observed with their parents in all cases.
-
-    What they depend on being known, no expectation changes anything about them.
-    """
+    """Learn discrete children of numbers at once, and fix them: being observed with their parents, they stay so."""
     mixed = [
         name
         for name in learners
@@ -257,7 +232,9 @@ def settle_mixed(
     ]
     if not mixed:
         return dict(learners), knowledge
-    table = _table(cases)
+    masks = {name: mask for name in (*cases.variables, *cases.continuous) if (mask := cases.is_set(name)).any()}
+    columns = np.ascontiguousarray(cases.codes.T), np.ascontiguousarray(cases.numbers.T)
+    table = Table({**cases.variables, **cases.continuous}, *columns, cases.weights, masks)
     for name in mixed:
         for variable in (*families.parents_of(name), families.variables[name]):
             if variable.name in table.missing:
@@ -270,16 +247,3 @@ def settle_mixed(
     fitted = [learners[name].fit(FamilyTask(whole, name, start=knowledge.start_cpds.get(name))).cpd for name in mixed]
     fixed = replace(knowledge, fixed=(*knowledge.fixed_cpds.values(), *fitted))
     return {name: learner for name, learner in learners.items() if name not in mixed}, fixed
-
-
-def _table(cases: Cases) -> Table:
-    """The cases as rows."""
-    names = [*cases.variables, *cases.continuous]
-    masks = {name: cases.is_set(name) for name in names}
-    return Table(
-        {**cases.variables, **cases.continuous},
-        np.ascontiguousarray(cases.codes.T),
-        np.ascontiguousarray(cases.numbers.T),
-        cases.weights,
-        {name: mask for name, mask in masks.items() if mask.any()},
-    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Codes, Floats, Positions
+from plausible.base.arrays import Codes, Floats
 from plausible.errors import TooLarge
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations, impossible_case
@@ -34,14 +33,6 @@ class _Piece(NamedTuple):
     logs: Floats
 
 
-class _Choice(NamedTuple):
-    """The best state of a variable, for each case and for all states of others that are chosen later."""
-
-    variable: int
-    others: tuple[int, ...]
-    states: Positions
-
-
 def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Completions:
     """argmax_h P(h, observed) of each case.
 
@@ -61,10 +52,15 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
     places = {name: place for place, name in enumerate(cases.variables)}
     scopes = {name: tuple(places[v.name] for v in cpd.scope) for name, cpd in network.cpds.items()}
     sizes = [variable.num_states for variable in cases.variables.values()]
-    for setting, chosen in _chunks(cases):
-        names = [name for name in tables if name not in cases.setting_names[setting]]
+    order = np.lexsort(
+        np.vstack([(cases.codes < 0).T, cases.settings[None]])
+    )  # those that lack the same cells together
+    for setting, set_names in enumerate(cases.setting_names):
+        names, ours = [name for name in tables if name not in set_names], order[cases.settings[order] == setting]
         factors = [(scopes[name], tables[name].reshape([sizes[place] for place in scopes[name]])) for name in names]
-        codes[chosen], logs[chosen] = _completed(factors, cases.codes[chosen], sizes)
+        for first in range(0, len(ours), _MOST_CASES):
+            chosen = ours[first : first + _MOST_CASES]
+            codes[chosen], logs[chosen] = _completed(factors, cases.codes[chosen], sizes)
     return Completions(codes, logs)
 
 
@@ -96,19 +92,13 @@ class HardExpectations:
         return Expectations(float(self.cases.weights @ logs), logs, counts, is_exact=False)
 
 
-def _chunks(cases: Cases) -> Iterator[tuple[int, Positions]]:
-    """Cases with the same variables set, those that lack the same cells next to each other."""
-    order = np.lexsort(np.vstack([(cases.codes < 0).T, cases.settings[None]]))
-    for setting in range(len(cases.setting_names)):
-        ours = order[cases.settings[order] == setting]
-        for first in range(0, len(ours), _MOST_CASES):
-            yield setting, ours[first : first + _MOST_CASES]
-
-
-def _completed(factors: list[tuple[tuple[int, ...], Floats]], codes: Codes, sizes: list[int]) -> tuple[Codes, Floats]:
+def _completed(factors: list[tuple[tuple[int, ...], Floats]], codes: Codes, sizes: list[int]) -> Completions:
     free = np.flatnonzero((codes < 0).any(axis=0)).tolist()
     pieces = [_piece(scope, table, codes, set(free)) for scope, table in factors]
-    pieces += [_observed(place, codes[:, place], sizes[place]) for place in free]
+    for place in free:  # -inf for states of which another is observed
+        column = codes[:, place, None]
+        is_open = (column < 0) | (column == np.arange(sizes[place]))
+        pieces.append(_Piece((place,), np.where(is_open, 0.0, -np.inf)))
     order = _order([piece.scope for piece in pieces], free, sizes)
     largest = max((math.prod(sizes[place] for place in scope) for _, scope in order), default=1)
     most = _MOST_ENTRIES // largest
@@ -118,9 +108,10 @@ def _completed(factors: list[tuple[tuple[int, ...], Floats]], codes: Codes, size
             "engine= instead."
         )
     if len(codes) > most:
-        halves = np.array_split(np.arange(len(codes)), -(-len(codes) // most))
-        parts = [_completed(factors, codes[part], sizes) for part in halves]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        parts = np.array_split(codes, -(-len(codes) // most))
+        return Completions(
+            *map(np.concatenate, zip(*(_completed(factors, part, sizes) for part in parts), strict=True))
+        )
     return _eliminated(pieces, [place for place, _ in order], codes)
 
 
@@ -140,12 +131,6 @@ def _piece(scope: tuple[int, ...], table: Floats, codes: Codes, free: set[int]) 
     return _Piece(kept, table[tuple(index)])
 
 
-def _observed(place: int, column: Codes, size: int) -> _Piece:
-    """-inf for states of which another is observed."""
-    is_open = (column[:, None] < 0) | (column[:, None] == np.arange(size))
-    return _Piece((place,), np.where(is_open, 0.0, -np.inf))
-
-
 def _order(scopes: list[tuple[int, ...]], free: list[int], sizes: list[int]) -> list[tuple[int, frozenset[int]]]:
     """Free variables, that with the smallest table first, and the variables of these tables."""
     there, left, order = [frozenset(scope) for scope in scopes], set(free), []
@@ -158,30 +143,19 @@ def _order(scopes: list[tuple[int, ...]], free: list[int], sizes: list[int]) -> 
     return order
 
 
-def _eliminated(pieces: list[_Piece], order: list[int], codes: Codes) -> tuple[Codes, Floats]:
-    choices = []
+def _eliminated(pieces: list[_Piece], order: list[int], codes: Codes) -> Completions:
+    choices = []  # a variable, others that are chosen later, and its best state for each case and all states of these
     for place in order:
         touching = [piece for piece in pieces if place in piece.scope]
-        joined = _product(touching)
-        axis = joined.scope.index(place)
-        others = (*joined.scope[:axis], *joined.scope[axis + 1 :])
-        choices.append(_Choice(place, others, joined.logs.argmax(axis=axis + 1)))
-        pieces = [*(piece for piece in pieces if place not in piece.scope), _Piece(others, joined.logs.max(axis + 1))]
+        scope = tuple(sorted({other for piece in touching for other in piece.scope}))
+        joined: Floats = np.zeros([1] * (len(scope) + 1))
+        for piece in touching:
+            sizes = dict(zip(piece.scope, piece.logs.shape[1:], strict=True))
+            joined = joined + piece.logs.reshape([len(piece.logs), *(sizes.get(other, 1) for other in scope)])
+        axis, others = scope.index(place) + 1, tuple(other for other in scope if other != place)
+        choices.append((place, others, joined.argmax(axis=axis)))
+        pieces = [*(piece for piece in pieces if place not in piece.scope), _Piece(others, joined.max(axis))]
     completed, rows = codes.copy(), np.arange(len(codes))
-    for choice in reversed(choices):
-        index = (rows if len(choice.states) > 1 else 0, *(completed[:, other] for other in choice.others))
-        completed[:, choice.variable] = choice.states[index]
-    total = np.zeros(len(codes))
-    for piece in pieces:
-        total = total + piece.logs
-    return completed, total
-
-
-def _product(pieces: list[_Piece]) -> _Piece:
-    scope = tuple(sorted({place for piece in pieces for place in piece.scope}))
-    logs: Floats = np.zeros(1)
-    for piece in pieces:
-        sizes = dict(zip(piece.scope, piece.logs.shape[1:], strict=True))
-        logs = logs.reshape(logs.shape if logs.ndim > 1 else [1] * (len(scope) + 1))
-        logs = logs + piece.logs.reshape([len(piece.logs), *(sizes.get(place, 1) for place in scope)])
-    return _Piece(scope, logs)
+    for place, others, states in reversed(choices):
+        completed[:, place] = states[(rows if len(states) > 1 else 0, *(completed[:, other] for other in others))]
+    return Completions(completed, sum((piece.logs for piece in pieces), np.zeros(len(codes))))

@@ -68,16 +68,14 @@ class Maximization:
         if estimate not in _SHIFTS:
             raise InvalidArgument(f"estimate= is 'mean', 'map' or 'mle', not {estimate!r}.")
         fixed = {name: cpd.bind(families.variables) for name, cpd in knowledge.fixed_cpds.items()}
-        exponents = {}
+        exponents: dict[str, Floats] = {}
         for name, variable in families.variables.items():
             if name in fixed or name in knowledge.owners or not _takes_prior(learners.get(name)):
                 continue
-            alpha = pseudo_counts(prior, variable, families.parents_of(name))
-            learner = learners.get(name)
+            alpha, learner = pseudo_counts(prior, variable, families.parents_of(name)), learners.get(name)
             leaves = _leaf_sums(learner.tree, alpha) if isinstance(learner, LeafLearner) else alpha
-            shifted = _exponents(name, leaves, estimate)
-            if learner is None:
-                exponents[name] = shifted
+            shifted = _exponents(name, leaves, estimate)  # which refuses what has no mode
+            exponents |= {name: shifted} if learner is None else {}
         bound = replace(knowledge, fixed=tuple(fixed.values()))
         return cls(families.variables, families.parents, exponents, learners, bound, prior, estimate)
 
@@ -90,10 +88,8 @@ class Maximization:
 
     def free_tables(self, network: BayesianNetwork) -> dict[str, Floats]:
         """Name -> table, with axes (parents..., child), of those that are neither fixed nor tied to another."""
-        return {
-            name: network.cpd(name).to_factor().values.reshape(exponents.shape)
-            for name, exponents in self.exponents.items()
-        }
+        shapes = {name: exponents.shape for name, exponents in self.exponents.items()}
+        return {name: network.cpd(name).to_factor().values.reshape(shape) for name, shape in shapes.items()}
 
     def with_tables(self, network: BayesianNetwork, tables: Mapping[str, Floats]) -> BayesianNetwork:
         """The network with other tables, and those tied to them."""
@@ -140,10 +136,9 @@ class Maximization:
         learned = learner.fit(FamilyTask(families, name, self.prior, before, self.estimate)).cpd
         if learned.kind != before.kind:
             return learned
-        if self._objective(name, learned, counts[name]) >= self._objective(name, before, counts[name]):
-            return learned
-        if not isinstance(before, TreeCPD):
-            return before
+        new, old = (family_log_likelihood(cpd, counts[name]) + self._leaf_prior(name, cpd) for cpd in (learned, before))
+        if new >= old or not isinstance(before, TreeCPD):
+            return learned if new >= old else before
         return _with_leaves(before, _leaf_sums(before, counts[name]) + self._leaf_exponents(name, before))
 
     def log_prior(self, network: BayesianNetwork) -> float:
@@ -152,20 +147,19 @@ class Maximization:
         for name, learner in self.learners.items():
             if isinstance(learner, MomentRegression):
                 total += learner.log_prior(network.cpd(name))
-            elif _takes_prior(learner):
-                cpd = network.cpd(name)
-                total += _expected_log(_leaf_rows(cpd), self._leaf_exponents(name, cpd))
+            else:
+                total += self._leaf_prior(name, network.cpd(name))
         for name, exponents in self.exponents.items():
             if exponents.any():
                 total += family_log_likelihood(network.cpd(name), exponents)
         return total
 
-    def _objective(self, name: str, cpd: CPD, counts: Floats) -> float:
-        """Σ M̄ log θ of one distribution, and its log-prior."""
-        likelihood = family_log_likelihood(cpd, counts)
+    def _leaf_prior(self, name: str, cpd: CPD) -> float:
+        """Σ e log θ of the leaves of a tree; nothing for what is learned without a prior."""
         if not _takes_prior(self.learners[name]):
-            return likelihood
-        return likelihood + _expected_log(_leaf_rows(cpd), self._leaf_exponents(name, cpd))
+            return 0.0
+        rows = cpd.rows if isinstance(cpd, TreeCPD) else cpd.to_factor().values.reshape(-1, cpd.variable.num_states)
+        return _expected_log(rows, self._leaf_exponents(name, cpd))
 
     def _leaf_exponents(self, name: str, cpd: CPD) -> Floats:
         """e of each leaf: shape (leaves, states of the child)."""
@@ -191,12 +185,9 @@ class LeafLearner:
 
 def given_trees(learners: Mapping[str, CPDLearner], start: Mapping[str, CPD]) -> dict[str, CPDLearner]:
     """The learners, those of trees that are given at the start replaced by learners of their leaves."""
-    return {
-        name: LeafLearner(cpd)
-        if isinstance(learner, TreeLearner) and isinstance(cpd := start.get(name), TreeCPD)
-        else learner
-        for name, learner in learners.items()
-    }
+    trees = {name: cpd for name, cpd in start.items() if isinstance(cpd, TreeCPD)}
+    leaves = {n: LeafLearner(trees[n]) for n, each in learners.items() if n in trees and isinstance(each, TreeLearner)}
+    return {**learners, **leaves}
 
 
 def family_log_likelihood(cpd: CPD, counts: Floats) -> float:
@@ -249,13 +240,6 @@ def _leaf_sums(cpd: CPD, counts: Floats) -> Floats:
     rows = np.zeros(cpd.rows.shape)
     np.add.at(rows, leaves, counts.reshape(-1, counts.shape[-1]))
     return rows
-
-
-def _leaf_rows(cpd: CPD) -> Floats:
-    """θ of each leaf, in the order of `_leaf_sums`."""
-    if isinstance(cpd, TreeCPD):
-        return cpd.rows
-    return cpd.to_factor().values.reshape(-1, cpd.variable.num_states)
 
 
 def _with_leaves(tree: TreeCPD, weights: Floats) -> TreeCPD:

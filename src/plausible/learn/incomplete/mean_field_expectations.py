@@ -15,8 +15,7 @@ from plausible.factors import Factor
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field import MeanField, MeanFieldState
 from plausible.learn.incomplete.cases import Cases, distinct_rows
-from plausible.learn.incomplete.engine_expectations import mutilated
-from plausible.learn.incomplete.expectations import Expectations, impossible_case
+from plausible.learn.incomplete.expectations import Expectations, impossible_case, mutilated
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.cpds import TableCPD
-from plausible.inference.compiled import CompiledFactors, compile_factors
+from plausible.inference.compiled import compile_factors
 from plausible.kernels.expected_cells import sum_pairs, weigh_parts
 from plausible.learn.incomplete.cases import Cases, distinct_rows
 from plausible.learn.incomplete.expectations import impossible_case
@@ -77,9 +77,8 @@ class MissingParts:
         lister = _Lister(network, cases, _cases_of(part_of, num_parts))
         lister.check_observed()
         found = [(p, *lister.completions(p)) for p in listed if len(p.parts)]
-        return cls(
-            network, cases, _with_pairs(cases, _packed(part_of, slot_of, num_parts, found), is_listed), is_listed
-        )
+        arrays = _with_pairs(cases, _packed(part_of, slot_of, num_parts, found), is_listed)
+        return cls(network, cases, arrays, is_listed)
 
     @cached_property
     def has_large(self) -> Flags:
@@ -90,11 +89,14 @@ class MissingParts:
         return np.asarray(((part_of >= 0) & ~self.is_listed[part_of]).any(axis=1))
 
     def drawn(self, num_draws: int, generator: np.random.Generator) -> MissingParts:
-        """With so many draws in place of the completions of each part that is not listed.
-
-        Drawn from P(missing | observed), by a clique tree for each case.
-        """
-        trees = {place: _tree(self.network, names) for place, names in enumerate(self.cases.setting_names)}
+        """With so many draws in place of the completions of each part that is not listed, by clique trees."""
+        trees = []
+        for names in self.cases.setting_names:
+            network = self.network
+            for name in names:
+                network = network.with_cpd(TableCPD.uniform(network.variables[name]))
+            factors = [cpd.to_factor() for cpd in network.cpds.values()]
+            trees.append(compile_factors(factors, network.variables.values()))
         arrays, variables = self.arrays, self.network.variables
         firsts, ends, offsets = arrays.firsts.copy(), arrays.ends.copy(), arrays.offsets.copy()
         states, num, room = [arrays.states], len(arrays.chances), len(arrays.states)
@@ -115,7 +117,6 @@ class MissingParts:
 
     def counts(self, columns: Sequence[int], weights: Floats) -> Floats:
         """The expected counts of the joint states of some columns, in their order, of the cases by other weights."""
-
         sizes = _sizes(self.cases, columns)
         counts = np.zeros(math.prod(sizes))
         places, lengths = np.array(columns, dtype=np.int64), np.array(sizes, dtype=np.int64)
@@ -260,7 +261,6 @@ def _packed(
 
 def _with_pairs(cases: Cases, arrays: PartArrays, is_listed: Flags) -> PartArrays:
     """The same completions, with the probabilities of each two cells of a part that is listed."""
-
     num_parts = len(arrays.widths)
     rows, columns = np.nonzero(arrays.part_of >= 0)
     parts = arrays.part_of[rows, columns]
@@ -279,13 +279,6 @@ def _with_pairs(cases: Cases, arrays: PartArrays, is_listed: Flags) -> PartArray
     of_parts = arrays._replace(head_of=head_of, squares=squares, lengths=lengths, pairs=pairs)
     sum_pairs(of_parts, firsts, heads[order], pairs)
     return of_parts
-
-
-def _tree(network: BayesianNetwork, set_names: Sequence[str]) -> CompiledFactors:
-    """A clique tree of the network in which some variables were set from outside."""
-    for name in set_names:
-        network = network.with_cpd(TableCPD.uniform(network.variables[name]))
-    return compile_factors([cpd.to_factor() for cpd in network.cpds.values()], network.variables.values())
 
 
 def _sizes(cases: Cases, columns: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,8 @@
-"""What EM is asked, and what it goes through: the E-step, the M-step, and the state between two of them."""
+"""What EM is asked, the state between two steps, and the functional that both halves of a step climb.
+
+F = E_Q[ℓ] + H(Q), and the log-likelihood is F + KL(Q ‖ posterior), where Q is the posterior of the missing cells under
+one network, θ the parameters of another (Neal & Hinton 1998). E-steps maximise F over Q, M-steps over θ.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,15 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowl
 from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep, FamilyCounts
-from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
-from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_regressions, settle_mixed
-from plausible.learn.incomplete.gaussian_rows import NumberUnits
-from plausible.learn.incomplete.maximization import Masks, Maximization, Maximized, given_trees
+from plausible.learn.incomplete.expectations import Expectations, ExpectationStep, FamilyCounts
+from plausible.learn.incomplete.gaussian_expectations import HybridExpectations, expectation_step
+from plausible.learn.incomplete.gaussian_maximization import (
+    GaussianMomentLearner,
+    MomentRegression,
+    gaussian_regressions,
+    settle_mixed,
+)
+from plausible.learn.incomplete.maximization import Masks, Maximization, Maximized, family_log_likelihood, given_trees
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -56,15 +64,6 @@ class EMProblem:
 
     `init` and `step` are plain EM; an `EMMethod` makes its steps of them.
 
-    Parameters
-    ----------
-    expectation
-        The E-step, and the cases that it completes.
-    maximization
-        The M-step: the graph, the prior, the kinds of distributions.
-    validation
-        The E-step on data that the network is not fitted to, where there are any.
-
     Examples
     --------
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
@@ -72,9 +71,9 @@ class EMProblem:
     <Cases: 3 different of 3 rows, 2 variables>
     """
 
-    expectation: ExpectationStep
-    maximization: Maximization
-    validation: ExpectationStep | None = None
+    expectation: ExpectationStep  # the E-step, and the cases that it completes
+    maximization: Maximization  # the M-step: the graph, the prior, the kinds of distributions
+    validation: ExpectationStep | None = None  # the E-step on data that the network is not fitted to
 
     @property
     def cases(self) -> Cases:
@@ -104,21 +103,7 @@ class EMProblem:
         expectations: Expectations | None = None,
         memory: object = None,
     ) -> EMState:
-        """The state at a network, after one E-step where its expectations are not given; a step after another one.
-
-        Parameters
-        ----------
-        network
-            The parameters.
-        kept_rows
-            Those that the M-step kept.
-        before
-            The state before the step; `None` for a start.
-        expectations
-            What is expected under the network, where that is known.
-        memory
-            What the method keeps.
-        """
+        """The state at a network, after one E-step where its expectations are not given; a step after another one."""
         expected = self.expectation.at(network) if expectations is None else expectations
         objective = expected.log_likelihood + self.maximization.log_prior(network)
         num_steps = 0 if before is None else before.num_steps + 1
@@ -134,11 +119,7 @@ class EMProblem:
             return None
 
 
-def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
-    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
-    if not cases.continuous:
-        return ExactExpectations(cases)
-    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
+# --- reading ---
 
 
 def read_problem(
@@ -152,34 +133,19 @@ def read_problem(
 ) -> EMProblem:
     """Read what `learn.em` is given, with the exact E-step; `em_run` goes on from there.
 
-    Parameters
-    ----------
-    graph, data, hidden, prior, estimate, kinds, knowledge
-        As `learn.em` takes them.
-
     Examples
     --------
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
     >>> problem.maximization
     <Maximization: 2 variables, prior None, mle>
     """
-    dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
-    unseen = hidden_variables(hidden)
-    _refuse_others(unseen, list(map(str, dag.nodes)))
-    if isinstance(graph, BayesianNetwork):
-        known = dict(graph.variables)
-        _refuse_other_sizes(unseen, known)
-        rows = data if isinstance(data, (Table, Cases)) else open_columns(data, known).read(known)
-        _refuse_seen(unseen, rows)
-        cases = Cases.of(known, rows, has_numbers=True)
-    else:
-        table = _read(data, unseen, list(map(str, dag.nodes)))
-        there = {**table.variables, **unseen}
-        known = {str(node): there[str(node)] for node in dag.nodes}
-        cases = Cases.of(known, table, has_numbers=True)
+    network = graph if isinstance(graph, BayesianNetwork) else None
+    dag = read_dag(graph) if network is None else network.graph
+    cases = _read_cases(network, list(map(str, dag.nodes)), data, hidden_variables(hidden))
+    there = {**cases.variables, **cases.continuous}
+    known = dict(network.variables) if network is not None else {str(node): there[str(node)] for node in dag.nodes}
     parents = {name: tuple(map(str, dag.parents(name))) for name in known}
-    if isinstance(graph, BayesianNetwork):
-        parents |= {name: cpd.parent_names for name, cpd in graph.cpds.items()}
+    parents |= {} if network is None else {name: cpd.parent_names for name, cpd in network.cpds.items()}
     families = Families(known, parents, FamilyCounts(known, parents, {}, cases.total))
     given = knowledge or ParameterKnowledge()
     check_knowledge(given, parents)
@@ -193,48 +159,41 @@ def read_problem(
     return EMProblem(expectation_step(cases), Maximization.of(families, prior, chosen, wanted, given))
 
 
-def _read(data: TableLike, unseen: Mapping[str, Variable], nodes: Sequence[str]) -> Table:
-    """The columns of the nodes, and no others; those of hidden variables, which hold nothing, are read as these."""
-    if isinstance(data, Table):
-        _refuse_absent(nodes, data.variables, unseen)
-        _refuse_seen(unseen, data)
-        return data
-    opened = open_columns(data)
-    _refuse_absent(nodes, opened.names, unseen)
-    used = opened.read(nodes)
-    _refuse_seen(unseen, used)
-    return Table.read(used, [variable for name, variable in unseen.items() if name in used])
-
-
-def _refuse_absent(nodes: Iterable[str], columns: Iterable[Any], unseen: Iterable[str]) -> None:
-    known = list(dict.fromkeys([*map(str, columns), *unseen]))
-    for node in nodes:
-        if node not in known:
-            problem = f"the data. If it is hidden, say how many states it has: hidden={{{node!r}: 2}}"
-            raise UnknownVariable.named(node, known, problem)
-
-
-def _refuse_others(unseen: Iterable[str], nodes: Sequence[str]) -> None:
+def _read_cases(
+    network: BayesianNetwork | None, nodes: Sequence[str], data: TableLike, unseen: Mapping[str, Variable]
+) -> Cases:
+    """The cells of the nodes, and no others; columns of hidden variables, which hold nothing, are read as these."""
     for name in unseen:
         if name not in nodes:
-            raise UnknownVariable(
-                *(f"{name!r} is not a variable of the graph, though ", Argument("hidden"), " has it."),
-                suggestion(name, nodes),
-            )
+            message = (f"{name!r} is not a variable of the graph, though ", Argument("hidden"), " has it.")
+            raise UnknownVariable(*message, suggestion(name, nodes))
+    if network is not None:
+        known = dict(network.variables)
+        for name, variable in unseen.items():  # states without names only have a number
+            own, wanted = known[name].states, variable.states
+            if own != wanted and (len(own) != len(wanted) or wanted != Variable(name, len(wanted)).states):
+                raise InvalidArgument(
+                    f"hidden= gives {name!r} the states {list(wanted)}, the network has {list(own)}. Leave it out of "
+                    "hidden=, or give the graph alone: network.graph."
+                )
+        rows = data if isinstance(data, (Table, Cases)) else open_columns(data, known).read(known)
+        refuse_seen(unseen, rows)
+        return Cases.of(known, rows, has_numbers=True)
+    opened = data if isinstance(data, Table) else open_columns(data)
+    columns = opened.variables if isinstance(opened, Table) else opened.names
+    there = list(dict.fromkeys([*map(str, columns), *unseen]))
+    for node in nodes:
+        if node not in there:
+            problem = f"the data. If it is hidden, say how many states it has: hidden={{{node!r}: 2}}"
+            raise UnknownVariable.named(node, there, problem)
+    used = opened if isinstance(opened, Table) else opened.read(nodes)
+    refuse_seen(unseen, used)
+    table = used if isinstance(used, Table) else Table.read(used, [unseen[name] for name in unseen if name in used])
+    variables = {**table.variables, **unseen}
+    return Cases.of({node: variables[node] for node in nodes}, table, has_numbers=True)
 
 
-def _refuse_other_sizes(unseen: Mapping[str, Variable], known: Mapping[str, Variable]) -> None:
-    """Refuse hidden variables of which a network says something else; states without names only have a number."""
-    for name, variable in unseen.items():
-        own, wanted = known[name].states, variable.states
-        if own != wanted and (len(own) != len(wanted) or wanted != Variable(name, len(wanted)).states):
-            raise InvalidArgument(
-                f"hidden= gives {name!r} the states {list(wanted)}, the network has {list(own)}. Leave it out of "
-                "hidden=, or give the graph alone: network.graph."
-            )
-
-
-def _refuse_seen(unseen: Iterable[str], rows: Table | Cases | Mapping[Any, Any]) -> None:
+def refuse_seen(unseen: Iterable[str], rows: Table | Cases | Mapping[Any, Any]) -> None:
     """Refuse hidden variables that rows have values of."""
     for name in unseen:
         if isinstance(rows, Cases):
@@ -259,20 +218,100 @@ def hidden_variables(
     >>> hidden_variables({"H": 2})
     {'H': Variable('H', [0, 1])}
     """
-    items = list(hidden.items()) if isinstance(hidden, Mapping) else [(None, each) for each in hidden]
-    read = [_hidden_variable(name, given, known) for name, given in items]
-    return {variable.name: variable for variable in read}
+    read: dict[str, Variable] = {}
+    for name, given in hidden.items() if isinstance(hidden, Mapping) else [(None, each) for each in hidden]:
+        if isinstance(given, Variable) and name in (None, given.name):
+            read[given.name] = given
+            continue
+        if name is None or isinstance(given, Variable):
+            raise InvalidArgument(
+                "hidden= maps names to numbers of states, such as {'H': 3}, or lists variables; "
+                f"{given if name is None else {name: given}!r} is neither."
+            )
+        if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+            raise InvalidArgument(f"hidden={{{name!r}: {given!r}}} must tell how many states {name!r} has, 1 or more.")
+        same = known.get(name)
+        read[name] = same if same is not None and same.num_states == given else Variable(name, int(given))
+    return read
 
 
-def _hidden_variable(name: str | None, given: object, known: Mapping[str, Variable]) -> Variable:
-    if isinstance(given, Variable) and name in (None, given.name):
-        return given
-    if name is None or isinstance(given, Variable):
-        raise InvalidArgument(
-            "hidden= maps names to numbers of states, such as {'H': 3}, or lists variables; "
-            f"{given if name is None else {name: given}!r} is neither."
-        )
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise InvalidArgument(f"hidden={{{name!r}: {given!r}}} must tell how many states {name!r} has, 1 or more.")
-    same = known.get(name)
-    return same if same is not None and same.num_states == given else Variable(name, int(given))
+# --- the functional ---
+
+
+@dataclass(frozen=True, slots=True)
+class EMFunctional:
+    """The terms of log-likelihood = E_Q[ℓ] + H(Q) + KL(Q ‖ P(missing | observed, θ))."""
+
+    log_likelihood: float  # ℓ(θ): that of the observed cells under the network
+    expected_log_likelihood: float  # E_Q[ℓ]: that of the completed rows under the network, expected under Q
+    #: H(Q), of the missing cells; a differential entropy, which may be negative, where numbers are missing.
+    entropy: float
+
+    @property
+    def value(self) -> float:
+        """F = E_Q[ℓ] + H(Q), at most the log-likelihood."""
+        return self.expected_log_likelihood + self.entropy
+
+    @property
+    def divergence(self) -> float:
+        """KL(Q ‖ posterior under the network) ≥ 0; zero where Q is that posterior."""
+        return max(self.log_likelihood - self.value, 0.0)
+
+
+def observed_log_likelihood(network: BayesianNetwork, data: TableLike | Cases) -> float:
+    """Σ weight · log P(observed cells of a row), missing cells summed out.
+
+    The network has tables, linear Gaussians and conditional linear Gaussians; variables without a column are hidden.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.25, 0.75]))
+    >>> round(observed_log_likelihood(coin, {"coin": [0, None]}), 6)
+    -1.386294
+    """
+    return expectation_step(Cases.of(network.variables, data, has_numbers=True)).at(network).log_likelihood
+
+
+def expected_log_likelihood(network: BayesianNetwork, expectations: Expectations) -> float:
+    """Σ over families of M̄[x, u] log θ_{x|u}: the log-likelihood of completed rows, expected under Q.
+
+    The network has θ, the expectations are those of Q; -inf where Q expects what the network rules out. For a
+    continuous child it is what its expected second moments say. Discrete children of numbers, which are observed with
+    all of their parents, have no counts, and are left out.
+    """
+    total = 0.0
+    for name, counts in expectations.counts.items():
+        cpd = network.cpd(name)
+        if expectations.units is not None and cpd.variable.is_continuous:
+            units = expectations.units.some([variable.name for variable in cpd.scope if variable.is_continuous])
+            regression = MomentRegression(cpd.variable, cpd.parents, units, GaussianMomentLearner())
+            total += regression.expected_log_likelihood(cpd, counts)
+        else:
+            total += family_log_likelihood(cpd, counts)
+    return total
+
+
+def em_functional(
+    network: BayesianNetwork, data: TableLike | Cases, completing: BayesianNetwork | None = None
+) -> EMFunctional:
+    """F and its terms at a network θ, where Q is the posterior of the missing cells under `completing`.
+
+    Q is that of the network itself where it is left out. Cost: one or two E-steps.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> fair, bent = (BayesianNetwork(TableCPD("coin", [p, 1 - p])) for p in (0.5, 0.25))
+    >>> found = em_functional(bent, {"coin": [0, None]}, completing=fair)
+    >>> round(found.log_likelihood, 4), round(found.value, 4), round(found.divergence, 4)
+    (-1.3863, -1.5301, 0.1438)
+    """
+    step, other = expectation_step(Cases.of(network.variables, data, has_numbers=True)), completing or network
+    here = step.at(network)
+    there = here if completing is None else step.at(completing)
+    entropy = there.log_likelihood - expected_log_likelihood(other, there)
+    expected = expected_log_likelihood(network, there)
+    if isinstance(step, HybridExpectations):  # the part of the log-likelihood that no count has
+        entropy, expected = entropy - step.determined(other), expected + step.determined(network)
+    return EMFunctional(here.log_likelihood, expected, entropy if step.cases.continuous else max(entropy, 0.0))

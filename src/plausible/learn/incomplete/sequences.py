@@ -1,10 +1,12 @@
-"""EM from sequences: a network of two slices, unrolled over each sequence, whose tables are the same at all times."""
+"""EM where rows come in time: sequences under a network of two slices, and batches that are seen once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import reduce
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +15,17 @@ from plausible.base.seeds import Seed
 from plausible.cpds import TableCPD
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.estimation.priors import BDeu, PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
 from plausible.learn.incomplete.problem import EMProblem, hidden_variables, read_problem
-from plausible.learn.incomplete.starts import StartLike
+from plausible.learn.incomplete.starts import StartLike, warn_of_symmetry
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import Stops
@@ -80,12 +82,9 @@ class SliceGraph:
 
     def tied(self, length: int) -> list[list[str]]:
         """The groups of variables with the same table, in so many slices: `ParameterKnowledge(tied=...)`."""
-        groups = []
-        for name in self.names:
-            first = 1 if any(effect == name for _, effect in self.across) else 0
-            group = [f"{name}@{at}" for at in range(first, length)]
-            groups += [group] if len(group) > 1 else []
-        return groups
+        effects = {effect for _, effect in self.across}
+        groups = [[f"{name}@{at}" for at in range(int(name in effects), length)] for name in self.names]
+        return [group for group in groups if len(group) > 1]
 
 
 def unroll(graph: SliceGraph, network: BayesianNetwork, length: int) -> BayesianNetwork:
@@ -97,16 +96,12 @@ def unroll(graph: SliceGraph, network: BayesianNetwork, length: int) -> Bayesian
     >>> unroll(SliceGraph(DAG([], nodes=["X"]), [("X", "X")]), pair, 3).query("X@2").values
     array([0.81, 0.19])
     """
-    variables = {
-        f"{name}@{at}": Variable(f"{name}@{at}", network.variables[f"{name}@0"].states)
-        for at in range(length)
-        for name in graph.names
-    }
+    states = {f"{name}@{at}": network.variables[f"{name}@0"].states for at in range(length) for name in graph.names}
+    variables = {name: Variable(name, own) for name, own in states.items()}
     cpds = []
-    for at in range(length):
-        for name in graph.names:
-            parents = tuple(variables[parent] for parent in graph.parents(name, at))
-            cpds.append(TableCPD.from_rows(variables[f"{name}@{at}"], parents, _table_at(graph, network, name, at))[0])
+    for at, name in product(range(length), graph.names):
+        parents = tuple(variables[parent] for parent in graph.parents(name, at))
+        cpds.append(TableCPD.from_rows(variables[f"{name}@{at}"], parents, _table_at(graph, network, name, at))[0])
     return BayesianNetwork(cpds)
 
 
@@ -114,13 +109,6 @@ def _table_at(graph: SliceGraph, network: BayesianNetwork, name: str, at: int) -
     """The table of a variable at a time, by the order of `SliceGraph.parents`."""
     there = f"{name}@{min(at, 1)}"
     return network.cpd(there).to_factor().reorder([*graph.parents(name, min(at, 1)), there]).values
-
-
-class _Group(NamedTuple):
-    """The sequences of one length."""
-
-    length: int
-    step: ExactExpectations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +121,7 @@ class SequenceExpectations:
 
     graph: SliceGraph  # The slices
     cases: Cases  # The pairs of neighbouring slices, where starts look for complete families
-    groups: tuple[_Group, ...]  # The sequences, by their lengths
+    groups: tuple[tuple[int, ExactExpectations], ...]  # The sequences, by their lengths
     _unrolled: dict[int, BayesianNetwork] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -141,29 +129,24 @@ class SequenceExpectations:
         return f"<SequenceExpectations: {self.graph.names}, sequences of {len(lengths)} different lengths>"
 
     def at(self, network: BayesianNetwork) -> Expectations:
-        """The expectations under a network of two slices."""
+        """The expectations under a network of two slices; it is unrolled once for a length, then its tables change."""
+        names = self.graph.names
         counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
-        logs = []
+        slices = [[_table_at(self.graph, network, name, at) for name in names] for at in range(2)]
+        total, logs = 0.0, [np.zeros(0)]
         for length, step in self.groups:
-            found = self._group(network, length, step)
+            if length not in self._unrolled:
+                self._unrolled[length] = unroll(self.graph, network, length)
+            tables = [table for at in range(length) for table in slices[min(at, 1)]]
+            found, expected = step.compiled(self._unrolled[length]).answers(tables, step.cases)
+            if np.isneginf(found).any():
+                step.at(unroll(self.graph, network, length))  # which says what is impossible
+            total += float(step.cases.weights @ found)
             logs.append(found)
             for at in range(length):
-                for name in self.graph.names:
-                    counts[f"{name}@{min(at, 1)}"] += found.counts[f"{name}@{at}"]
-        each = np.concatenate([np.zeros(0), *(found.case_log_likelihoods for found in logs)])
-        return Expectations(sum((found.log_likelihood for found in logs), 0.0), each, counts)
-
-    def _group(self, network: BayesianNetwork, length: int, step: ExactExpectations) -> Expectations:
-        """The expectations of sequences of one length: the network is unrolled once, its tables change."""
-        if length not in self._unrolled:
-            self._unrolled[length] = unroll(self.graph, network, length)
-        second = {name: _table_at(self.graph, network, name, 1) for name in self.graph.names}
-        first = {name: _table_at(self.graph, network, name, 0) for name in self.graph.names}
-        tables = [(first if at == 0 else second)[name] for at in range(length) for name in self.graph.names]
-        found = step.at_tables(self._unrolled[length], tables)
-        if np.isneginf(found.case_log_likelihoods).any():
-            return step.at(unroll(self.graph, network, length))  # which says what is impossible
-        return found
+                for name in names:
+                    counts[f"{name}@{min(at, 1)}"] += expected[f"{name}@{at}"]
+        return Expectations(total, np.concatenate(logs), counts)
 
 
 def learn_sequences(
@@ -183,6 +166,10 @@ def learn_sequences(
 ) -> EMFit:
     """Learn a network of two slices from sequences of any lengths, cells missing anywhere (Baum et al. 1970).
 
+    In the network "X@0" is the start of a sequence, "X@1" any later time; see `unroll`. The tables of time 0 are seen
+    once in each sequence: from a single one they can hardly be told, though those of later times can;
+    `EMFit.poorly_determined` says so.
+
     Parameters
     ----------
     graph
@@ -191,24 +178,10 @@ def learn_sequences(
         Tables whose rows are the times of a sequence.
     prior
         For tables: one for all, or name -> prior, where names are those of the two slices, such as "X@1".
-    estimate
-        As in `learn.em`.
-    hidden
-        Variables that the sequences lack: name -> number of states, or variables.
-    start
-        A network of two slices, or a word; see `learn.em`.
+    estimate, hidden, start
+        As in `learn.em`; a network to start from has two slices.
     tolerance
         A run ends where the objective gains at most tolerance · |objective|.
-
-    Returns
-    -------
-    EMFit
-        Its network has two slices: "X@0" is the start of a sequence, "X@1" any later time; see `unroll`.
-
-    Notes
-    -----
-    The tables of time 0 are seen once in each sequence: from a single one they can hardly be told, though those of
-    later times can. `EMFit.poorly_determined` says so.
 
     Examples
     --------
@@ -219,28 +192,20 @@ def learn_sequences(
            [0.   , 1.   ]])
     """
     clock, stops = Clock.of(time_limit), Stops(tolerance, max_steps, time_limit, progress)
-    step, pairs = _read(graph, sequences, hidden)
-    given = ParameterKnowledge(tied=graph.tied(2))
-    read = read_problem(graph.unrolled(2), pairs, (), prior, estimate, None, given)
-    return best_em(EMProblem(step, read.maximization), start, restarts, seed, stops, clock)
-
-
-def _read(
-    graph: SliceGraph, sequences: Sequence[TableLike], hidden: Mapping[str, int] | Iterable[Variable]
-) -> tuple[SequenceExpectations, Table]:
-    """The sequences by their lengths, and the pairs of neighbouring slices."""
     if isinstance(sequences, (str, Mapping, Table)) or not len(sequences):
         raise InvalidArgument("sequences= is a list of tables, one for each sequence, and not empty.")
     variables, codes = _codes(graph, sequences, hidden_variables(hidden))
     groups = []
     for length in sorted({len(rows) for rows in codes} - {0}):
-        alike = np.stack([rows.ravel() for rows in codes if len(rows) == length])
-        own = {f"{name}@{at}": v.states for at in range(length) for name, v in variables.items()}
-        cases = Cases.of([Variable(name, states) for name, states in own.items()], _table(own, alike))
-        groups.append(_Group(length, ExactExpectations(cases)))
-    own = {f"{name}@{at}": v.states for at in range(2) for name, v in variables.items()}
-    pairs = _table(own, np.concatenate([_pairs(rows) for rows in codes]))
-    return SequenceExpectations(graph, Cases.of(pairs.variables, pairs), tuple(groups)), pairs
+        table = _table(variables, length, np.stack([rows.ravel() for rows in codes if len(rows) == length]))
+        groups.append((length, ExactExpectations(Cases.of(table.variables, table))))
+    # the slices of each sequence with the next one; a single slice with nothing known of the next
+    single = [np.concatenate([rows, np.full_like(rows, -1)]) if len(rows) == 1 else rows for rows in codes]
+    pairs = _table(variables, 2, np.concatenate([np.concatenate([r[:-1], r[1:]], axis=1) for r in single]))
+    step = SequenceExpectations(graph, Cases.of(pairs.variables, pairs), tuple(groups))
+    given = ParameterKnowledge(tied=graph.tied(2))
+    read = read_problem(graph.unrolled(2), pairs, (), prior, estimate, None, given)
+    return best_em(EMProblem(step, read.maximization), start, restarts, seed, stops, clock)
 
 
 def _codes(
@@ -251,11 +216,11 @@ def _codes(
     declared: dict[str, Variable] = {}
     lengths = []
     for sequence in sequences:
-        there = (
-            _table_columns(sequence, declared)
-            if isinstance(sequence, Table)
-            else open_columns(sequence).read(graph.names)
-        )
+        there: Mapping[Any, Any]
+        if isinstance(sequence, Table):
+            there = _table_columns(sequence, declared)
+        else:
+            there = open_columns(sequence).read(graph.names)
         lengths.append(max((len(column) for column in there.values()), default=0))
         for name, column in columns.items():
             column += list(there.get(name, [None] * lengths[-1]))
@@ -290,13 +255,95 @@ def _table_columns(table: Table, declared: dict[str, Variable]) -> dict[str, lis
     return columns
 
 
-def _pairs(rows: Codes) -> Codes:
-    """The slices of a sequence, each with the next one; a single slice with nothing known of the next."""
-    if len(rows) == 1:
-        return np.concatenate([rows, np.full_like(rows, -1)], axis=1)
-    return np.concatenate([rows[:-1], rows[1:]], axis=1)
-
-
-def _table(states: Mapping[str, tuple[Any, ...]], codes: Codes) -> Table:
+def _table(slice_variables: Mapping[str, Variable], length: int, codes: Codes) -> Table:
+    """Rows over so many slices."""
+    states = {f"{name}@{at}": v.states for at in range(length) for name, v in slice_variables.items()}
     variables = {name: Variable(name, own) for name, own in states.items()}
     return Table(variables, np.ascontiguousarray(codes.T), np.zeros((0, len(codes))))
+
+
+# --- batches ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnlineEM:
+    """A network that learns from batches of rows, each of which is seen once and forgotten.
+
+    It is a value: `partial_fit` returns what has learned more, and leaves this one as it was:
+    `online = online.partial_fit(rows)`.
+
+    A batch that weighs w, the last of batches that weigh W together, moves the mean counts s of a row by
+
+        s ← (1 - γ) s + γ M̄_batch / w,    γ = (w / W)^decay,
+
+    and the tables are those of W s, with the prior. With decay 1 all rows count alike, so that complete rows give the
+    estimates of all of them at once, `learn.parameters(network, all_rows, prior)`; smaller ones forget what the first
+    networks made of missing cells. Any decay above 1/2 converges to a stationary point of the expected log-likelihood
+    of a row, if batches come from one distribution.
+
+    Parameters
+    ----------
+    network
+        Where to start: the graph, the states and the first tables. Those of hidden variables must differ from state to
+        state, else a `SymmetricStart` is warned of.
+    prior
+        For tables: one for all, or name -> prior. With `None`, a state that the first batches lack is ruled out.
+    decay
+        Above 1/2, at most 1.
+    knowledge
+        Fixed CPDs and tied tables.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> online = OnlineEM(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), decay=1.0)
+    >>> for rows in ({"coin": [0, 0]}, {"coin": [1, 0]}):
+    ...     online = online.partial_fit(rows)
+    >>> online
+    <OnlineEM: 2 batches that weigh 4, decay 1.0, <BayesianNetwork: 1 variable, 0 edges, 1 parameter>>
+    >>> online.network.cpd("coin").values  # (3 + 1/2) / (4 + 1)
+    array([0.7, 0.3])
+    """
+
+    network: BayesianNetwork
+    prior: PriorLike = field(default_factory=lambda: BDeu(1.0))
+    decay: float = 0.7
+    knowledge: ParameterKnowledge | None = None
+    mean_counts: Mapping[str, Floats] | None = None  # s so far
+    weight: float = 0.0  # W so far
+    #: Of each batch, the mean log-likelihood of a row before it was learned from: an honest test of each network.
+    batch_log_likelihoods: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.network, BayesianNetwork):
+            raise InvalidArgument(
+                f"OnlineEM takes the BayesianNetwork to start from, not {self.network!r}: a graph alone has no tables. "
+                "Make one from the first rows: learn.em(graph, rows).network."
+            )
+        if not 0.5 < self.decay <= 1:
+            raise InvalidArgument(f"decay= is above 1/2 and at most 1, not {self.decay!r}.")
+
+    def partial_fit(self, rows: TableLike) -> OnlineEM:
+        """A new value, which has learned from one more batch of rows; variables without a column are hidden."""
+        problem = read_problem(self.network, rows, (), self.prior, None, None, self.knowledge)
+        cases, maximization = problem.cases, problem.maximization
+        if not cases.total:
+            return self
+        if not self.batch_log_likelihoods:
+            warn_of_symmetry(self.network, cases)
+        found = ExactExpectations(cases).at(self.network)
+        weight = self.weight + cases.total
+        rate = (cases.total / weight) ** self.decay
+        before = self.mean_counts or dict.fromkeys(found.counts, np.zeros(()))
+        mean = {name: (1.0 - rate) * before[name] + rate / cases.total * table for name, table in found.counts.items()}
+        network = maximization.network({name: weight * table for name, table in mean.items()}, self.network).network
+        told = (*self.batch_log_likelihoods, found.log_likelihood / cases.total)
+        return OnlineEM(network, self.prior, self.decay, self.knowledge, mean, weight, told)
+
+    def learned(self, batches: Iterable[TableLike]) -> OnlineEM:
+        """What has learned from several batches, one after the other."""
+        return reduce(OnlineEM.partial_fit, batches, self)
+
+    def __repr__(self) -> str:
+        batches = f"{counted(len(self.batch_log_likelihoods), 'batch')} that weigh {self.weight:g}"
+        return f"<OnlineEM: {batches}, decay {self.decay}, {self.network!r}>"

@@ -13,9 +13,9 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, suggestion, warn_caller
 from plausible.learn.estimation.priors import pseudo_counts
 from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines, gaussian_start
 from plausible.learn.incomplete.maximization import Maximization
-from plausible.learn.incomplete.problem import expectation_step
 from plausible.models import BayesianNetwork
 
 #: A network; a table of completed rows (an M-step comes first); or how to make up tables.
@@ -40,7 +40,11 @@ def start_network(
     if isinstance(start, BayesianNetwork):
         return _given(maximization, start)
     if isinstance(start, Table):
-        return _of_completion(maximization, cases, start)
+        completion = Cases.of(maximization.variables, start, has_numbers=bool(cases.continuous))
+        if not completion.is_complete:
+            raise InvalidArgument("The table of start= has missing cells: a completion has none.")
+        uniform = start_network(maximization, cases, "uniform", generator)
+        return maximization.network(expectation_step(completion, cases).at(uniform).counts, uniform).network
     if start is not None and start not in _WORDS:
         raise InvalidArgument(f"start= is a network, a completed table, or a word.{suggestion(str(start), _WORDS)}")
     hidden = set(cases.hidden)
@@ -65,25 +69,17 @@ def symmetric_hidden(network: BayesianNetwork, cases: Cases, tolerance: float = 
     """The hidden variables whose states no child can tell apart: EM keeps them alike for ever.
 
     Where P(X | u, h) is the same for all h, the posterior of h given a row does not depend on X, so that the expected
-    counts of all h are proportional, and the next tables are the same for all h again.
-
-    Parameters
-    ----------
-    network
-        The parameters.
-    cases
-        What is hidden.
-    tolerance
-        Numbers of a child that differ by less are alike.
+    counts of all h are proportional, and the next tables are the same for all h again. Numbers of a child that differ
+    by less than the tolerance are alike.
     """
-    found = []
+    symmetric = []
     for name in cases.hidden:
         children = [cpd for cpd in network.cpds.values() if name in cpd.parent_names]
         variable = network.variables[name]
         has_choice = variable.is_continuous or variable.num_states > 1
         if has_choice and children and all(_ignores(cpd, name, tolerance) for cpd in children):
-            found.append(name)
-    return found
+            symmetric.append(name)
+    return symmetric
 
 
 def warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
@@ -103,23 +99,19 @@ def warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
 
 
 def _ignores(cpd: CPD, parent: str, tolerance: float) -> bool:
-    if cpd.variable.is_continuous:
-        return _line_ignores(cpd, parent, tolerance)
-    if any(variable.is_continuous for variable in cpd.parents):
-        return False
-    table = cpd.to_factor().values.reshape([variable.num_states for variable in cpd.scope])
-    axis = cpd.parent_names.index(parent)
-    return bool(np.ptp(table, axis=axis).max(initial=0.0) < tolerance)
-
-
-def _line_ignores(cpd: CPD, parent: str, tolerance: float) -> bool:
-    lines = gaussian_lines(cpd)
+    """Whether no number of a distribution depends on a parent."""
     continuous = [variable.name for variable in cpd.parents if variable.is_continuous]
+    if not cpd.variable.is_continuous:
+        if continuous:
+            return False
+        table = cpd.to_factor().values.reshape([variable.num_states for variable in cpd.scope])
+        return bool(np.ptp(table, axis=cpd.parent_names.index(parent)).max(initial=0.0) < tolerance)
+    lines = gaussian_lines(cpd)
     if parent in continuous:
         return bool(np.abs(lines.coefficients[:, continuous.index(parent)]).max() < tolerance)
     discrete = [variable for variable in cpd.parents if not variable.is_continuous]
-    axis = [variable.name for variable in discrete].index(parent)
     table = np.column_stack(lines).reshape(*(variable.num_states for variable in discrete), -1)
+    axis = [variable.name for variable in discrete].index(parent)
     return bool(np.ptp(table, axis=axis).max(initial=0.0) < tolerance)
 
 
@@ -129,8 +121,13 @@ def _table(maximization: Maximization, cases: Cases, name: str, kind: str, gener
     shape = [variable.num_states for variable in (*parents, child)]
     if kind == "random":
         weights = generator.standard_exponential(shape)
-    elif kind == "available":
-        weights = _available(cases, [*maximization.parents[name], name], shape) + 1.0 / child.num_states
+    elif kind == "available":  # the cases in which all of the family is observed, and the child was not set
+        names, family = list(cases.variables), [*maximization.parents[name], name]
+        codes = cases.codes[:, [names.index(other) for other in family]]
+        whole = (codes >= 0).all(axis=1) & ~cases.is_set(name)
+        places = np.ravel_multi_index(tuple(codes[whole].T.astype(np.intp)), shape)
+        counts = np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64)
+        weights = counts.reshape(shape) + 1.0 / child.num_states
     elif kind == "prior":
         weights = pseudo_counts(maximization.prior, child, parents) + 0.0
         weights[weights.sum(axis=-1) <= 0] = 1.0
@@ -139,37 +136,22 @@ def _table(maximization: Maximization, cases: Cases, name: str, kind: str, gener
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def _available(cases: Cases, family: list[str], shape: list[int]) -> Floats:
-    """The counts of the cases in which all of a family is observed, without those in which the child was set."""
-    names = list(cases.variables)
-    codes = cases.codes[:, [names.index(name) for name in family]]
-    whole = (codes >= 0).all(axis=1) & ~cases.is_set(family[-1])
-    places = np.ravel_multi_index(tuple(codes[whole].T.astype(np.intp)), shape)
-    return np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64).reshape(shape)
-
-
 def _with_kinds(
     maximization: Maximization, tables: Mapping[str, Floats], gaussians: Mapping[str, CPD]
 ) -> BayesianNetwork:
     """The network of tables and Gaussians; other kinds are fitted to their tables, all states of parents alike."""
-    variables, parents = maximization.variables, maximization.parents
+    variables, start = maximization.variables, maximization.knowledge.start_cpds
     cpds: dict[str, CPD] = dict(gaussians)
     for name, table in tables.items():
-        family = tuple(variables[parent] for parent in parents[name])
-        cpds[name] = TableCPD.from_rows(variables[name], family, table)[0]
+        parents = tuple(variables[parent] for parent in maximization.parents[name])
+        cpds[name] = TableCPD.from_rows(variables[name], parents, table)[0]
     cpds |= maximization.knowledge.fixed_cpds
-    start = maximization.knowledge.start_cpds
-    for name in maximization.learners:
-        cpds[name] = start[name].bind(variables) if name in start else cpds[name]
+    cpds |= {name: start[name].bind(variables) for name in maximization.learners if name in start}
     drawn = BayesianNetwork([cpds[name] for name in variables])
-    lacking = {
-        name: learner
-        for name, learner in maximization.learners.items()
-        if name not in start and not isinstance(learner, MomentRegression)
-    }
-    counts = {name: 100.0 * tables[name] for name in lacking}
-    learned = {n: maximization.learned(n, learner, counts, drawn.cpd(n)) for n, learner in lacking.items()}
-    return BayesianNetwork([learned.get(name, cpd) for name, cpd in drawn.cpds.items()])
+    for name, learner in maximization.learners.items():
+        if name not in start and not isinstance(learner, MomentRegression):
+            cpds[name] = maximization.learned(name, learner, {name: 100.0 * tables[name]}, drawn.cpd(name))
+    return BayesianNetwork([cpds[name] for name in variables])
 
 
 def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetwork:
@@ -190,12 +172,3 @@ def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetw
             cpd = TableCPD(variable, cpd.to_factor().reorder([*wanted, name]).values, family)
         cpds.append(cpd)
     return BayesianNetwork(cpds)
-
-
-def _of_completion(maximization: Maximization, cases: Cases, table: Table) -> BayesianNetwork:
-    """The parameters of completed rows."""
-    completion = Cases.of(maximization.variables, table, has_numbers=bool(cases.continuous))
-    if not completion.is_complete:
-        raise InvalidArgument("The table of start= has missing cells: a completion has none.")
-    uniform = start_network(maximization, cases, "uniform", np.random.default_rng(0))
-    return maximization.network(expectation_step(completion, cases).at(uniform).counts, uniform).network

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.cpds import CPD
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.incomplete.gaussian_maximization import gaussian_lines
 from plausible.learn.incomplete.problem import EMState
-from plausible.models import BayesianNetwork
 from plausible.search.run import CONVERGED, Rule, Run
 
 #: Which rule ends a run; see `learn.em`.
@@ -48,45 +44,50 @@ def remaining_error(trace: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _TraceRule(ABC):
-    """A rule for objectives that never fall, made one for all: where one fell lately, its trend is judged instead."""
-
-    tolerance: float = 1e-6
-
-    @abstractmethod
-    def _is_enough(self, trace: Sequence[float], tolerance: float) -> bool:
-        """Whether an objective that does not fall has come to rest, with an absolute tolerance."""
-
-    def __call__(self, run: Run[EMState]) -> str:
-        """Why the run ends here; "" to go on."""
-        recent, tolerance = np.asarray(run.trace[-_WINDOW - 1 :]), self.tolerance * abs(run.trace[-1])
-        if np.diff(recent).min() >= -_ROUNDING * abs(run.trace[-1]):
-            return CONVERGED if self._is_enough(run.trace, tolerance) else ""
-        return CONVERGED if len(recent) > _WINDOW and _is_level(recent, tolerance) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectiveGain(_TraceRule):
+class ObjectiveGain:
     """Enough where the objective gains at most tolerance · |objective|: "likelihood".
 
     >>> ObjectiveGain(0.01)(Run(None, 2, trace=[-50.0, -40.0, -39.9]))
     'converged'
     """
 
-    def _is_enough(self, trace: Sequence[float], tolerance: float) -> bool:
-        return trace[-1] - trace[-2] <= tolerance
+    tolerance: float = 1e-6
+
+    def __call__(self, run: Run[EMState]) -> str:
+        """Why the run ends here; "" to go on."""
+        room = self.tolerance * abs(run.trace[-1])
+        return _at_rest(run.trace, room, run.trace[-1] - run.trace[-2] <= room)
 
 
 @dataclass(frozen=True, slots=True)
-class ExtrapolatedGain(_TraceRule):
+class ExtrapolatedGain:
     """Enough where the distance to the limit, by `remaining_error`, is at most tolerance · |objective|: "extrapolated".
 
     >>> ExtrapolatedGain(0.01)(Run(None, 2, trace=[-50.0, -40.0, -39.9]))
     'converged'
     """
 
-    def _is_enough(self, trace: Sequence[float], tolerance: float) -> bool:
-        return trace[-1] <= trace[-2] or remaining_error(trace) <= tolerance
+    tolerance: float = 1e-6
+
+    def __call__(self, run: Run[EMState]) -> str:
+        """Why the run ends here; "" to go on."""
+        room = self.tolerance * abs(run.trace[-1])
+        return _at_rest(run.trace, room, run.trace[-1] <= run.trace[-2] or remaining_error(run.trace) <= room)
+
+
+def _at_rest(trace: Sequence[float], room: float, is_enough: bool) -> str:
+    """What is enough for objectives that never fall, made a rule for all: one that fell lately is judged by its trend.
+
+    The slope of its regression line must be within the room and two standard errors.
+    """
+    recent = np.asarray(trace[-_WINDOW - 1 :])
+    if np.diff(recent).min() < -_ROUNDING * abs(trace[-1]):
+        times = np.arange(len(recent)) - (len(recent) - 1) / 2
+        slope = float(times @ recent / (times @ times))
+        residuals = recent - recent.mean() - slope * times
+        error = np.sqrt(residuals @ residuals / max(len(recent) - 2, 1) / (times @ times))
+        is_enough = len(recent) > _WINDOW and bool(abs(slope) <= room + 2.0 * error)
+    return CONVERGED if is_enough else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,17 @@ class ParameterChange:
     def __call__(self, run: Run[EMState]) -> str:
         """Why the run ends here; "" to go on."""
         assert run.previous is not None
-        return CONVERGED if _largest_change(run.previous.network, run.state.network) <= self.tolerance else ""
+        change = 0.0
+        for name, cpd in run.previous.network.cpds.items():
+            pair = (cpd, run.state.network.cpd(name))
+            if cpd.variable.is_continuous:
+                before, after = (np.column_stack(gaussian_lines(one)) for one in pair)
+            elif any(parent.is_continuous for parent in cpd.parents):
+                continue
+            else:
+                before, after = (one.to_factor().values for one in pair)
+            change = max(change, float(np.abs(before - after).max(initial=0.0)))
+        return CONVERGED if change <= self.tolerance else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +125,10 @@ class ValidationGain:
 
 
 #: Name -> rule, made with a tolerance.
-STOPPING: Mapping[str, type[ObjectiveGain | ExtrapolatedGain | ParameterChange | ValidationGain]] = MappingProxyType(
+STOPPING: Mapping[str, Callable[[float], Rule]] = MappingProxyType(
     {
-        "likelihood": ObjectiveGain,
-        "parameters": ParameterChange,
-        "extrapolated": ExtrapolatedGain,
-        "validation": ValidationGain,
+        **{"likelihood": ObjectiveGain, "extrapolated": ExtrapolatedGain},
+        **{"parameters": ParameterChange, "validation": ValidationGain},
     }
 )
 
@@ -131,26 +140,3 @@ def read_stopping(stopping: Stopping, tolerance: float) -> Rule:
     if stopping not in STOPPING:
         raise InvalidArgument(f"stopping={stopping!r} is no rule.{suggestion(str(stopping), STOPPING)}")
     return STOPPING[stopping](tolerance)
-
-
-def _largest_change(before: BayesianNetwork, after: BayesianNetwork) -> float:
-    """The largest change of a probability in any table, or of a number of a Gaussian."""
-    changes = [
-        np.abs(_parameters(cpd) - _parameters(after.cpd(name))).max(initial=0.0)
-        for name, cpd in before.cpds.items()
-        if cpd.variable.is_continuous or not any(parent.is_continuous for parent in cpd.parents)
-    ]
-    return float(max(changes, default=0.0))
-
-
-def _parameters(cpd: CPD) -> Floats:
-    return np.column_stack(gaussian_lines(cpd)) if cpd.variable.is_continuous else cpd.to_factor().values
-
-
-def _is_level(values: Floats, tolerance: float) -> bool:
-    """Whether the slope of the regression line is within a tolerance and two of its standard errors."""
-    times = np.arange(len(values)) - (len(values) - 1) / 2
-    slope = float(times @ values / (times @ times))
-    residuals = values - values.mean() - slope * times
-    error = np.sqrt(residuals @ residuals / (len(values) - 2) / (times @ times))
-    return bool(abs(slope) <= tolerance + 2.0 * error)

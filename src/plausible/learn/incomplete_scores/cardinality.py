@@ -20,7 +20,7 @@ from plausible.graphs.graph_input import read_dag
 from plausible.learn.confidence.model_average import ModelAverage
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete.functional import observed_log_likelihood
+from plausible.learn.incomplete.problem import observed_log_likelihood
 from plausible.learn.incomplete_scores.score import read_incomplete_score, score_task
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
@@ -78,11 +78,9 @@ class CardinalityChoice:
         """log Σ_K P(K | D) P(row | K) of each row: Bayesian model averaging over the number of states."""
         weights = self.weights(prior)
         with np.errstate(divide="ignore"):
-            logs = [
-                np.log(weights[found.cardinality]) + np.asarray(found.network.compile().log_likelihood(data))
-                for found in self.tried
-            ]
-        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+            shares = np.log([weights[found.cardinality] for found in self.tried])
+        rows = [np.asarray(found.network.compile().log_likelihood(data)) for found in self.tried]
+        return np.asarray(np.logaddexp.reduce(shares[:, None] + np.stack(rows), axis=0))
 
     def query(
         self, target: str, evidence: Mapping[str, Any] | None = None, prior: Mapping[int, float] | None = None
@@ -94,11 +92,8 @@ class CardinalityChoice:
         return average.query(target, evidence)
 
     def __str__(self) -> str:
-        best = self.best
-        lines = [
-            f"{found.cardinality:>6}  {found.value:>16.3f}" + " best" * (found.cardinality == best)
-            for found in self.tried
-        ]
+        marks = {found.cardinality: " best" * (found.cardinality == self.best) for found in self.tried}
+        lines = [f"{k:>6}  {value:>16.3f}{marks[k]}" for k, value, *_ in self.tried]
         lines += [f"{number:>6}  {text}" for number, text in self.refused.items()]
         return "\n".join([f"{'states':>6}  {self.score:>16}", *lines])
 
@@ -128,12 +123,8 @@ def choose_cardinality(
 
     Parameters
     ----------
-    graph
-        A DAG or arrow text.
-    data
-        Rows with missing cells; they have no column of the hidden variable.
-    hidden
-        The variable.
+    graph, data, hidden
+        A DAG or arrow text, rows with missing cells, and the variable, of which they have no column.
     numbers
         Of states, to be tried; what is too large for the score, such as for "exact", is told in `refused`.
     score
@@ -158,7 +149,13 @@ def choose_cardinality(
     >>> choice.best, round(choice.weights()[2], 2)
     (2, 0.97)
     """
-    tried, table = _read_numbers(numbers), _check_hidden(graph, data, hidden)
+    if not isinstance(numbers, Iterable):
+        raise InvalidArgument(f"numbers= lists the numbers of states to try, such as range(1, 6), not {numbers!r}.")
+    tried, table = sorted(set(numbers)), _check_hidden(graph, data, hidden)
+    for number in tried:
+        check_count("each of numbers", number, 1)
+    if not tried:
+        raise InvalidArgument("numbers= is empty: list at least one number of states to try, such as range(1, 6).")
     name = score if score == "holdout" else read_incomplete_score(score)
     clock = Clock.of(time_limit)
     found: list[CardinalityScore] = []
@@ -180,37 +177,21 @@ def choose_cardinality(
     return CardinalityChoice(hidden, name, tuple(found), refused)
 
 
-def _read_numbers(numbers: Iterable[int]) -> list[int]:
-    if not isinstance(numbers, Iterable):
-        raise InvalidArgument(f"numbers= lists the numbers of states to try, such as range(1, 6), not {numbers!r}.")
-    tried = sorted(set(numbers))
-    for number in tried:
-        check_count("each of numbers", number, 1)
-    if not tried:
-        raise InvalidArgument("numbers= is empty: list at least one number of states to try, such as range(1, 6).")
-    return tried
-
-
 def _scored(task: ScoreTask, number: int, score: str, folds: int = 5) -> CardinalityScore:
     """The score of one number of states."""
-    if score == "holdout":
-        value, error = _held_out(task, folds)
-        return CardinalityScore(number, value, error, task.fit.network)
-    found = score_task(task, score)
-    return CardinalityScore(number, found.value, found.error, found.network or task.fit.network)
-
-
-def _held_out(task: ScoreTask, folds: int) -> tuple[float, float]:
-    """The log-likelihood of all rows, each under a network fitted to the other folds, and its standard error."""
+    if score != "holdout":
+        found = score_task(task, score)
+        return CardinalityScore(number, found.value, found.error, found.network or task.fit.network)
+    # the log-likelihood of all rows, each under a network fitted to the other folds
     table = task.data if isinstance(task.data, Table) else Table.read(task.data)
     if not 2 <= folds <= table.num_rows:
         raise InvalidArgument(f"folds={folds}: from 2 to the number of rows, {table.num_rows}.")
-    fold = np.random.default_rng(task.seed).permutation(table.num_rows) % folds
-    values = []
+    fold, values = np.random.default_rng(task.seed).permutation(table.num_rows) % folds, []
     for part in range(folds):
         fit = replace(task, data=table.take(fold != part)).fit
         values.append(observed_log_likelihood(fit.network, table.take(fold == part)))
-    return float(np.sum(values)), float(np.sqrt(folds) * np.std(values, ddof=1))
+    error = float(np.sqrt(folds) * np.std(values, ddof=1))
+    return CardinalityScore(number, float(np.sum(values)), error, task.fit.network)
 
 
 def _graph_with(graph: object, hidden: str) -> DAG:
@@ -249,12 +230,8 @@ def cluster_cardinality(
 
     Parameters
     ----------
-    graph
-        A DAG or arrow text.
-    data
-        Rows with missing cells.
-    hidden
-        The variable.
+    graph, data, hidden
+        As for `choose_cardinality`.
     numbers, criterion, options
         As for `choose_clusters`.
 
@@ -299,24 +276,12 @@ def grow_cardinality(
 
     Parameters
     ----------
-    graph
-        A DAG or arrow text.
-    data
-        Rows with missing cells; they have no column of the hidden variable.
-    hidden
-        The variable.
+    graph, data, hidden, prior, others, options, seed, progress
+        As for `choose_cardinality`.
     score
         One of `INCOMPLETE_SCORES`.
-    prior
-        Of tables; `K2` unless given.
     most
         No more states than this.
-    others
-        Other hidden variables: name -> number of states.
-    options, seed
-        As for `score_incomplete`.
-    progress
-        Told the score of each number; a true answer stops.
 
     Examples
     --------
@@ -334,28 +299,19 @@ def grow_cardinality(
         if len(found) > 1 and found[-1].value <= found[-2].value:
             break
         number = found[-1].cardinality + 1
-        start = _best_split(task, found[-1].network, hidden, number)
+        rng = np.random.default_rng([task.seed, number])
+        splits = [split_state(found[-1].network, hidden, state, rng) for state in range(number - 1)]
+        fits = [learn_em(each, task.data, task.prior, start=each, max_steps=_TRIAL_STEPS) for each in splits]
+        start = max(fits, key=lambda fit: fit.objective).network  # the split that a few steps of EM like best
         chosen = replace(task.options, start=start, restarts=0)
         wider = replace(task, hidden={**(others or {}), hidden: number}, options=chosen)
         found.append(_scored(wider, number, name))
     return CardinalityChoice(hidden, name, tuple(found))
 
 
-def _best_split(task: ScoreTask, network: BayesianNetwork, hidden: str, number: int) -> BayesianNetwork:
-    """The split that a few steps of EM like best."""
-    rng = np.random.default_rng([task.seed, number])
-    fits = [
-        learn_em(wider, task.data, task.prior, start=wider, max_steps=_TRIAL_STEPS)
-        for wider in (split_state(network, hidden, state, rng) for state in range(number - 1))
-    ]
-    return max(fits, key=lambda fit: fit.objective).network
-
-
 def split_state(network: BayesianNetwork, hidden: str, state: int, rng: np.random.Generator) -> BayesianNetwork:
     """The network in which one state of a variable has become two that differ a little; the new one comes last.
 
-    Examples
-    --------
     >>> net = BayesianNetwork(TableCPD("H", [0.4, 0.6]), TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], ["H"]))
     >>> split_state(net, "H", 1, np.random.default_rng(0)).cpd("H").to_factor().values
     array([0.4, 0.3, 0.3])

@@ -29,21 +29,27 @@ _NOTHING = 1e-8
 def effective_dimension(task: ScoreTask) -> int:
     """The rank, nearly everywhere, of θ -> P(what is observed): the dimension of the model (Geiger et al. 1996).
 
-    What is observed are the patterns of cells that the data have; the values in them do not matter. It is the number
-    of free parameters where some row is complete. Else the rank is that of d log P(o) / dθ at random tables, over all
-    configurations o of a pattern, or over so many drawn ones that more tell nothing new. Cost: a run for each
-    configuration and entry.
+    The patterns of observed cells matter, not the values in them. It is the number of free parameters where some row is
+    complete, else the rank of d log P(o) / dθ at random tables, over all configurations o of a pattern, or so many
+    drawn ones that more tell nothing new. Cost: a run for each configuration and entry.
     """
     if not task.cases.num_cases:
         return 0
-    patterns, network = _widest(task.cases.codes >= 0), task.random_network()
+    # the different patterns that are not part of another: P of a part follows from that of the whole
+    distinct, network = np.unique(task.cases.codes >= 0, axis=0), task.random_network()
+    patterns = distinct[[((one & distinct) == one).all(axis=1).sum() <= 1 for one in distinct]]
     likelihood = ObservedLikelihood.of(network, task.data)
     if patterns.all(axis=1).any():
         return task.tables.num_free
     sizes = np.array([variable.num_states for variable in task.cases.variables.values()])
     configurations = sum(math.prod(sizes[pattern].tolist()) for pattern in patterns)
     if configurations <= _MOST_CONFIGURATIONS:
-        return _rank(_scores(network, likelihood, np.concatenate([_all(sizes, pattern) for pattern in patterns])))
+        rows = []
+        for pattern in patterns:  # each configuration of the observed variables, -1 for the others
+            shape = sizes[pattern].tolist()
+            rows.append(np.full((math.prod(shape), len(sizes)), -1, dtype=np.int32))
+            rows[-1][:, pattern] = np.indices(shape).reshape(len(shape), math.prod(shape)).T
+        return _rank(_scores(network, likelihood, np.concatenate(rows)))
     rng = np.random.default_rng(task.seed)
     scores, rank, idle = np.zeros((0, task.tables.num_free)), 0, 0
     while idle < _LOTS and rank < task.tables.num_free:
@@ -52,21 +58,6 @@ def effective_dimension(task: ScoreTask) -> int:
         rank = _rank(scores)
         idle = 0 if rank > before else idle + 1
     return rank
-
-
-def _widest(patterns: Flags) -> Flags:
-    """The different patterns that are not part of another: P of a part follows from that of the whole."""
-    distinct = np.unique(patterns, axis=0)
-    is_part = np.array([((one & distinct) == one).all(axis=1).sum() > 1 for one in distinct], dtype=np.bool_)
-    return np.asarray(distinct[~is_part])
-
-
-def _all(sizes: Ints, pattern: Flags) -> Codes:
-    """Each configuration of the observed variables, -1 for the others."""
-    shape = sizes[pattern].tolist()
-    rows = np.full((math.prod(shape), len(sizes)), -1, dtype=np.int32)
-    rows[:, pattern] = np.indices(shape).reshape(len(shape), math.prod(shape)).T
-    return rows
 
 
 def _some(task: ScoreTask, sizes: Ints, patterns: Flags, rng: np.random.Generator) -> Codes:
@@ -120,15 +111,9 @@ class LaplaceIntegral(NamedTuple):
 def laplace_integral(peak: float, curvature: Any) -> LaplaceIntegral:
     """log ∫ exp g(w) dw ≈ g(w₀) + (d/2) log 2π - ½ log |C|, with C = -g'' at the maximum w₀.
 
-    Exact where g is quadratic. Where C is not of full rank, its pseudo-determinant stands for |C| and its rank for d:
-    the integral over the directions that the data tell anything of (Koller & Friedman 2009, box 19.F).
-
-    Parameters
-    ----------
-    peak
-        g(w₀).
-    curvature
-        C, symmetric.
+    `peak` is g(w₀), and `curvature` the symmetric C. Exact where g is quadratic. Where C is not of full rank, its
+    pseudo-determinant stands for |C| and its rank for d: the integral over the directions that the data tell anything
+    of (Koller & Friedman 2009, box 19.F).
 
     Examples
     --------

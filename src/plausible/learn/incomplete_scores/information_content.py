@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
@@ -15,8 +16,7 @@ from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import compile_cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
-from plausible.learn.incomplete.functional import em_functional
-from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.problem import em_functional, read_problem
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -39,9 +39,8 @@ class InformationContent:
     left: Mapping[tuple[str, str], float]
 
     def __str__(self) -> str:
-        lines = [
-            f"  {name}: I = {value:.4f} of H = {self.entropies[name]:.4f}" for name, value in self.information.items()
-        ]
+        entropies = self.entropies
+        lines = [f"  {name}: I = {told:.4f} of H = {entropies[name]:.4f}" for name, told in self.information.items()]
         head = f"{self.hidden}: H = {self.entropy:.4f} nats, of which a row tells {self.joint_information:.4f}; and of"
         sandwich = f"  {self.lower:.6f} <= {self.functional:.6f} <= {self.upper:.6f} nats a row"
         return "\n".join([head, *lines, sandwich])
@@ -52,20 +51,8 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
 
     The functional in the middle is, for naive Bayes, Σ I(X_i; H) - I(H; X₁...Xₙ) - Σ H(X_i): the likelihood rises with
     what H tells of each variable, less what all tell of H. (Koller & Friedman 2009, proposition 19.2, leave
-    I(H; X₁...Xₙ) out, and the upper bound then fails.) Nothing in it charges for the number of states of H.
-
-    Parameters
-    ----------
-    network
-        θ.
-    data
-        Rows with missing cells; they have no column of the hidden variable.
-    hidden
-        H.
-
-    Notes
-    -----
-    Costs two steps of EM, and counts of pairs.
+    I(H; X₁...Xₙ) out, and the upper bound then fails.) Nothing in it charges for the number of states of H. The data
+    have no column of H. Costs two steps of EM, and counts of pairs.
 
     Examples
     --------
@@ -78,7 +65,11 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     >>> round(found.lower, 4), round(found.functional, 4), round(found.upper, 4)
     (-0.6931, -0.6931, -0.6931)
     """
-    cases = _read(network, data, hidden)
+    if hidden not in network.variables:
+        raise UnknownVariable.named(hidden, network.variables, "this network")
+    cases = Cases.of(network.variables, data)
+    if cases.num_cases and cases.visibility[hidden] != "hidden":
+        raise InvalidArgument(f"{hidden!r} is observed in some rows: information content is of a hidden variable.")
     statistics = ExpectedStatistics(network, cases)
     seen = {name for name, kind in cases.visibility.items() if kind != "hidden"}
     blanket = [name for name in map(str, network.graph.markov_blanket(hidden)) if name in seen]
@@ -87,7 +78,12 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     problem = read_problem(network, cases)  # type: ignore[arg-type]
     before = problem.init(network)
     after = problem.step(before)
-    total = max(cases.total, 1e-300)
+    total, left = max(cases.total, 1e-300), {}
+    children = [name for name in map(str, network.graph.children(hidden)) if name in seen]
+    for other, one in combinations(children, 2):
+        counts = np.asarray(statistics.counts(one, [hidden, other]), dtype=np.float64)
+        shares = counts.sum(axis=(1, 2)) / max(counts.sum(), 1e-300)
+        left[other, one] = float(sum(p * _information(part) for p, part in zip(shares, counts, strict=True)))
     return InformationContent(
         hidden,
         MappingProxyType({name: _information(counts) for name, counts in pairs.items()}),
@@ -97,17 +93,8 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
         before.expectations.log_likelihood / total,
         em_functional(after.network, cases, completing=network).value / total,
         after.expectations.log_likelihood / total,
-        MappingProxyType(_left(network, statistics, hidden, seen)),
+        MappingProxyType(left),
     )
-
-
-def _read(network: BayesianNetwork, data: TableLike, hidden: str) -> Cases:
-    if hidden not in network.variables:
-        raise UnknownVariable.named(hidden, network.variables, "this network")
-    cases = Cases.of(network.variables, data)
-    if cases.num_cases and cases.visibility[hidden] != "hidden":
-        raise InvalidArgument(f"{hidden!r} is observed in some rows: information content is of a hidden variable.")
-    return cases
 
 
 def _entropy(counts: Floats) -> float:
@@ -130,19 +117,6 @@ def _entropy_given_rows(network: BayesianNetwork, cases: Cases, hidden: str) -> 
     assert chances is not None
     logs = np.log(np.where(chances > 0, chances, 1.0))
     return float(-(cases.weights @ (chances * logs).sum(axis=1)) / max(cases.total, 1e-300))
-
-
-def _left(
-    network: BayesianNetwork, statistics: ExpectedStatistics, hidden: str, seen: set[str]
-) -> dict[tuple[str, str], float]:
-    children = [name for name in map(str, network.graph.children(hidden)) if name in seen]
-    found = {}
-    for place, one in enumerate(children):
-        for other in children[:place]:
-            counts = np.asarray(statistics.counts(one, [hidden, other]), dtype=np.float64)
-            shares = counts.sum(axis=(1, 2)) / max(counts.sum(), 1e-300)
-            found[other, one] = float(sum(p * _information(part) for p, part in zip(shares, counts, strict=True)))
-    return found
 
 
 #: A model should have at most this share of the numbers that the data could tell.
@@ -182,16 +156,8 @@ def parameter_budget(
 ) -> ParameterBudget:
     """Count the parameters of a graph, and the degrees of freedom of what its observed variables show.
 
-    A hidden variable pays where it explains them with far fewer numbers (Koller & Friedman 2009, §19.5.3).
-
-    Parameters
-    ----------
-    graph
-        A DAG, arrow text, or a network.
-    data
-        Rows with missing cells.
-    hidden
-        Variables of the graph that the data lack: name -> number of states, or variables.
+    A hidden variable pays where it explains them with far fewer numbers (Koller & Friedman 2009, §19.5.3). `graph`,
+    `data` and `hidden` are as for `learn.em`.
 
     Examples
     --------

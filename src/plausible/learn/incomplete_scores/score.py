@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plausible.base.display import html_of_print
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, close_match
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, close_match
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress
-from plausible.learn.incomplete_scores.candidate import candidate_estimate, completion_counts, variational_bound
+from plausible.learn.incomplete_scores.completion_scores import (
+    candidate_estimate,
+    completion_counts,
+    exact_log_marginal,
+    variational_bound,
+)
 from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
-from plausible.learn.incomplete_scores.exact import exact_log_marginal
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import StructurePrior
 from plausible.models import BayesianNetwork
@@ -45,12 +50,7 @@ class _Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IncompleteScore:
-    """A score of a structure, and how it was got; made by `score_incomplete`.
-
-    Notes
-    -----
-    "cheeseman-stutz" and "variational" are never above log P(D | G) + log P(G).
-    """
+    """A score of a structure, and how it was got; made by `score_incomplete`."""
 
     score: str  # Its name
     value: float  # An approximation of log P(D | G) + log P(G); the sum of `terms`
@@ -102,6 +102,7 @@ def score_incomplete(
     - "candidate": P(D | θ) P(θ) / P(θ | D), the denominator by completions drawn from the posterior.
     - "variational": the bound of variational Bayes; at least the Cheeseman-Stutz score.
 
+    All but "exact" run EM. "laplace" and "bic-effective" then cost a run for each different row and entry of a table.
     See Koller & Friedman (2009), §19.4.1, and Chickering & Heckerman (1997), Efficient approximations for the marginal
     likelihood of Bayesian networks with hidden variables, Machine Learning 29.
 
@@ -124,10 +125,6 @@ def score_incomplete(
     time_limit
         In seconds, for EM.
 
-    Notes
-    -----
-    All but "exact" run EM. "laplace" and "bic-effective" then cost a run for each different row and entry of a table.
-
     Examples
     --------
     >>> rows = {"rain": ["no", "yes", None, "no"] * 2, "grass": ["dry", "wet", "wet", None] * 2}
@@ -137,10 +134,8 @@ def score_incomplete(
     laplace -8.572
     cheeseman-stutz -8.839
     """
-    task = replace(
-        ScoreTask.of(graph, data, prior, hidden, options), seed=seed, progress=progress, time_limit=time_limit
-    )
-    return score_task(task, score, structure_prior)
+    task = ScoreTask.of(graph, data, prior, hidden, options)
+    return score_task(replace(task, seed=seed, progress=progress, time_limit=time_limit), score, structure_prior)
 
 
 def read_incomplete_score(score: str) -> str:
@@ -159,26 +154,14 @@ def score_task(task: ScoreTask, score: str, structure_prior: StructurePrior | No
     name, clock = read_incomplete_score(score), Clock.of(None)
     terms, assumed, error, fit = _SCORES[name](task)
     if structure_prior is not None:
-        terms = {**terms, "structure prior": _log_structure(task, structure_prior)}
-    return IncompleteScore(
-        name,
-        sum(terms.values()),
-        MappingProxyType(terms),
-        (_AT_RANDOM, *assumed),
-        error,
-        task.log_orders,
-        None if fit is None else fit.network,
-        task.tables.num_free,
-        clock.seconds,
-    )
-
-
-def _log_structure(task: ScoreTask, prior: StructurePrior) -> float:
-    names = list(task.variables)
-    places = {name: place for place, name in enumerate(names)}
-    weights = prior.weights(names)
-    edges = [(places[parent], places[name]) for name in names for parent in task.parents[name]]
-    return len(names) * weights.family + float(sum(weights.edges[edge] for edge in edges))
+        names = list(task.variables)
+        weights = structure_prior.weights(names)
+        edges = [(names.index(parent), place) for place, child in enumerate(names) for parent in task.parents[child]]
+        log_prior = len(names) * weights.family + float(sum(weights.edges[edge] for edge in edges))
+        terms = {**terms, "structure prior": log_prior}
+    network, value, assumed = None if fit is None else fit.network, sum(terms.values()), (_AT_RANDOM, *assumed)
+    facts = (error, task.log_orders, network, task.tables.num_free, clock.seconds)
+    return IncompleteScore(name, value, MappingProxyType(terms), assumed, *facts)
 
 
 # --- the scores ---
@@ -196,20 +179,12 @@ def _exact(task: ScoreTask) -> _Scored:
     return _Scored({"log marginal likelihood": exact_log_marginal(task)}, (), 0.0, None)
 
 
-def _bic(task: ScoreTask) -> _Scored:
-    return _penalized(task, task.tables.num_free, ())
-
-
-def _bic_effective(task: ScoreTask) -> _Scored:
-    rank = effective_dimension(task)
-    return _penalized(task, rank, (f"what is observed tells {rank} of {task.tables.num_free} free parameters",))
-
-
-def _penalized(task: ScoreTask, dimension: int, assumed: tuple[str, ...]) -> _Scored:
-    fit = task.likelihood_fit
-    price = 0.5 * math.log(max(task.cases.total, 1.0)) * dimension
-    terms = {"log-likelihood": fit.log_likelihood, "penalty": -price}
-    return _Scored(terms, (*_fitted(fit), "rows are many", *assumed), 0.0, fit)
+def _bic(task: ScoreTask, is_effective: bool = False) -> _Scored:
+    fit, num_free = task.likelihood_fit, task.tables.num_free
+    rank = effective_dimension(task) if is_effective else num_free
+    terms = {"log-likelihood": fit.log_likelihood, "penalty": -0.5 * math.log(max(task.cases.total, 1.0)) * rank}
+    told = (f"what is observed tells {rank} of {num_free} free parameters",) if is_effective else ()
+    return _Scored(terms, (*_fitted(fit), "rows are many", *told), 0.0, fit)
 
 
 def _laplace(task: ScoreTask) -> _Scored:
@@ -227,12 +202,8 @@ def _laplace(task: ScoreTask) -> _Scored:
 
 
 def _cheeseman_stutz(task: ScoreTask) -> _Scored:
-    completed = float(task.counts @ np.log(task.theta))
-    terms = {
-        "completed data": float(task.log_marginal(task.counts)),
-        "log-likelihood": task.fit.log_likelihood,
-        "completed likelihood": -completed,
-    }
+    terms = {"completed data": float(task.log_marginal(task.counts)), "log-likelihood": task.fit.log_likelihood}
+    terms["completed likelihood"] = -float(task.counts @ np.log(task.theta))
     notes = ("the error at the mode is that of all parameters", *_one_order(task))
     return _Scored(terms, (*_fitted(task.fit), *notes), 0.0, task.fit)
 
@@ -256,17 +227,17 @@ def _candidate(task: ScoreTask) -> _Scored:
 
 
 def _variational(task: ScoreTask) -> _Scored:
-    found = variational_bound(task)
-    ended = () if found.converged else ("the bound had come far enough when it was stopped",)
+    bound, converged = variational_bound(task)
+    ended = () if converged else ("the bound had come far enough when it was stopped",)
     notes = ("parameters and missing cells are nearly independent given the data", *_one_order(task), *ended)
-    return _Scored({"bound": found.value}, notes, 0.0, task.fit)
+    return _Scored({"bound": bound}, notes, 0.0, task.fit)
 
 
 _SCORES: Mapping[str, Callable[[ScoreTask], _Scored]] = MappingProxyType(
     {
         "exact": _exact,
         "bic": _bic,
-        "bic-effective": _bic_effective,
+        "bic-effective": partial(_bic, is_effective=True),
         "laplace": _laplace,
         "cheeseman-stutz": _cheeseman_stutz,
         "candidate": _candidate,
@@ -276,3 +247,95 @@ _SCORES: Mapping[str, Callable[[ScoreTask], _Scored]] = MappingProxyType(
 
 #: The names of scores.
 INCOMPLETE_SCORES: tuple[str, ...] = tuple(_SCORES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreComparison:
+    """Scores of structures; made by `compare_scores`."""
+
+    scores: Mapping[str, Mapping[str, IncompleteScore]]  # Structure -> name of the score -> the score
+    refused: Mapping[tuple[str, str], str]  # (structure, score) -> why it could not be had
+
+    def best(self, score: str) -> str:
+        """The structure with the largest value of a score; of equal ones the first."""
+        name = read_incomplete_score(score)
+        values = {label: found[name].value for label, found in self.scores.items() if name in found}
+        if not values:
+            raise InvalidArgument(f"No structure was scored by {name!r}.")
+        return max(values, key=lambda label: values[label])
+
+    def errors(self, structure: str, reference: str = "exact") -> dict[str, float]:
+        """Score -> how far it is from another one, for one structure."""
+        found = self.scores[structure]
+        if read_incomplete_score(reference) not in found:
+            raise InvalidArgument(f"{structure!r} was not scored by {reference!r}: name another reference.")
+        return {name: score.value - found[read_incomplete_score(reference)].value for name, score in found.items()}
+
+    def to_frame(self) -> Any:
+        """A data frame: a row for each structure, a column for each score; NaN where it could not be had."""
+        import pandas as pd
+
+        columns = list(dict.fromkeys(name for found in self.scores.values() for name in found))
+        rows = [{name: float(score) for name, score in found.items()} for found in self.scores.values()]
+        return pd.DataFrame(rows, index=list(self.scores), columns=columns, dtype=np.float64)
+
+    def __repr__(self) -> str:
+        num = sum(map(len, self.scores.values()))
+        return f"<ScoreComparison: {num} scores of {len(self.scores)} structures, {len(self.refused)} refused>"
+
+    def __str__(self) -> str:
+        return str(self.to_frame().round(3).to_string())
+
+    _repr_html_ = html_of_print
+
+
+def compare_scores(
+    graphs: object,
+    data: TableLike,
+    scores: Sequence[str] = INCOMPLETE_SCORES,
+    prior: PriorLike = None,
+    *,
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    options: ScoreOptions | None = None,
+    seed: int = 0,
+    progress: Callable[[IncompleteScore], object] | None = None,
+) -> ScoreComparison:
+    """Score each of some structures by each of some scores; fits are shared by the scores of a structure.
+
+    Parameters
+    ----------
+    graphs
+        A graph, or label -> graph. A family of graphs over the same data may be listed whole (exhaustive scoring).
+    data
+        Rows with missing cells.
+    scores
+        Names of scores; what a score refuses, such as "exact" for more than tiny data, is told in `refused`.
+    prior, hidden, options, seed
+        As for `score_incomplete`. Of `hidden`, each graph takes the variables that it has.
+
+    Examples
+    --------
+    >>> from plausible.graphs import DAG
+    >>> rows = {"a": [0, 0, 1, 1, None, 0] * 2, "b": [0, 0, 1, 1, 1, None] * 2}
+    >>> found = compare_scores({"edge": "a -> b", "none": DAG("a; b")}, rows, ["exact", "bic", "cheeseman-stutz"])
+    >>> print(found)
+           exact     bic  cheeseman-stutz
+    edge -12.493 -12.045          -12.843
+    none -15.490 -15.945          -15.650
+    """
+    listed = dict(graphs) if isinstance(graphs, Mapping) else {str(graphs): graphs}
+    unseen = tuple(Variable(n, k) for n, k in hidden.items()) if isinstance(hidden, Mapping) else tuple(hidden)
+    names = [read_incomplete_score(score) for score in scores]
+    made: dict[str, dict[str, IncompleteScore]] = {}
+    refused: dict[tuple[str, str], str] = {}
+    for label, graph in listed.items():
+        task, made[label] = replace(ScoreTask.of(graph, data, prior, unseen, options), seed=seed), {}
+        for name in names:
+            try:
+                made[label][name] = score_task(task, name)
+            except (TooLarge, NotSupported) as error:
+                refused[label, name] = str(error)
+                continue
+            if progress is not None and progress(made[label][name]):
+                return ScoreComparison(made, refused)
+    return ScoreComparison(made, refused)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice, permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,13 +50,11 @@ class ScoreOptions:
 
 
 class RenamedTables(NamedTuple):
-    """Tables with hidden states in several orders: (orders, entries), and the log of the share of all orders each is.
-
-    Shares sum to one. Where orders were drawn, the first one is the order given, which stands for itself alone, and the
-    drawn ones share what all others have: a mean with these weights is unbiased.
-    """
+    """Tables with hidden states in several orders: (orders, entries), and which share of all orders each stands for."""
 
     tables: Floats
+    #: Logs. Where orders were drawn, the first one is the order given, which stands for itself alone, and the others
+    #: share what all others have: a mean with these weights is unbiased.
     log_shares: Floats
 
 
@@ -131,28 +129,15 @@ class ScoreTask:
     @cached_property
     def fit(self) -> EMFit:
         """EM for the mode of the posterior in the coordinates log θ."""
-        return self._em(self.prior)
+        chosen, restarts = self.options, 0 if self.cases.is_complete else self.options.restarts
+        limits: dict[str, Any] = {"tolerance": chosen.tolerance, "max_steps": 20_000, "time_limit": self.time_limit}
+        limits |= {"start": chosen.start, "restarts": restarts, "seed": self.seed, "progress": self.progress}
+        return learn_em(self.graph, self.data, self.prior, hidden=self.hidden, **limits)
 
     @cached_property
     def likelihood_fit(self) -> EMFit:
         """EM for the greatest likelihood."""
-        return self._em(None)
-
-    def _em(self, prior: PriorLike) -> EMFit:
-        chosen = self.options
-        return learn_em(
-            self.graph,
-            self.data,
-            prior,
-            hidden=self.hidden,
-            start=chosen.start,
-            restarts=0 if self.cases.is_complete else chosen.restarts,
-            seed=self.seed,
-            tolerance=chosen.tolerance,
-            max_steps=20_000,
-            progress=self.progress,
-            time_limit=self.time_limit,
-        )
+        return replace(self, prior=None).fit
 
     @cached_property
     def theta(self) -> Floats:
@@ -177,14 +162,13 @@ class ScoreTask:
     @cached_property
     def exchangeable(self) -> tuple[str, ...]:
         """The hidden variables whose states may be renamed without any change of prior and likelihood."""
-        return tuple(
-            name
-            for name in self.cases.hidden
-            if all(
-                np.array_equal(self._renamed(self.pseudo_counts, {name: order}), self.pseudo_counts)
-                for order in _neighbours_swapped(self.variables[name].num_states)
-            )
-        )
+        names, alpha = [], self.pseudo_counts
+        for name in self.cases.hidden:
+            places = tuple(range(self.variables[name].num_states))
+            swaps = [(*places[:i], i + 1, i, *places[i + 2 :]) for i in places[:-1]]  # they make all other orders
+            if all(np.array_equal(self._renamed(alpha, {name: order}), alpha) for order in swaps):
+                names.append(name)
+        return tuple(names)
 
     @property
     def log_orders(self) -> float:
@@ -212,9 +196,3 @@ class ScoreTask:
             for axis, other in enumerate((*self.parents[name], name)):
                 tables[name] = tables[name].take(orders[other], axis=axis) if other in orders else tables[name]
         return self.tables.flat(tables)
-
-
-def _neighbours_swapped(size: int) -> list[tuple[int, ...]]:
-    """The orders in which two states next to each other are exchanged: they make all others."""
-    places = list(range(size))
-    return [(*places[:i], i + 1, i, *places[i + 2 :]) for i in range(size - 1)]

@@ -51,11 +51,6 @@ class AvailableStatistics(Statistics):
     as there are all together, and so prefers families with too many parents: `learn_structure(missing="available")`
     scores what `num_complete` rows say.
 
-    Parameters
-    ----------
-    data
-        Rows with missing states.
-
     Examples
     --------
     >>> statistics = AvailableStatistics({"rain": ["no", None, "yes", "no"], "grass": ["dry", "wet", None, "dry"]})
@@ -69,8 +64,12 @@ class AvailableStatistics(Statistics):
     def __init__(self, data: TableLike) -> None:
         table = Table.read(data)
         self._variables = {name: table.variables[name] for name in table.discrete}
-        self._marked = TableStatistics(_with_marks(table))
-        weights = table.row_weights
+        # the discrete columns, with one state more that stands for a missing cell
+        marked = {name: Variable(name, variable.num_states + 1) for name, variable in self._variables.items()}
+        sizes = np.array([variable.num_states for variable in self._variables.values()], dtype=np.int32)
+        codes = np.where(table.codes < 0, sizes[:, None], table.codes).astype(np.int32)
+        numbers, weights = np.empty((0, table.num_rows)), table.row_weights
+        self._marked = TableStatistics(Table(marked, codes, numbers, table.weights, table.interventions))
         self._free = {name: float(weights[~rows].sum()) for name, rows in table.interventions.items()}
 
     @property
@@ -125,7 +124,10 @@ class PairwiseStatistics(AvailableStatistics):
             return super()._counts(child, parents)
         ordered = sorted(parents)  # one order for pairs that do not agree: else a search climbs in circles
         names = (*ordered, child)
-        pairs = [(a, b, self._pair(child, names[a], names[b])) for a, b in combinations(range(len(names)), 2)]
+        wanted, pairs = self._free.get(child, self.total), []
+        for a, b in combinations(range(len(names)), 2):  # those of two parents are scaled to the rows of the child
+            counts = np.asarray(super()._counts(names[b], [names[a]]))
+            pairs.append((a, b, counts * (wanted / counts.sum()) if counts.sum() > 0 else counts))
         table = fit_to_pairs([self.variables[name].num_states for name in names], pairs)
         return table.transpose([*(ordered.index(parent) for parent in parents), len(ordered)])
 
@@ -135,12 +137,6 @@ class PairwiseStatistics(AvailableStatistics):
             return super().num_complete(child, parents)
         pairs = combinations((*sorted(parents), child), 2)
         return min(super(PairwiseStatistics, self).num_complete(second, [first]) for first, second in pairs)
-
-    def _pair(self, child: str, first: str, second: str) -> Floats:
-        """The counts of a pair, those of two parents scaled to the rows that the child has."""
-        counts = super()._counts(second, [first])
-        wanted = self._free.get(child, self.total)
-        return np.asarray(counts * (wanted / counts.sum()) if counts.sum() > 0 else counts)
 
 
 class _ScaledScores(FamilyScores):
@@ -170,17 +166,12 @@ class _ScaledScores(FamilyScores):
         key = (child, frozenset(ordered))
         check_family(child, ordered, self._variables)
         if key not in self._kept:
-            self._kept[key] = self._scaled(child, ordered)
+            on_rows, scale = self._on_rows(child, ordered)
+            whole = on_rows(ordered)
+            without = [[*ordered[:place], *ordered[place + 1 :]] for place in range(len(ordered))]
+            gained = (self.family(child, others) + scale * (whole - on_rows(others)) for others in without)
+            self._kept[key] = min(gained, default=scale * whole) if np.isfinite(whole) else -np.inf
         return self._kept[key]
-
-    def _scaled(self, child: str, parents: Sequence[str]) -> float:
-        on_rows, scale = self._on_rows(child, parents)
-        whole = on_rows(parents)
-        if not np.isfinite(whole):
-            return -np.inf
-        without = [[*parents[:place], *parents[place + 1 :]] for place in range(len(parents))]
-        gained = (self.family(child, others) + scale * (whole - on_rows(others)) for others in without)
-        return min(gained, default=scale * whole)
 
     @abstractmethod
     def _on_rows(self, child: str, parents: Sequence[str]) -> tuple[Callable[[Sequence[str]], float], float]:
@@ -233,15 +224,6 @@ def fit_to_pairs(shape: Sequence[int], pairs: Sequence[tuple[int, int, Floats]])
     return np.asarray(table * (total / left)) if left > 0 else even
 
 
-def _with_marks(table: Table) -> Table:
-    """The discrete columns, with one state more that stands for a missing cell."""
-    names = table.discrete
-    marked = {name: Variable(name, table.variables[name].num_states + 1) for name in names}
-    sizes = np.array([table.variables[name].num_states for name in names], dtype=np.int32)
-    codes = np.where(table.codes < 0, sizes[:, None], table.codes).astype(np.int32)
-    return Table(marked, codes, np.empty((0, table.num_rows)), table.weights, table.interventions)
-
-
 #: A correlation matrix has no smaller eigenvalues after it was made positive definite.
 _LEAST_EIGENVALUE = 1e-3
 
@@ -268,15 +250,17 @@ def pairwise_moments(table: Table) -> MomentStatistics:
     scale = np.outer(deviations, deviations)
     correlations = np.divide(covariances, scale, out=np.eye(len(means)), where=scale > 0)
     num = int(pairs.min())
-    moments = Moments(float(num), num, means, _positive_definite(correlations) * scale * num)
-    return MomentStatistics(dict(table.variables), moments)
+    values, vectors = np.linalg.eigh(correlations)
+    if values.min() < _LEAST_EIGENVALUE:
+        raised = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+        ends = np.sqrt(np.diag(raised))
+        correlations = raised / np.outer(ends, ends)
+    return MomentStatistics(dict(table.variables), Moments(float(num), num, means, correlations * scale * num))
 
 
 class AvailableRowScores(_ScaledScores):
     """Scores of families of numbers, or of numbers and states, each in the rows that are complete in it.
 
-    Examples
-    --------
     >>> from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
     >>> rows = {"drug": ["no", None, "no", "yes", "yes", "yes"] * 2, "effect": [0.1, -0.2, 0.3, None, 5.2, 5.0] * 2}
     >>> scores = AvailableRowScores(ConditionalGaussian(), Table.read(rows))
@@ -313,12 +297,3 @@ def _refuse_few(table: Table, pairs: Floats) -> None:
             f"{int(pairs[one, two])} rows have both {names[0]!r} and {names[1]!r}; two are needed.",
             remedies=[Remedy("take ", Argument("missing", "sem"))],
         )
-
-
-def _positive_definite(correlations: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(correlations)
-    if values.min() >= _LEAST_EIGENVALUE:
-        return correlations
-    raised = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
-    ends = np.sqrt(np.diag(raised))
-    return np.asarray(raised / np.outer(ends, ends))

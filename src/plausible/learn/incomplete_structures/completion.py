@@ -1,18 +1,21 @@
-"""What structural EM shares with other searches over incomplete data: fitting a graph, completing, judging it."""
+"""What structural EM shares with other searches over incomplete data: where to start, fitting a graph, judging it."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from plausible.base.options import check_count, check_number
-from plausible.data.statistics import Statistics
+from plausible.data.sources import columns_of
+from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
@@ -22,17 +25,19 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
-from plausible.learn.incomplete.functional import expected_log_likelihood
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.maximization import Maximization
-from plausible.learn.incomplete.problem import EMProblem, expectation_step
+from plausible.learn.incomplete.problem import EMProblem, expected_log_likelihood, hidden_variables, refuse_seen
 from plausible.learn.incomplete.starts import start_network
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.scores.score import Score
+from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.search.clock import Clock
 from plausible.search.run import HasRun, Run, Stops, best_run, iterate
+from plausible.variables import Variable
 
 #: So many completed rows are as soon counted as the parts of those that are not complete.
 _FEW_ROWS = 2**16
@@ -58,8 +63,7 @@ def completed_statistics(
 ) -> TableStatistics | ExpectedStatistics:
     """Counts of the completed data D* under a network: all completions of all rows, each with its probability.
 
-    The rows are listed where they are few, so that tests of independence can have them too; else each family is counted
-    from the completions of the parts that missing cells come in.
+    They are listed where they are few, so that tests of independence can have them too; else families are counted.
     """
     few = min(_FEW_ROWS, max_completions)
     if cases.num_completions <= few:
@@ -130,13 +134,6 @@ class GraphJudge(Judge):
         estimate: Estimate = "mle" if is_no_prior(self.prior) else "mean"
         return Maximization.of(families, self.prior, estimate, {}, ParameterKnowledge())
 
-    def from_counts(self, graph: DAG, statistics: Statistics) -> BayesianNetwork:
-        """The parameters of greatest likelihood, or posterior, for completed data."""
-        maximization = self.maximization(graph)
-        even = start_network(maximization, self.cases, "uniform", np.random.default_rng(0))
-        counts = {n: np.asarray(statistics.counts(n, p), np.float64) for n, p in maximization.parents.items()}
-        return maximization.network(counts, even).network
-
     def score_of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
         """By the counts that the network expects."""
         parents = {name: cpd.parent_names for name, cpd in network.cpds.items()}
@@ -190,14 +187,11 @@ def best_graphs(
     stops = Stops(0.0, rules.max_steps, None, rules.progress)
 
     def run_from(first: State, clock: Clock) -> Run[State]:
-        return iterate(step, first, stops, ends=attrgetter("stopped_by"), objective=_score, clock=clock)
+        score, ends = attrgetter("best.score"), attrgetter("stopped_by")
+        return iterate(step, first, stops, ends=ends, objective=score, clock=clock)
 
     runs = best_run(run_from, starts, judge.clock)
     return replace(runs[0], seconds=judge.clock.seconds), tuple(run.trace[-1] for run in runs)
-
-
-def _score(state: GraphState) -> float:
-    return state.best.score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,3 +227,114 @@ class IncompleteFit(HasRun, Generic[State]):
     def log_likelihood(self) -> float:
         """Σ log P(observed cells)."""
         return self.state.best.log_likelihood
+
+
+#: A graph, arrow text, or a policy.
+GraphStart: TypeAlias = "DAG | Literal['naive-bayes', 'random', 'empty'] | str | None"
+
+_POLICIES = ("naive-bayes", "random", "empty")
+#: Of the observed variables that a hidden one is joined to, at random.
+_SHARE = 0.5
+#: Without hidden variables a random graph gives each variable up to so many parents, required ones aside.
+_MOST_PARENTS = 2
+
+
+class DisconnectedHidden(PlausibleWarning):
+    """A hidden variable has no edge at the start: structural EM will never give it one."""
+
+
+def start_graph(
+    start: GraphStart, cases: Cases, knowledge: Knowledge, generator: np.random.Generator | None = None
+) -> DAG:
+    """The graph to begin with, required edges included.
+
+    "naive-bayes" joins each hidden variable to all observed ones, "random" to a random share of them; without hidden
+    variables "naive-bayes" has the required edges alone, as "empty" has, and "random" is a sparse graph along a random
+    order. By default "naive-bayes". Warns of hidden variables without an edge: they are independent of all that is
+    observed, hence in the completed data too, and no edge gains (Koller & Friedman 2009, exercise 19.27).
+
+    >>> from plausible.variables import Variable
+    >>> cases = Cases.of([Variable("H", 2), Variable("a", 2), Variable("b", 2)], {"a": [0, 1], "b": [0, 1]})
+    >>> start_graph(None, cases, Knowledge(), np.random.default_rng(0)).edges
+    (('H', 'a'), ('H', 'b'))
+    """
+    names = [*cases.variables, *cases.continuous]
+    policy = start if start is not None else "naive-bayes"
+    if isinstance(policy, str) and policy.strip().replace("-", "").isalpha():
+        if policy not in _POLICIES:
+            raise InvalidArgument(f"start={policy!r} is no graph and no policy.{suggestion(policy, _POLICIES)}")
+        graph = _by_policy(policy, DAG(knowledge.required, nodes=names), cases.hidden, knowledge, generator)
+    else:
+        graph = DAG(policy)
+        for node in graph.nodes:
+            if node not in names:
+                raise UnknownVariable.named(node, names, "the data. If it is hidden, say so: hidden={'H': 2}")
+        graph = DAG(graph.edges, nodes=names)
+    for name in cases.hidden:
+        has_choice = name in cases.continuous or cases.variables[name].num_states > 1
+        if not graph.neighbors(name) and has_choice:
+            warnings.warn(
+                f"The hidden variable {name!r} has no edge at the start and will never gain one: it is independent of "
+                "all that is observed. Start from a graph that joins it to others, such as start='naive-bayes'.",
+                DisconnectedHidden,
+                stacklevel=3,
+            )
+    return graph
+
+
+def _by_policy(
+    policy: str, graph: DAG, hidden: Sequence[str], knowledge: Knowledge, generator: np.random.Generator | None
+) -> DAG:
+    """The required edges and those of the policy, where what is known allows them and no cycle comes of them."""
+    if policy == "empty":
+        return graph
+    rng, names = generator or np.random.default_rng(0), list(map(str, graph.nodes))
+    constraints, observed = knowledge.on(names), sorted(name for name in names if name not in hidden)
+    edges: list[tuple[str, str]] = []
+    if policy == "random" and not hidden:  # up to two parents, which come before their child in a random order
+        order = [observed[place] for place in rng.permutation(len(observed)).tolist()]
+        for place, child in enumerate(order):
+            num = min(int(rng.integers(_MOST_PARENTS + 1)), place)
+            edges += [(order[parent], child) for parent in rng.choice(place, num, replace=False).tolist()]
+    for parent in hidden:
+        drawn = np.ones(len(observed), dtype=np.bool_)
+        if policy == "random" and observed:
+            drawn = rng.random(len(observed)) < _SHARE
+            drawn[rng.integers(len(observed))] = True
+        edges += [(parent, child) for child, is_drawn in zip(observed, drawn.tolist(), strict=True) if is_drawn]
+    for parent, child in edges:
+        is_allowed = constraints.allowed[names.index(parent), names.index(child)]
+        has_room = len(graph.parents(child)) < constraints.max_parents
+        if is_allowed and has_room and not graph.has_edge(parent, child) and child not in graph.ancestors([parent]):
+            graph = graph.with_edge(parent, child)
+    return graph
+
+
+def read_cases(
+    data: TableLike | Cases, hidden: Mapping[str, int] | Iterable[Variable] = (), start: object = None
+) -> Cases:
+    """The data with hidden variables after the columns; read with the states of the network that a run starts from."""
+    if isinstance(data, Cases):
+        return data
+    known = dict(start.variables) if isinstance(start, BayesianNetwork) else {}
+    listed = hidden_variables(hidden, known)
+    rows: Any = data if isinstance(data, Table) else dict(columns_of(data))
+    refuse_seen(listed, rows)
+    if not isinstance(data, Table):
+        data = Table.read(rows, [variable for name, variable in (known | listed).items() if name in rows])
+    return Cases.of({**data.variables, **known, **listed}, data)
+
+
+def first_network(
+    judge: GraphJudge, start: GraphStart | BayesianNetwork, knowledge: Knowledge, generator: np.random.Generator
+) -> BayesianNetwork:
+    """The network that a run starts from: the one given, or tables on the graph that is asked for."""
+    if not isinstance(start, BayesianNetwork):
+        return judge.start(start_graph(start, judge.cases, knowledge, generator), generator)
+    absent = next((name for name in judge.cases.variables if name not in start.variables), None)
+    if absent is not None:
+        raise InvalidArgument(
+            f"The data have {absent!r}, but the network to start from has not. Add it there, leave the column out, or "
+            "start from a graph."
+        )
+    return BayesianNetwork([start.cpd(name) for name in judge.cases.variables])

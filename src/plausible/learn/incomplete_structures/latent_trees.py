@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, count
 from typing import TypeAlias
 
 import numpy as np
@@ -18,8 +19,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.incomplete_structures.available import AvailableStatistics
-from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
-from plausible.learn.incomplete_structures.starts import read_cases
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, read_cases, usual_prior
 from plausible.learn.scores.penalized import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
@@ -52,24 +52,17 @@ def hierarchy_graph(hierarchy: Hierarchy, prefix: str = "H") -> DAG:
     """
     nodes: list[str] = []
     edges: list[tuple[str, str]] = []
-    leaves: list[str] = []
-    waiting: list[tuple[Hierarchy, str | None]] = [(hierarchy, None)]
+    numbers, waiting = count(1), deque[tuple[Hierarchy, str | None]]([(hierarchy, None)])
     while waiting:
-        branch, parent = waiting.pop(0)
+        branch, parent = waiting.popleft()
         while not isinstance(branch, str) and len(branch) == 1:
             branch = branch[0]
-        if isinstance(branch, str):
-            node, branches = branch, []
-            leaves.append(node)
-        else:
-            node, branches = f"{prefix}{1 + len(nodes) - len(leaves)}", list(branch)
+        node = branch if isinstance(branch, str) else f"{prefix}{next(numbers)}"
+        if node in nodes:
+            raise InvalidArgument(f"{node!r} is in the hierarchy twice; name it once, or take another prefix=.")
         nodes.append(node)
-        if parent is not None:
-            edges.append((parent, node))
-        waiting += [(inner, node) for inner in branches]
-    repeated = next((node for node in nodes if nodes.count(node) > 1), None)
-    if repeated is not None:
-        raise InvalidArgument(f"{repeated!r} is in the hierarchy twice; name it once, or take another prefix=.")
+        edges += [] if parent is None else [(parent, node)]
+        waiting += [] if isinstance(branch, str) else [(inner, node) for inner in branch]
     return DAG(sorted(edges), nodes=nodes)
 
 
@@ -95,11 +88,6 @@ def hierarchy_by_information(statistics: Statistics) -> Hierarchy:
     """Join the two groups with most mutual information between their members, on average, until there is one.
 
     Ties are broken by names. Cost: n² counts of pairs, and n³ steps.
-
-    Parameters
-    ----------
-    statistics
-        Counts of the data.
 
     Examples
     --------
@@ -146,14 +134,10 @@ def learn_latent_tree(
     hierarchy
         Which columns are together, as nested lists. By default greedily by mutual information, two groups at a time;
         then a hidden variable is taken out, its branches going to the one above it, as long as the score rises.
-    num_states
-        Of each hidden variable.
-    score
-        A score of counts, or its name.
-    prefix
-        What the names of hidden variables begin with.
-    stops
-        When EM ends.
+    num_states, prefix
+        Of each hidden variable; what their names begin with.
+    score, stops
+        A score of counts, or its name; when EM ends.
 
     Examples
     --------
@@ -170,9 +154,13 @@ def learn_latent_tree(
     counted = AvailableStatistics(table) if table.missing else TableStatistics(table)
     wanted = hierarchy_by_information(counted) if hierarchy is None else hierarchy
     tree = hierarchy_graph(wanted, prefix)
-    _check_leaves(tree, _inner(tree), table)
-    limits = stops or Stops(tolerance=1e-7, max_steps=500)
-    fitter = _TreeFitter(table, read, num_states, prefix, limits)
+    leaves = {str(node) for node in tree.nodes if not tree.children(node)}
+    for name in sorted(leaves ^ set(table.variables)):
+        if name in _inner(tree):
+            raise InvalidArgument(f"The data have a column {name!r}; choose another prefix= for hidden variables.")
+        where = "the hierarchy is not in the data" if name in leaves else "the data is not in the hierarchy"
+        raise InvalidArgument(f"{name!r} of {where}; the leaves of the tree are the columns.")
+    fitter = _TreeFitter(table, read, num_states, prefix, stops or Stops(tolerance=1e-7, max_steps=500))
     runs = fitter.runs(wanted, 1 + restarts, generator)
     if hierarchy is None:
         wanted, contracted = fitter.contracted(wanted, runs[0])
@@ -256,12 +244,3 @@ def _carried_over(network: BayesianNetwork, graph: DAG, variables: Mapping[str, 
 def _leaves(tree: DAG, node: str) -> frozenset[str]:
     below = {node, *map(str, tree.descendants([node]))}
     return frozenset(name for name in below if not tree.children(name))
-
-
-def _check_leaves(tree: DAG, hidden: Sequence[str], table: Table) -> None:
-    leaves = {str(node) for node in tree.nodes} - set(hidden)
-    for name in sorted(leaves ^ set(table.variables)):
-        if name in hidden:
-            raise InvalidArgument(f"The data have a column {name!r}; choose another prefix= for hidden variables.")
-        where = "the hierarchy is not in the data" if name in leaves else "the data is not in the hierarchy"
-        raise InvalidArgument(f"{name!r} of {where}; the leaves of the tree are the columns.")

@@ -1,22 +1,29 @@
-"""What a search for graphs does about missing cells."""
+"""What a search for graphs does about missing cells; structural EM for tables of numbers and states by draws."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from plausible.base.remedies import Argument, Remedy
+from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics, Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
+from plausible.learn.estimation.families import Families
+from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import Expectations, FamilyCounts
+from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_regressions
+from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete_structures.available import (
     AvailableRowScores,
     AvailableStatistics,
@@ -25,30 +32,180 @@ from plausible.learn.incomplete_structures.available import (
     complete_rows,
     pairwise_moments,
 )
-from plausible.learn.incomplete_structures.completion import GraphJudge, best_graphs, completed_statistics
-from plausible.learn.incomplete_structures.mixed_structures import (
-    MixedJudge,
-    drawn_completions,
-    first_graph,
-    mixed_step,
+from plausible.learn.incomplete_structures.completion import (
+    GraphJudge,
+    Judge,
+    best_graphs,
+    completed_statistics,
+    start_graph,
 )
-from plausible.learn.incomplete_structures.starts import start_graph
 from plausible.learn.incomplete_structures.structural_em import (
     SEMRules,
     SEMState,
+    search_from,
     sem_init,
     sem_step,
+    sem_update,
 )
+from plausible.learn.missingness.cells import incomplete_rows
+from plausible.learn.missingness.fillers import by_draw
 from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.gaussian import GaussianScore
-from plausible.learn.scores.score import FamilyScores
+from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.scores.structure_prior import WithPrior
 from plausible.learn.structure_methods import OVERALL_METHODS, StructureSearch
 from plausible.learn.structures.task import FoundGraph, StructureTask
 from plausible.learn.structures.trees import learn_tree
+from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
-from plausible.search.run import Run
+from plausible.search.run import CONVERGED, Run, Stops
 from plausible.search.search_state import SearchState
+from plausible.variables import Variable
+
+
+def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, generator: np.random.Generator) -> Table:
+    """The complete rows, and for each other row `num_draws` exact draws of its missing cells, which share its weight.
+
+    What was set from outside in a row says nothing about its causes, which are drawn without it.
+
+    >>> from plausible.learn.incomplete.em import learn_em
+    >>> rows = Table.read({"rain": ["no", "yes", None, "no"], "degrees": [9.5, 3.5, 4.5, None]})
+    >>> network = learn_em("rain -> degrees", rows).network
+    >>> drawn = drawn_completions(rows, network, 5, np.random.default_rng(0))
+    >>> drawn.num_rows, round(drawn.total, 6), drawn.missing
+    (12, 4.0, {})
+    """
+    has_gap = incomplete_rows(table)
+    rows = np.concatenate([np.flatnonzero(~has_gap), np.repeat(np.flatnonzero(has_gap), num_draws)])
+    weights = table.row_weights
+    repeated = table.take(rows).weighted(np.where(has_gap, weights / num_draws, weights)[rows])
+    codes, numbers = repeated.codes.copy(), repeated.numbers.copy()
+    masks = np.array([*repeated.interventions.values()], dtype=np.bool_).reshape(-1, repeated.num_rows)
+    sets, setting_of_row = np.unique(masks.T, axis=0, return_inverse=True)
+    for setting, row in enumerate(sets.tolist()):
+        cut, places = network, np.flatnonzero(setting_of_row.ravel() == setting)
+        for name, is_set in zip(repeated.interventions, row, strict=True):
+            if is_set:
+                cut = cut.with_cpd(_alone(network.variables[name], table))
+        filled = by_draw(repeated.take(places), cut, generator)
+        codes[:, places], numbers[:, places] = filled.codes, filled.numbers
+    return replace(repeated, codes=codes, numbers=numbers)
+
+
+def _alone(variable: Variable, table: Table) -> CPD:
+    """A distribution of what was set from outside, which depends on nothing."""
+    if not variable.is_continuous:
+        return TableCPD.uniform(variable)
+    column = table.column(variable.name)
+    spread = float(np.nanvar(column))
+    return LinearGaussianCPD(variable, float(np.nanmean(column)), variance=spread if spread > 0 else 1.0)
+
+
+#: With fewer complete rows than these the first graph has the required edges alone.
+_ENOUGH_ROWS = 50
+#: Cases that each context of a Gaussian is believed to have: without any, EM gives a context of one or two cases next
+#: to no variance, which no price of parameters makes up for.
+_PRIOR_CASES = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class MixedJudge(Judge):
+    """Fits conditional linear Gaussian networks by EM and tells the score of what was observed; made by `of`.
+
+    The score is ℓ(θ̃ : D) of the observed cells less the price of the parameters, ψ(N) each, where N is the weight of
+    the rows, and with the logarithm of a structure prior where there is one. Tables θ̃ are of maximum likelihood;
+    Gaussians, with a twentieth of a case of independent columns in each context, nearly so.
+    """
+
+    #: The rows that weigh something; rows and columns are sorted, so that draws do not depend on their order
+    table: Table
+    cases: Cases  # The same, for EM
+    filled: TableStatistics  # Any complete rows of the same number: what parameters cost does not depend on cells
+    score: Score  # `ConditionalGaussian`, or that with a structure prior
+    stops: Stops  # When EM ends
+    clock: Clock  # That of all fits together
+
+    @classmethod
+    def of(cls, table: Table, score: Score, stops: Stops, clock: Clock) -> MixedJudge:
+        """From rows with missing cells; other scores than conditional Gaussian ones are refused."""
+        inner = score.score if isinstance(score, WithPrior) else score
+        if not isinstance(inner, ConditionalGaussian):
+            raise NotSupported(
+                f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers and states that is to be "
+                f"scored by {type(inner).__name__}. Structural EM scores such tables by 'conditional-gaussian-bic', "
+                "'conditional-gaussian-aic' or 'conditional-gaussian-log-likelihood'.",
+                remedies=[Remedy("take one, or keep the complete rows: ", Argument("missing", "complete-rows"))],
+            )
+        rows = table.select(sorted(table.variables))
+        rows = rows if rows.weights is None else rows.take(rows.weights > 0)
+        masks = [rows.interventions[name] for name in sorted(rows.interventions)]
+        keys = [*rows.numbers, *rows.codes, *masks, *([] if rows.weights is None else [rows.weights])]
+        rows = rows.take(np.lexsort(keys))
+        codes, numbers = rows.codes.copy(), rows.numbers.copy()  # gaps filled by observed cells of the column, in turn
+        gaps = (*zip(codes, codes < 0, strict=True), *zip(numbers, np.isnan(numbers), strict=True))
+        for column, is_missing in gaps:
+            observed = column[~is_missing] if not is_missing.all() else np.zeros(1, column.dtype)
+            column[is_missing] = np.resize(observed, int(is_missing.sum()))
+        filled = TableStatistics(replace(rows, codes=codes, numbers=numbers))
+        return cls(rows, Cases.of(rows.variables, rows, has_numbers=True), filled, score, stops, clock)
+
+    def maximization(self, graph: DAG) -> Maximization:
+        """The M-step of a graph."""
+        variables = self.table.variables
+        parents = {name: tuple(sorted(map(str, graph.parents(name)))) for name in variables}
+        families = Families(variables, parents, FamilyCounts(variables, parents, {}, self.cases.total))
+        learners = dict.fromkeys(self.cases.continuous, GaussianMomentLearner(prior_cases=_PRIOR_CASES))
+        wanted = gaussian_regressions(families, self.cases, learners)
+        return Maximization.of(families, None, "mle", wanted, ParameterKnowledge())
+
+    def score_of(self, graph: DAG, network: BayesianNetwork, expectations: Expectations) -> float:
+        """The likelihood less the price of the parameters."""
+        return expectations.log_likelihood - self.price(graph)
+
+    def price(self, graph: DAG) -> float:
+        """What the parameters of a graph cost; inf where there are too few rows for a family."""
+        scored = self.score.on(self.filled).graph(graph)
+        return ConditionalGaussian(0.0).on(self.filled).graph(graph) - scored if math.isfinite(scored) else math.inf
+
+
+def first_graph(judge: MixedJudge, search: StructureSearch) -> FoundGraph:
+    """The graph given; or what the search finds in the complete rows, the required edges alone if these are few."""
+    _refuse_to_states(judge.table.variables, search.knowledge.required)
+    if isinstance(search.start, DAG) or (search.start is not None and not search.start.strip().isalpha()):
+        graph = start_graph(search.start, judge.cases, search.knowledge)
+        _refuse_to_states(judge.table.variables, graph.edges)
+        return FoundGraph(graph, -np.inf)
+    whole = judge.table.take(~incomplete_rows(judge.table))
+    if whole.num_rows >= _ENOUGH_ROWS:
+        return search.on(TableStatistics(whole))[0]
+    return FoundGraph(start_graph("empty", judge.cases, search.knowledge), -np.inf)
+
+
+def mixed_step(judge: MixedJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> SEMState:
+    """Draw completions, search a graph for them, fit its parameters, and keep it where the observed cells agree."""
+    before, generator = state.best, np.random.default_rng([search.seed, state.num_steps])
+    drawn = drawn_completions(judge.table, before.network, rules.num_draws, generator)
+    found, cut_short = search_from(search, before.graph, TableStatistics(drawn))
+    is_same = found == before.graph
+    after = judge.fit(found, before.network if is_same else judge.start(found, generator))
+    updated = sem_update(state, after, rules, cut_short)
+    if is_same and after.score == before.score:
+        return updated._replace(stopped_by=cut_short or CONVERGED)
+    # the first graph that they refuse may be owed to the draws: others are made once more
+    is_first_refused = updated.num_refused == 1 and state.num_refused == 0
+    return updated._replace(stopped_by=cut_short) if is_first_refused else updated
+
+
+def _refuse_to_states(variables: Mapping[str, Variable], edges: Iterable[tuple[object, object]]) -> None:
+    numbers = {name for name, variable in variables.items() if variable.is_continuous}
+    for parent, child in ((str(parent), str(child)) for parent, child in edges):
+        if parent in numbers and child in variables and child not in numbers:
+            raise InvalidArgument(
+                f"The edge {parent} -> {child} goes from a number to states: missing cells can't be integrated then. "
+                f"Turn it around, leave it out of start= and knowledge=, or discretise {parent!r}."
+            )
+
 
 Treatment: TypeAlias = Literal["sem", "available", "pairwise", "complete-rows"]
 
@@ -82,26 +239,35 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
         whole = complete_rows(table)
         found, scores = search.on(TableStatistics(whole))
         return Treated(found, scores, scores.graph(found.graph), whole, missing)
-    if table.continuous:
-        scores = _number_scores(table, search, missing)
+    if table.continuous:  # each family or each pair in the rows that have it
+        if missing == "available":
+            scores = AvailableRowScores(search.score, table)
+        else:
+            scores = _pairwise_score(table, search).on(pairwise_moments(table))
         found = search.by(scores)
         return Treated(found, scores, scores.graph(found.graph), table, missing)
     statistics = AvailableStatistics(table) if missing == "available" else PairwiseStatistics(table)
     separate = SeparateScores(search.score, statistics)
-    found = _by_separate_counts(separate, statistics, search)
+    # without the counts where they would be taken for those of one table, to rule out families by bounds
+    found = search.by(separate, None if search.name in OVERALL_METHODS else statistics)
     return Treated(found, separate, separate.graph(found.graph), table, missing)
-
-
-def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: StructureSearch) -> FoundGraph:
-    """Without the counts where they would be taken for those of one table, to rule out families by bounds."""
-    return search.by(scores, None if search.name in OVERALL_METHODS else statistics)
 
 
 def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
     """From the best forest of pairs, or the graph that is given."""
     clock, cases = _clock(search, rules), Cases.of(table.variables, table)
     judge = GraphJudge.by(cases, search.score, rules, clock=clock)
-    graph = _first_graph(table, cases, search)
+    known, start = search.knowledge, search.start
+    if isinstance(start, DAG) or (start is not None and not start.strip().isalpha()):
+        graph = start_graph(start, cases, known)
+    elif start == "random":
+        graph = start_graph("random", cases, known, np.random.default_rng(search.seed))
+    elif known.required or known.max_parents == 0 or not search.score.is_score_equivalent:
+        graph = start_graph("empty", cases, known)  # a forest might not have the required edges
+    else:
+        separate = SeparateScores(search.score, AvailableStatistics(table))
+        forest = learn_tree(StructureTask(separate, known, clock=search.clock), is_forest=True).graph
+        graph = DAG(forest.edges, nodes=cases.variables)
     first = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
     told = replace(rules, progress=_told(search, rules))
     step = partial(sem_step, judge, replace(search, clock=clock), rules=told)
@@ -117,7 +283,10 @@ def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated
             "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
         )
     clock = _clock(search, rules)
-    timed, judge = replace(search, clock=clock), MixedJudge.of(table, search.score, rules.em_stops, clock)
+    timed, judge = (
+        replace(search, clock=clock),
+        MixedJudge.of(table, search.score, rules.em_stops, clock),
+    )
     found = first_graph(judge, timed)
     start = sem_init(judge, judge.start(found.graph, np.random.default_rng(search.seed)))
     if found.stopped_by == "interrupted":
@@ -143,61 +312,39 @@ def _found(table: Table, run: Run[SEMState]) -> FoundGraph:
     return FoundGraph(graph, run.state.best.score, words, run.num_steps, tuple(enumerate(run.trace)))
 
 
-def _first_graph(table: Table, cases: Cases, search: StructureSearch) -> DAG:
-    """The graph given, or the best forest of pairs; the required edges alone where a forest might not have these."""
-    if isinstance(search.start, DAG) or (search.start is not None and not search.start.strip().isalpha()):
-        return start_graph(search.start, cases, search.knowledge)
-    if search.start == "random":
-        return start_graph("random", cases, search.knowledge, np.random.default_rng(search.seed))
-    known = search.knowledge
-    if known.required or known.max_parents == 0 or not search.score.is_score_equivalent:
-        return start_graph("empty", cases, known)
-    scores = SeparateScores(search.score, AvailableStatistics(table))
-    forest = learn_tree(StructureTask(scores, known, clock=search.clock), is_forest=True).graph
-    return DAG(forest.edges, nodes=cases.variables)
-
-
 def _told(search: StructureSearch, rules: SEMRules) -> Callable[[SEMState], bool]:
     """Tells both who asked about searches and who asked about structural EM of its steps."""
 
     def tell(state: SEMState) -> bool:
         score = state.best.score
-        told = [
-            rules.progress is not None and rules.progress(state),
-            search.progress is not None and search.progress(SearchState((), score, (), score, state.num_steps)),
-        ]
-        return any(told)
+        ended = rules.progress is not None and bool(rules.progress(state))
+        if search.progress is not None:
+            ended |= bool(search.progress(SearchState((), score, (), score, state.num_steps)))
+        return ended
 
     return tell
 
 
 def _by_gaussian(table: Table, search: StructureSearch) -> Treated:
     """The moments that the Gaussian of all numbers expects: with them every Gaussian score is one of counts."""
-    score = _gaussian_score(table, search)
+    score, num = _gaussian_score(table, search), table.num_rows
     fit = fit_gaussian(table.numbers.T).state
-    num = table.num_rows
-    moments = MomentStatistics(dict(table.variables), Moments(float(num), num, fit.mean, fit.covariance * num))
-    scores = score.on(moments)
+    moments = Moments(float(num), num, fit.mean, fit.covariance * num)
+    scores = score.on(MomentStatistics(dict(table.variables), moments))
     found = search.by(scores)
     return Treated(found, scores, scores.graph(found.graph), table, "sem")
 
 
-def _number_scores(table: Table, search: StructureSearch, missing: str) -> FamilyScores:
-    """Scores of tables with numbers, each family or each pair in the rows that have it."""
-    if missing == "available":
-        return AvailableRowScores(search.score, table)
+def _pairwise_score(table: Table, search: StructureSearch) -> GaussianScore:
     if table.discrete:
         raise NotSupported(
             Argument("missing", "pairwise"),
             f": cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, and pairs are "
             "counted in tables of one kind.",
-            remedies=[
-                Remedy("take ", Argument("missing", "sem")),
-                Remedy(Argument("missing", "available")),
-                Remedy(Argument("missing", "complete-rows")),
-            ],
+            remedies=[Remedy("take ", Argument("missing", "sem"))]
+            + [Remedy(Argument("missing", word)) for word in ("available", "complete-rows")],
         )
-    return _gaussian_score(table, search).on(pairwise_moments(table))
+    return _gaussian_score(table, search)
 
 
 def _gaussian_score(table: Table, search: StructureSearch) -> GaussianScore:

@@ -17,15 +17,17 @@ from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG
 from plausible.learn.incomplete.expectations import ExactExpectations
-from plausible.learn.incomplete.family_em import FrozenFamily
+from plausible.learn.incomplete.methods import FrozenFamily
 from plausible.learn.incomplete_structures.completion import (
     FittedGraph,
     GraphJudge,
     GraphRules,
+    GraphStart,
     IncompleteFit,
     best_graphs,
+    first_network,
+    read_cases,
 )
-from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Constraints, Knowledge
@@ -44,17 +46,7 @@ class EdgeMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RescoringRules(GraphRules):
-    """How many of the candidates are fitted, and for how long a gain is believed.
-
-    Attributes
-    ----------
-    em_steps, em_tolerance
-        Steps of EM for each candidate, and the relative gain that ends them.
-    progress
-        Told the state after each step; a true answer ends the run.
-    time_limit
-        In seconds.
-    """
+    """How many of the candidates are fitted, and for how long a gain is believed; `em_steps` are those of each."""
 
     #: For so many steps the gain of a move is believed, though the graph has changed elsewhere: 1 to fit all moves
     #: again in every step. With missing cells the score does not decompose, so that older gains are guesses; none is
@@ -68,7 +60,6 @@ class RescoringRules(GraphRules):
     em_steps: int = 30
 
     def __post_init__(self) -> None:
-        """Refuse limits that are none."""
         GraphRules.__post_init__(self)
         check_count("lifetime", self.lifetime, 1)
         if self.shortlist is not None:
@@ -132,9 +123,8 @@ def frozen_network(judge: GraphJudge, network: BayesianNetwork, graph: DAG) -> B
         parents = [network.variables[parent] for parent in wanted[name]]
         start = _carried_over(network, name, parents)
         network = network.with_cpd(TableCPD(network.variables[name], start, parents))
-        table = FrozenFamily.of(network, name, judge.cases).learned(
-            start, exponents[name], judge.stops.max_steps or 1000, 1e-6
-        )
+        frozen = FrozenFamily.of(network, name, judge.cases)
+        table = frozen.learned(start, exponents[name], judge.stops.max_steps or 1000, 1e-6)
         network = network.with_cpd(TableCPD(network.variables[name], table, parents))
     return network
 
@@ -148,7 +138,12 @@ def rescoring_step(
     gains = {m: gain for m, gain in state.gains.items() if m in graphs and now - gain[1] < rules.lifetime}
     starts = {move: frozen_network(judge, before.network, graphs[move]) for move in graphs if move not in gains}
     fitted: dict[EdgeMove, FittedGraph] = {}
-    for move in _shortlisted(judge, graphs, starts, rules.shortlist):
+    short = list(starts)
+    if rules.shortlist is not None and rules.shortlist < len(starts):  # the best by what they score with frozen tables
+        step = ExactExpectations(judge.cases)
+        frozen = {move: judge.score_of(graphs[move], network, step.at(network)) for move, network in starts.items()}
+        short = ranked(starts, lambda move: frozen[move], score_noise(max(frozen.values())))[: rules.shortlist]
+    for move in short:
         if judge.clock.is_over:
             break
         fitted[move] = judge.fit(graphs[move], starts[move])
@@ -162,9 +157,9 @@ def rescoring_step(
             fitted[move] = judge.fit(graphs[move], frozen_network(judge, before.network, graphs[move]))
             gains[move], num_fits = (fitted[move].score - before.score, now), num_fits + 1
             continue
-        kept = {other: gain for other, gain in gains.items() if not _overlap(other, move)}
-        after = fitted[move]
-        return RescoringState(after, now, kept, num_fits)
+        changed = {move.parent, move.child}  # the gain of a move in the same family says nothing any more
+        kept = {other: gain for other, gain in gains.items() if not changed & {other.parent, other.child}}
+        return RescoringState(fitted[move], now, kept, num_fits)
     # gains of former steps may be wrong the other way too: only fresh ones prove a maximum
     is_fresh = all(step == now for _, step in gains.values())
     stopped_by = "time limit" if judge.clock.is_over else CONVERGED if is_fresh else ""
@@ -189,16 +184,10 @@ def learn_by_rescoring(
 
     Parameters
     ----------
-    data
-        Rows with missing states.
+    data, knowledge, hidden, start
+        As for `learn_structural_em`.
     score
         A score of counts, or its name: BIC, or a Bayesian one by the approximation of Cheeseman & Stutz.
-    knowledge
-        Required and forbidden edges, tiers, and how many parents there may be.
-    hidden
-        Variables that the data lack: name -> number of states, or variables.
-    start
-        As for `learn_structural_em`.
     rules
         How many candidates are fitted, for how long gains are believed, limits, progress.
 
@@ -215,25 +204,8 @@ def learn_by_rescoring(
     constraints = known.on(list(cases.variables))
     first = first_network(judge, start, known, generator)
     fitted = judge.fit(DAG(first.graph.edges, nodes=cases.variables), first)
-
     step = partial(rescoring_step, judge, constraints, rules=given)
     return RescoringFit(best_graphs(judge, step, [RescoringState(fitted)], given)[0])
-
-
-def _shortlisted(
-    judge: GraphJudge, graphs: Mapping[EdgeMove, DAG], starts: Mapping[EdgeMove, BayesianNetwork], length: int | None
-) -> list[EdgeMove]:
-    """The moves to be fitted: all, or the best by what they score with frozen parameters."""
-    if length is None or length >= len(starts):
-        return list(starts)
-    step = ExactExpectations(judge.cases)
-    estimates = {move: judge.score_of(graphs[move], network, step.at(network)) for move, network in starts.items()}
-    return ranked(starts, lambda move: estimates[move], score_noise(max(estimates.values())))[:length]
-
-
-def _overlap(one: EdgeMove, other: EdgeMove) -> bool:
-    """Whether two moves change the same family, so that the gain of one says nothing after the other."""
-    return bool({one.parent, one.child} & {other.parent, other.child})
 
 
 def _carried_over(network: BayesianNetwork, name: str, parents: list[Variable]) -> Floats:

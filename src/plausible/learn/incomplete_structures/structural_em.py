@@ -19,16 +19,19 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
+from plausible.learn.incomplete.starts import start_network
 from plausible.learn.incomplete_structures.completion import (
     FittedGraph,
     GraphJudge,
     GraphRules,
+    GraphStart,
     IncompleteFit,
     Judge,
     best_graphs,
     completed_statistics,
+    first_network,
+    read_cases,
 )
-from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
@@ -41,17 +44,7 @@ from plausible.variables import Variable
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SEMRules(GraphRules):
-    """How structural EM goes about it.
-
-    Attributes
-    ----------
-    em_steps, em_tolerance
-        Steps of EM for the parameters of each graph, and the relative gain that ends them.
-    progress
-        Told the state after each step; a true answer ends the run.
-    time_limit
-        In seconds.
-    """
+    """How structural EM goes about it; `em_steps` and `em_tolerance` are those of EM for each graph."""
 
     max_steps: int = 50  # At most so many graphs are searched for
     em_steps: int = 20
@@ -66,7 +59,6 @@ class SEMRules(GraphRules):
     num_draws: int = 10
 
     def __post_init__(self) -> None:
-        """Refuse limits that are none."""
         GraphRules.__post_init__(self)
         check_number("tolerance", self.tolerance, least=0)
         for name in ("max_completions", "num_draws"):
@@ -98,9 +90,19 @@ def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules:
     if isinstance(statistics, ExpectedStatistics) and rules.num_draws:
         searched = statistics.estimated(rules.num_draws, np.random.default_rng([search.seed, state.num_steps]))
     found, cut_short = search_from(search, before.graph, searched)
-    is_better = _gain(judge.score.on(statistics), before.graph, found) > 1e-9 * abs(before.score)
+    scores, gain = judge.score.on(statistics), 0.0
+    for name in before.graph.nodes:  # the families that differ
+        old, new = before.graph.parents(name), found.parents(name)
+        if set(old) != set(new):
+            gain += scores.family(str(name), map(str, new)) - scores.family(str(name), map(str, old))
+    is_better = gain > 1e-9 * abs(before.score)
     graph = found if is_better else before.graph
-    start = judge.from_counts(graph, statistics) if is_better else before.network
+    start = before.network
+    if is_better:  # from the parameters of greatest likelihood, or posterior, for the completed data
+        maximization = judge.maximization(graph)
+        even = start_network(maximization, judge.cases, "uniform", np.random.default_rng(0))
+        counts = {n: np.asarray(statistics.counts(n, p), np.float64) for n, p in maximization.parents.items()}
+        start = maximization.network(counts, even).network
     return sem_update(state, judge.fit(graph, start), rules, cut_short)
 
 
@@ -109,13 +111,6 @@ def search_from(search: StructureSearch, graph: DAG, statistics: Statistics) -> 
     here = replace(search, start=graph) if search.has_start else search
     found, _ = here.on(statistics)
     return found.graph, found.stopped_by if found.stopped_by in ("interrupted", "time limit") else ""
-
-
-def _gain(scores: FamilyScores, before: DAG, after: DAG) -> float:
-    """By how much the scores of the families that differ add up to more."""
-    pairs = ((str(name), set(before.parents(name)), set(after.parents(name))) for name in before.nodes)
-    changed = ((name, map(str, old), map(str, new)) for name, old, new in pairs if old != new)
-    return sum(scores.family(name, new) - scores.family(name, old) for name, old, new in changed)
 
 
 def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: str = "") -> SEMState:
@@ -132,10 +127,8 @@ def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: 
 class StructuralEMFit(IncompleteFit[SEMState]):
     """A network learned by structural EM; made by `learn_structural_em`.
 
-    Attributes
-    ----------
-    run
-        The best run: its `trace` has the score of the observed cells, which never falls; `seconds` is that of all runs.
+    The `trace` of its `run`, the best one, has the score of the observed cells, which never falls; `seconds` is the
+    time of all runs.
     """
 
     runs: tuple[float, ...]  # The final scores of all runs, the best first
@@ -174,8 +167,10 @@ def learn_structural_em(
     Each step completes the data to D* using the expectations of the current network, and searches for a better graph as
     if D* were complete. With BIC, score(G' : D*) - score(G : D*) is at most the true gain (Friedman 1997), so the score
     of the observed cells never falls. The run ends when no search over the completed data improves the graph; better
-    graphs may still exist nearby. With a Bayesian score the gain is an approximation, and a graph that lowers the score
-    of the observed cells is rejected. Cells are assumed to be missing at random.
+    graphs may still exist nearby. With a Bayesian score the gain is an approximation (Friedman 1998), and a graph that
+    lowers the score of the observed cells is rejected. Cells are assumed to be missing at random. A step lists the
+    completions of each group of missing cells (see `ExpectedStatistics`; if there are too many, see
+    `SEMRules.num_draws`), searches, and runs EM for the new graph.
 
     Parameters
     ----------
@@ -200,19 +195,6 @@ def learn_structural_em(
     -----
     DisconnectedHidden
         If a hidden variable has no edge at the start.
-
-    Notes
-    -----
-    A step lists the completions of each group of missing cells (see `ExpectedStatistics`; if there are too many, see
-    `SEMRules.num_draws`), searches, and runs EM for the new graph.
-
-    Alternatives that are not implemented: stochastic search over graphs and completions together (Myers, Laskey &
-    Levitt 1999), reversible-jump Monte Carlo over graphs and parameters (Green 1995), Dirichlet processes over both.
-
-    References
-    ----------
-    Friedman (1997), Learning belief networks in the presence of missing values and hidden variables, ICML;
-    Friedman (1998), The Bayesian structural EM algorithm, UAI.
 
     Examples
     --------
@@ -240,14 +222,5 @@ def completed_scores(network: BayesianNetwork, data: TableLike | Cases, score: s
     With BIC, and parameters θ̃ of maximum likelihood for the graph G of the network, `scores.graph(G') -
     scores.graph(G)` is at most the true gain BIC(G' : D) - BIC(G : D) (Koller & Friedman 2009, theorem 19.10). That
     holds between G and any other graph, not between two others; with Bayesian scores it is an approximation.
-
-    Parameters
-    ----------
-    network
-        What completes.
-    data
-        Rows with missing cells.
-    score
-        A score of counts, or its name.
     """
     return read_score(score).on(completed_statistics(network, Cases.of(network.variables, data)))
