@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.exact_map.bound_plan import plan_bound
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimization.label_moves import AlphaBetaSwap, AlphaExpansion
+from plausible.inference.optimization.graph_cuts import AlphaBetaSwap, AlphaExpansion
 from plausible.inference.optimization.linear_relaxation import LinearRelaxation
 from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
 from plausible.inference.optimization.map_local_search import LocalSearch

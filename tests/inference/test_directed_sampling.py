@@ -20,11 +20,10 @@ from plausible.cpds import ConditionalGaussianCPD, NoisyOr, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.engines import Engine, VariableElimination
-from plausible.inference.sampling.directed_sampling import EvidenceNotSeen, LikelihoodWeighting, RejectionSampling
-from plausible.inference.sampling.gibbs import Gibbs
+from plausible.inference.sampling.chains import Gibbs
+from plausible.inference.sampling.directed_sampling import EvidenceNotSeen, LikelihoodWeighting, RejectionSampling, draw
 from plausible.inference.sampling.importance_sampling import ImportanceSampling
 from plausible.inference.sampling.sampling_plan import SamplingPlan, ordered_families, stream_key
-from plausible.inference.sampling.weighted_samples import draw
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
 

@@ -70,7 +70,7 @@ def test_the_bound_holds_for_any_messages(seed):
     layout = MaxSum.of(problem)
     best = largest(factors) - problem.log_scale
     for _ in range(10):
-        messages = rng.normal(size=int(layout.message_starts[-1]))
+        messages = rng.normal(size=int(layout.arrays.message_starts[-1]))
         assert layout.bound(messages, layout.digits) >= best - 1e-9
 
 

@@ -11,8 +11,7 @@ import pytest
 from map_oracle import NO_EVIDENCE, grid, largest, log_products, random_labels
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
-from plausible.inference.optimization.graph_cuts import GraphCut
-from plausible.inference.optimization.label_moves import AlphaBetaSwap, AlphaExpansion
+from plausible.inference.optimization.graph_cuts import AlphaBetaSwap, AlphaExpansion, GraphCut
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence
 from seeds import few_of

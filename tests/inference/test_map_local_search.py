@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from network_oracle import agrees, measure_of_markov_network, random_evidence, random_markov_network
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
-from plausible.inference.optimization.flips import Flip, FlipProblem
-from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
-from plausible.inference.optimization.map_local_search import LocalSearch
-from plausible.inference.optimization.mini_bucket_heuristic import mini_bucket_heuristic
+from plausible.inference.optimization.map_branch_and_bound import BranchAndBound, mini_bucket_heuristic
+from plausible.inference.optimization.map_local_search import Flip, FlipProblem, LocalSearch
 from plausible.inference.problem import Problem
 from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, TabuSearch
@@ -133,7 +131,7 @@ def test_tabu_search_remembers_across_chunks(monkeypatch):
     _, problem = random_problem(5, num_variables=9, zeros=0.0)
     engine = LocalSearch(TabuSearch(length=7, patience=40))
     whole = engine.run(problem)
-    monkeypatch.setattr("plausible.inference.optimization.flips._CHUNK", 3)
+    monkeypatch.setattr("plausible.inference.optimization.map_local_search._CHUNK", 3)
     pieces = engine.run(problem)
     assert (pieces.current, pieces.best, pieces.num_steps) == (whole.current, whole.best, whole.num_steps)
 
@@ -208,7 +206,7 @@ def test_a_product_that_is_zero_everywhere_is_told():
 @pytest.mark.parametrize("method", SEARCHES, ids=lambda method: type(method).__name__)
 def test_the_same_seed_gives_the_same_answer_and_interruptions_change_nothing(method, monkeypatch):
     """Whole runs agree; so does one that is stopped after each chunk, pickled, and resumed."""
-    monkeypatch.setattr("plausible.inference.optimization.flips._CHUNK", 50)
+    monkeypatch.setattr("plausible.inference.optimization.map_local_search._CHUNK", 50)
     problem = Problem.of(grid(5, 1), NOTHING)
     engine = LocalSearch(method, seed=4)
     whole = engine.run(problem)
@@ -319,13 +317,13 @@ def test_the_heuristic_bounds_every_completion():
         for place, variable in enumerate(heuristic.order):
             chosen[variable] = states[variable]
             for sign, starts, members in (
-                (1, heuristic.added_starts, heuristic.added),
-                (-1, heuristic.taken_starts, heuristic.taken),
+                (1, heuristic.tables.added_starts, heuristic.tables.added),
+                (-1, heuristic.tables.taken_starts, heuristic.tables.taken),
             ):
                 for table in members[starts[place] : starts[place + 1]]:
-                    span = slice(heuristic.scope_starts[table], heuristic.scope_starts[table + 1])
-                    own = heuristic.order[heuristic.scopes[span]]
-                    cell = sum(s * states[v] for s, v in zip(heuristic.strides[span], own, strict=True))
+                    span = slice(heuristic.tables.scope_starts[table], heuristic.tables.scope_starts[table + 1])
+                    own = heuristic.order[heuristic.tables.scopes[span]]
+                    cell = sum(s * states[v] for s, v in zip(heuristic.tables.strides[span], own, strict=True))
                     bound += sign * heuristic.entries(table)[int(cell)]
             assert bound >= full[tuple(chosen)].max() - 1e-9
         assert bound == pytest.approx(full[states])

@@ -11,9 +11,8 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
-from plausible.inference.sampling.gibbs import Gibbs
-from plausible.inference.sampling.partition_ratio import importance_log_partition, log_partition_ratio
-from plausible.inference.sampling.sample_sums import tail_shape
+from plausible.inference.sampling.chains import Gibbs
+from plausible.inference.sampling.sample_sums import importance_log_partition, log_partition_ratio, tail_shape
 from plausible.variables import Evidence
 
 NONE = Evidence.read({}, {})

@@ -11,9 +11,9 @@ from plausible.factors import Factor
 from plausible.inference.approximate_samples import EvidenceNotSeen
 from plausible.inference.jeffrey import joints_of_draws
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
+from plausible.inference.sampling.chains import Gibbs
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.directed_sampling import LikelihoodWeighting, RejectionSampling
-from plausible.inference.sampling.gibbs import Gibbs
 from plausible.inference.sampling.importance_sampling import ImportanceSampling
 from plausible.inference.sampling.metropolis import Metropolis
 from plausible.models import MarkovNetwork

@@ -17,11 +17,11 @@ from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_diagnostics import told_r_hat
+from plausible.inference.sampling.chains import Gibbs
 from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.directed_sampling import EvidenceNotSeen, LikelihoodWeighting, RejectionSampling
-from plausible.inference.sampling.gibbs import Gibbs
 from plausible.inference.sampling.metropolis import Metropolis
-from plausible.inference.sampling.partition_ratio import importance_log_partition
+from plausible.inference.sampling.sample_sums import importance_log_partition
 from plausible.variables import Evidence, Variable
 
 NONE = Evidence.read({}, {})

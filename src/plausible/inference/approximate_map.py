@@ -17,7 +17,7 @@ from plausible.inference.engines import Engine, check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.exact_map.marginal_map import MarginalMap
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimization.flips import Flip, States
+from plausible.inference.optimization.map_local_search import Flip, States
 from plausible.inference.optimizer import PROVED, Optimizer
 from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod

@@ -57,7 +57,7 @@ def check_sampling_engine(engine: object) -> None:
 def reseeded(engine: SamplingEngine, seed: Seed) -> SamplingEngine:
     """The engine with random numbers of its own for a seed; as it is where there is none.
 
-    >>> from plausible.inference.sampling.gibbs import Gibbs
+    >>> from plausible.inference.sampling.chains import Gibbs
     >>> reseeded(Gibbs(seed=3), None).seed, reseeded(Gibbs(), 1) == reseeded(Gibbs(), 1)
     (3, True)
     """

@@ -31,7 +31,7 @@ from plausible.inference.optimizer import Optimizer
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_maximum import MaxProduct
 from plausible.inference.propagation.belief_propagation import LoopyBP
-from plausible.inference.sampling.gibbs import Gibbs
+from plausible.inference.sampling.chains import Gibbs
 from plausible.variables import Evidence
 
 EngineChoice: TypeAlias = Engine | Literal["auto"] | None

@@ -13,7 +13,7 @@ from plausible.base.options import check_count, check_number
 from plausible.errors import InvalidArgument
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
-from plausible.search.clock import Clock
+from plausible.search.clock import UNLIMITED, Clock
 from plausible.search.run import Run, Stops, ends_converged, iterate
 
 StateT = TypeVar("StateT")
@@ -29,13 +29,23 @@ class IterativeEngine(ABC, Generic[StateT]):
     max_steps: int | None = None
     time_limit: float | None = None
 
-    @abstractmethod
-    def init(self, problem: Problem) -> StateT:
-        """The state before any step."""
+    def _prepared(self, problem: Problem, clock: Clock) -> Any:
+        """What the steps of a run share, made once for it: what `_first` and `_next` are given."""
+        return problem
 
     @abstractmethod
+    def _first(self, prepared: Any) -> StateT: ...
+
+    @abstractmethod
+    def _next(self, prepared: Any, state: StateT) -> StateT: ...
+
+    def init(self, problem: Problem) -> StateT:
+        """The state before any step."""
+        return self._first(self._prepared(problem, UNLIMITED))
+
     def step(self, problem: Problem, state: StateT) -> StateT:
         """One step; a state that is finished stays as it is."""
+        return self._next(self._prepared(problem, UNLIMITED), state)
 
     def run(
         self,
@@ -44,7 +54,10 @@ class IterativeEngine(ABC, Generic[StateT]):
         progress: Callable[[StateT], object] | None = None,
     ) -> Run[StateT]:
         """Steps until a state is the last one, or a limit of the engine is met; steps before `start` count."""
-        return self._iterate(partial(self.step, problem), self.init(problem) if start is None else start, progress)
+        clock = Clock.of(self.time_limit)
+        prepared = self._prepared(problem, clock)
+        start = self._first(prepared) if start is None else start
+        return self._iterate(partial(self._next, prepared), start, progress, clock)
 
     def _iterate(
         self,

@@ -85,7 +85,7 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         check_count("max_steps", self.max_steps)
         check_number("tolerance", self.tolerance, least=0)
 
-    def init(self, problem: Problem) -> MiniBucketMaxState:
+    def _first(self, problem: Problem) -> MiniBucketMaxState:
         """The mini-buckets after a first sweep, and what it favours."""
         tree = tree_of(problem, free_order(problem), (), Limits(self.bound, self.max_entries))
         scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
@@ -94,7 +94,7 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         state = MiniBucketMaxState(tree, begun(tree, side, matching=self.max_steps > 0), nothing, -math.inf)
         return self._decoded(problem, state)
 
-    def step(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
+    def _next(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
         """A sweep with shifts, and the assignment that it favours, if it is better."""
         if state.converged:
             return state

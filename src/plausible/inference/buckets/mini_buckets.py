@@ -190,7 +190,10 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         lower = begun(tree, replace(lower, anchor=_anchor(problem, tree, upper)), matching=matching)
         return MiniBucketState(tree, upper, lower, converged=tree.is_exact or self.max_steps == 0)
 
-    def step(self, problem: Problem, state: MiniBucketState) -> MiniBucketState:
+    def _first(self, problem: Problem) -> MiniBucketState:
+        return self.init(problem)
+
+    def _next(self, problem: Problem, state: MiniBucketState) -> MiniBucketState:
         """A sweep with shifts for each side."""
         if state.tree.is_exact:
             return replace(state, converged=True)

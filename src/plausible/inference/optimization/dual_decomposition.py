@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.max_sum import SumLayout, ascend, shift_all
-from plausible.search.run import Run
+from plausible.search.clock import Clock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,14 +23,9 @@ class MaxSum:
     """max Σ_f log φ_f(x_f), with the places of everything; an *entry* is a variable of a factor, in scope order."""
 
     problem: Problem  # what it was made from
-    logs: Floats  # the logarithms of the tables; for zero, a number below what all the others can add up to
     least: float  # no assignment without a zero has a sum below this
-    owners: Ints  # the factor of each entry, and the step of its variable in the factor's table
-    strides: Ints
-    belief_starts: Ints  # where a vector with a number for each state of each variable has those of each variable
-    message_starts: Ints  # where a vector with a number for each state of each entry has those of each entry
-    entry_starts: Ints  # the entries of variable v are `entries[entry_starts[v]:entry_starts[v + 1]]`
-    entries: Ints
+    #: What kernels take. The logarithm of a zero is a number below what all the others can add up to.
+    arrays: SumLayout
 
     @classmethod
     def of(cls, problem: Problem) -> MaxSum:
@@ -42,51 +35,56 @@ class MaxSum:
         lowest = np.minimum.reduceat(np.where(is_zero, 0.0, logs), problem.table_starts[:-1]) if len(logs) else logs
         least = float(lowest.sum())
         logs[is_zero] = 2 * least - 10.0
-        counts = np.bincount(problem.scopes, minlength=len(problem.variables))
-        return cls(
-            problem,
+        arrays = SumLayout(
             logs,
-            least,
-            np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts)),
-            problem.strides,
-            starts_of(problem.sizes),
-            starts_of(problem.sizes[problem.scopes]),
-            starts_of(counts),
-            np.argsort(problem.scopes, kind="stable"),
+            problem.table_starts,
+            problem.scopes,
+            problem.scope_starts,
+            owners=np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts)),
+            strides=problem.strides,
+            belief_starts=starts_of(problem.sizes),
+            message_starts=starts_of(problem.sizes[problem.scopes]),
+            entry_starts=starts_of(np.bincount(problem.scopes, minlength=len(problem.variables))),
+            entries=np.argsort(problem.scopes, kind="stable"),
         )
+        return cls(problem, least, arrays)
 
     @property
     def digits(self) -> tuple[Ints, Ints]:
         """For each cell of each table and each entry of its factor: the cell, and its place in a vector of messages."""
-        sizes = np.diff(self.problem.table_starts)[self.owners]
-        entries = np.repeat(np.arange(len(self.owners)), sizes)
+        at, owners = self.arrays, self.arrays.owners
+        sizes = np.diff(at.table_starts)[owners]
+        entries = np.repeat(np.arange(len(owners)), sizes)
         inside = np.arange(len(entries)) - np.repeat(starts_of(sizes)[:-1], sizes)
-        states = inside // self.strides[entries] % self.problem.sizes[self.problem.scopes[entries]]
-        return self.problem.table_starts[self.owners[entries]] + inside, self.message_starts[entries] + states
+        states = inside // at.strides[entries] % self.problem.sizes[at.scopes[entries]]
+        return at.table_starts[owners[entries]] + inside, at.message_starts[entries] + states
+
+    @property
+    def message_places(self) -> Ints:
+        """For each number of a vector of messages its place in one of beliefs."""
+        at, sizes = self.arrays, self.problem.sizes[self.arrays.scopes]
+        return np.repeat(at.belief_starts[at.scopes] - at.message_starts[:-1], sizes) + np.arange(at.message_starts[-1])
 
     def beliefs(self, messages: Floats) -> Floats:
         """The sum of what each state of each variable was sent."""
-        sizes = self.problem.sizes[self.problem.scopes]
-        entries = np.repeat(np.arange(len(sizes)), sizes)
-        states = np.arange(len(entries)) - self.message_starts[entries]
-        places = self.belief_starts[self.problem.scopes[entries]] + states
-        sums: Floats = np.bincount(places, weights=messages, minlength=int(self.belief_starts[-1])).astype(np.float64)
-        return sums
+        num = int(self.arrays.belief_starts[-1])
+        return np.asarray(np.bincount(self.message_places, weights=messages, minlength=num), dtype=np.float64)
 
-    def bound(self, messages: Floats, digits: tuple[Ints, Ints]) -> float:
+    def bound(self, messages: Floats, digits: tuple[Ints, Ints], logs: Floats | None = None) -> float:
         """Σ_i max Σ_f δ_fi + Σ_f max (log φ_f - Σ_i δ_fi), which no assignment exceeds, whatever the messages δ are."""
-        if not len(self.logs):
+        logs = self.arrays.logs if logs is None else logs
+        if not len(logs):
             return 0.0
         cells, places = digits
-        left = self.logs - np.bincount(cells, weights=messages[places], minlength=len(self.logs))
+        left = logs - np.bincount(cells, weights=messages[places], minlength=len(logs))
         return float(
-            np.maximum.reduceat(left, self.problem.table_starts[:-1]).sum()
-            + np.maximum.reduceat(self.beliefs(messages), self.belief_starts[:-1]).sum()
+            np.maximum.reduceat(left, self.arrays.table_starts[:-1]).sum()
+            + np.maximum.reduceat(self.beliefs(messages), self.arrays.belief_starts[:-1]).sum()
         )
 
     def favourites(self, beliefs: Floats) -> Ints:
         """The state of each variable with the largest belief, the first of several."""
-        starts = self.belief_starts[:-1]
+        starts = self.arrays.belief_starts[:-1]
         if not len(starts):
             return starts
         tops = np.repeat(np.maximum.reduceat(beliefs, starts), self.problem.sizes)
@@ -95,34 +93,11 @@ class MaxSum:
 
     def ascend(self, states: Ints) -> tuple[Ints, float]:
         """States that no change of a single one improves, reached from some, and their sum: below `least` for zero."""
-
         improved = states.astype(np.int64, copy=True)
         return improved, ascend(self.arrays, improved)
 
-    @property
-    def arrays(self) -> SumLayout:
-        """What kernels take."""
-
-        return SumLayout(
-            self.logs,
-            self.problem.table_starts,
-            self.problem.scopes,
-            self.problem.scope_starts,
-            self.owners,
-            self.strides,
-            self.belief_starts,
-            self.message_starts,
-            self.entry_starts,
-            self.entries,
-        )
-
-    @property
-    def largest_range(self) -> float:
-        """The most by which the logarithms of a factor's positive entries differ."""
-        return -float(np.where(np.isneginf(self.problem.logs), 0.0, self.problem.logs).min(initial=0.0))
-
     def is_impossible(self, upper: float) -> bool:
-        """Whether an upper bound proves that every assignment has a zero."""
+        """Whether an upper bound, or a sum, proves that there is a zero in every assignment, or in that one."""
         return upper < self.least - 1.0
 
 
@@ -178,75 +153,55 @@ class DualDecomposition(IterativeEngine[DualState], Optimizer):
         check_count("max_steps", self.max_steps, 1)
         check_number("tolerance", self.tolerance, least=0)
 
-    def init(self, problem: Problem) -> DualState:
-        """No messages: each factor at its own largest entry."""
-        return _start(MaxSum.of(problem))
+    def _prepared(self, problem: Problem, clock: Clock) -> tuple[MaxSum, tuple[Ints, Ints]]:
+        layout = MaxSum.of(problem)
+        return layout, layout.digits
 
-    def step(self, problem: Problem, state: DualState) -> DualState:
+    def _first(self, prepared: tuple[MaxSum, tuple[Ints, Ints]]) -> DualState:
+        """No messages: each factor at its own largest entry, which is one."""
+        layout, _ = prepared
+        states, value = layout.ascend(np.zeros(len(layout.problem.variables), dtype=np.int64))
+        value = -np.inf if layout.is_impossible(value) else value
+        messages = np.zeros(int(layout.arrays.message_starts[-1]))
+        return DualState(messages, states, value, 0.0, converged=value >= -PROOF)
+
+    def _next(self, prepared: tuple[MaxSum, tuple[Ints, Ints]], state: DualState) -> DualState:
         """A sweep over all factors and back, and the assignment that the new messages favour, if it is better."""
-        layout = MaxSum.of(problem)
-        return self._swept(layout, layout.digits, state)
-
-    def run(
-        self,
-        problem: Problem,
-        start: DualState | Run[DualState] | None = None,
-        progress: Callable[[DualState], object] | None = None,
-    ) -> Run[DualState]:
-        """Sweeps until the bound is met or stops, or `max_steps` are over."""
-        layout = MaxSum.of(problem)
-        sweep = partial(self._swept, layout, layout.digits)
-        return self._iterate(sweep, _start(layout) if start is None else start, progress)
+        layout, digits = prepared
+        messages, beliefs = state.messages.copy(), layout.beliefs(state.messages)
+        for backward in (False, True):
+            shift_all(layout.arrays, backward, beliefs, messages)
+        states, value = layout.ascend(layout.favourites(beliefs))
+        value = -np.inf if layout.is_impossible(value) else value
+        if value <= state.value:
+            states, value = state.states, state.value
+        upper = min(state.upper, layout.bound(messages, digits))
+        residual, logs = state.upper - upper, layout.problem.logs
+        # The most by which the logarithms of a factor's positive entries differ.
+        largest_range = -float(np.where(np.isneginf(logs), 0.0, logs).min(initial=0.0))
+        pace = self.tolerance * min(largest_range, 1.0)
+        is_over = upper - value <= PROOF or residual < pace or layout.is_impossible(upper)
+        return DualState(messages, states, value, upper, state.num_steps + 1, residual, is_over)
 
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that was met, with the last bound."""
         state = self.run(problem).state
         if MaxSum.of(problem).is_impossible(state.upper):
             raise ImpossibleEvidence.outright()
+        advice = ""
+        if state.upper - state.value > PROOF:
+            advice = (
+                "The bound has stopped above the value. LinearRelaxation(integer=True) closes the gap where the "
+                "problem is small enough."
+                if state.converged
+                else f"Raise max_steps above {self.max_steps}: the bound was still going down."
+            )
         info = QueryInfo(
             "dual decomposition",
             exact=False,
             converged=state.converged,
             num_steps=state.num_steps,
             residual=state.residual,
-            advice=self._advice(state),
+            advice=advice,
         )
         return Optimum(state.states, state.upper, info)
-
-    def _swept(self, layout: MaxSum, digits: tuple[Ints, Ints], state: DualState) -> DualState:
-        messages, beliefs = _shifted(layout, state.messages)
-        states, value = layout.ascend(layout.favourites(beliefs))
-        value = value if value >= layout.least - 1.0 else -np.inf
-        if value <= state.value:
-            states, value = state.states, state.value
-        upper = min(state.upper, layout.bound(messages, digits))
-        residual = state.upper - upper
-        pace = self.tolerance * min(layout.largest_range, 1.0)
-        is_over = upper - value <= PROOF or residual < pace or layout.is_impossible(upper)
-        return DualState(messages, states, value, upper, state.num_steps + 1, residual, is_over)
-
-    def _advice(self, state: DualState) -> str:
-        if state.upper - state.value <= PROOF:
-            return ""
-        if not state.converged:
-            return f"Raise max_steps above {self.max_steps}: the bound was still going down."
-        return (
-            "The bound has stopped above the value. LinearRelaxation(integer=True) closes the gap where the problem is "
-            "small enough."
-        )
-
-
-def _start(layout: MaxSum) -> DualState:
-    states, value = layout.ascend(np.zeros(len(layout.problem.variables), dtype=np.int64))
-    value = value if value >= layout.least - 1.0 else -np.inf
-    # Factors are scaled so that each has one as its largest entry.
-    return DualState(np.zeros(int(layout.message_starts[-1])), states, value, 0.0, converged=value >= -PROOF)
-
-
-def _shifted(layout: MaxSum, messages: Floats) -> tuple[Floats, Floats]:
-    """The messages after a sweep and one back, and their sums for each variable."""
-
-    arrays, beliefs, shifted = layout.arrays, layout.beliefs(messages), messages.copy()
-    for backward in (False, True):
-        shift_all(arrays, backward, beliefs, shifted)
-    return shifted, beliefs

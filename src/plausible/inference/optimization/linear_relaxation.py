@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_flag, check_seconds
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.info import QueryInfo
@@ -87,7 +87,7 @@ class LinearRelaxation(Optimizer):
         scale, error = program.scaling
         found = milp(
             -scale * program.weights,
-            integrality=program.is_belief.astype(np.int64),
+            integrality=(np.arange(len(program.weights)) < program.num_beliefs).astype(np.int64),
             bounds=Bounds(0.0, program.tops),
             constraints=LinearConstraint(program.constraints, program.sides, program.sides),
             options=options,
@@ -110,33 +110,24 @@ class LinearRelaxation(Optimizer):
 
         bounds: Any = np.stack([np.zeros_like(program.tops), program.tops], axis=1)
         scale, _ = program.scaling
-        found = linprog(
-            -scale * program.weights,
-            A_eq=program.constraints,
-            b_eq=program.sides,
-            bounds=bounds,
-            method="highs",
-            options=self._limits,
-        )
+        sides: Any = {"A_eq": program.constraints, "b_eq": program.sides, "bounds": bounds}
+        found = linprog(-scale * program.weights, **sides, method="highs", options=self._limits)
         if found.status == _INFEASIBLE:
             raise ImpossibleEvidence.outright()
         if found.x is None and found.status != _LIMIT:
             raise NotSupported(
                 f"HiGHS found no solution: {found.message} DualDecomposition() gives a bound of the same kind."
             )
-        states, _ = program.rounded(found.x)
         is_solved = found.status == 0
-        return Optimum(
-            states,
-            program.bound(found.eqlin.marginals / scale) if is_solved else 0.0,
-            QueryInfo(
-                "linear relaxation",
-                exact=False,
-                converged=is_solved,
-                num_steps=int(found.nit or 0),
-                advice=_FRACTIONS if is_solved else "Raise time_limit=: without a solution there is no bound.",
-            ),
+        info = QueryInfo(
+            "linear relaxation",
+            exact=False,
+            converged=is_solved,
+            num_steps=int(found.nit or 0),
+            advice=_FRACTIONS if is_solved else "Raise time_limit=: without a solution there is no bound.",
         )
+        upper = program.bound(found.eqlin.marginals / scale) if is_solved else 0.0
+        return Optimum(program.rounded(found.x)[0], upper, info)
 
     @property
     def _limits(self) -> Any:
@@ -152,6 +143,7 @@ class _Program:
     """
 
     layout: MaxSum
+    num_beliefs: int  # the μ of variables
     weights: Floats
     tops: Floats
     constraints: Any
@@ -161,33 +153,22 @@ class _Program:
     def of(cls, layout: MaxSum) -> _Program:
         from scipy.sparse import csr_array
 
-        problem, num_beliefs = layout.problem, int(layout.belief_starts[-1])
-        num_variables, num_rows = len(problem.variables), int(layout.message_starts[-1])
-        entry_sizes = problem.sizes[problem.scopes]
-        shifts = np.repeat(layout.belief_starts[problem.scopes] - layout.message_starts[:-1], entry_sizes)
-        cells, places = layout.digits
+        problem, places = layout.problem, layout.message_places
+        num_variables, num_rows, num_beliefs = len(problem.variables), len(places), int(problem.sizes.sum())
+        cells, of_cells = layout.digits
         rows = [np.repeat(np.arange(num_variables), problem.sizes), num_variables + np.arange(num_rows)]
-        columns = [np.arange(num_beliefs), np.arange(num_rows) + shifts]
-        signs = [np.ones(num_beliefs), -np.ones(num_rows), np.ones(len(cells))]
-        matrix = csr_array(
-            (
-                np.concatenate(signs),
-                (np.concatenate([*rows, num_variables + places]), np.concatenate([*columns, num_beliefs + cells])),
-            ),
-            shape=(num_variables + num_rows, num_beliefs + len(problem.tables)),
-        )
+        row = np.concatenate([*rows, num_variables + of_cells])
+        column = np.concatenate([np.arange(num_beliefs), places, num_beliefs + cells])
+        signs = np.concatenate([np.ones(num_beliefs), -np.ones(num_rows), np.ones(len(cells))])
+        shape = (num_variables + num_rows, num_beliefs + len(problem.tables))
         return cls(
             layout,
-            np.concatenate([np.zeros(num_beliefs), np.where(problem.tables > 0, layout.logs, 0.0)]),
+            num_beliefs,
+            np.concatenate([np.zeros(num_beliefs), np.where(problem.tables > 0, layout.arrays.logs, 0.0)]),
             np.concatenate([np.ones(num_beliefs), (problem.tables > 0).astype(np.float64)]),
-            matrix,
+            csr_array((signs, (row, column)), shape=shape),
             (np.arange(num_variables + num_rows) < num_variables).astype(np.float64),
         )
-
-    @property
-    def is_belief(self) -> Flags:
-        """Which of the μ are those of variables."""
-        return np.arange(len(self.weights)) < int(self.layout.belief_starts[-1])
 
     @property
     def scaling(self) -> tuple[float, float]:
@@ -203,12 +184,12 @@ class _Program:
     def rounded(self, pseudo_marginals: Floats | None) -> tuple[Ints, float]:
         """The most believed states, or the first ones where nothing is believed, improved one at a time; their sum."""
         if pseudo_marginals is None:
-            pseudo_marginals = np.zeros(len(self.weights))
-        return self.layout.ascend(self.layout.favourites(pseudo_marginals[: self.layout.belief_starts[-1]]))
+            pseudo_marginals = np.zeros(self.num_beliefs)
+        return self.layout.ascend(self.layout.favourites(pseudo_marginals[: self.num_beliefs]))
 
     def bound(self, multipliers: Floats) -> float:
         """The bound that the rows' multipliers prove: they are messages of a dual decomposition."""
         # HiGHS minimises, so that its multipliers have the other sign; it was told nothing about entries of zero.
         messages = -multipliers[len(self.layout.problem.variables) :]
-        logs = np.where(self.layout.problem.tables > 0, self.layout.logs, -np.inf)
-        return min(0.0, replace(self.layout, logs=logs).bound(messages, self.layout.digits))
+        logs = np.where(self.layout.problem.tables > 0, self.layout.arrays.logs, -np.inf)
+        return min(0.0, self.layout.bound(messages, self.layout.digits, logs))

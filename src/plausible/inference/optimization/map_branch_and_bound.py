@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import partial
+from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
+from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.inference.exact_map.bound_plan import TimeUpError, plan_bound
+from plausible.inference.exact_map.bound_plan import BoundPlan, TimeUpError, plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
-from plausible.inference.optimization.flips import States
 from plausible.inference.optimization.map_local_search import LocalSearch
-from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mini_bucket_heuristic
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.depth_first import BoundingTables, Path, depth_first
@@ -30,56 +31,111 @@ from plausible.search.run import CONVERGED, Run
 _CHUNK = 2**17
 
 
+# --- what bounds: a static heuristic, from what mini-buckets send ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heuristic:
+    """Tables in the order in which variables are set: position d is the d-th variable to be set."""
+
+    order: Ints  # the variable of each position
+    tables: BoundingTables  # logarithms, by positions
+    upper: float  # the bound when nothing is set
+    largest: int  # the entries of the largest table
+
+    def entries(self, table: int) -> Floats:
+        """The entries of one table."""
+        return self.tables.logs[self.tables.table_starts[table] : self.tables.table_starts[table + 1]]
+
+
+def mini_bucket_heuristic(
+    scopes: Sequence[tuple[int, ...]], tables: Sequence[Floats], sizes: Sequence[int], max_entries: int
+) -> Heuristic:
+    """Eliminate all variables by maximising, in mini-buckets that fit, and keep what they send (Kask & Dechter 2001).
+
+    A variable whose table does not fit is given copies that need not agree, which can only raise the maximum. Set in
+    the opposite order, f(x₁..x_d) = Σ log φ known so far + Σ messages from variables that are not set to those that are
+    bounds every completion, and changes by a few table entries from one variable to the next.
+
+    >>> ring = [(0, 1), (1, 2), (0, 2)]
+    >>> tables = [np.array([[0.0, -1.0], [-2.0, 0.0]])] * 2 + [np.array([[-3.0, 0.0], [0.0, -3.0]])]
+    >>> exact, loose = (mini_bucket_heuristic(ring, tables, [2, 2, 2], limit).upper for limit in (8, 4))
+    >>> float(exact), float(loose)
+    (-1.0, 0.0)
+    """
+    plan = plan_bound(scopes, sizes, range(len(sizes)), max_entries)
+    everything = list(zip(scopes, tables, strict=True))
+    for bucket in plan.buckets:
+        axes = (*sorted(bucket.scope - {bucket.variable}), bucket.variable)
+        total = np.zeros([sizes[variable] for variable in axes])
+        for scope, table in (everything[member] for member in bucket.members):
+            order = np.argsort([axes.index(variable) for variable in scope])
+            total += table.transpose(order).reshape([sizes[v] if v in scope else 1 for v in axes])
+        everything.append((axes[:-1], reduce_axes(np.maximum, total, (len(axes) - 1,)).reshape(total.shape[:-1])))
+    return _arranged(plan, everything, len(scopes), sizes)
+
+
+def _arranged(
+    plan: BoundPlan, tables: Sequence[tuple[tuple[int, ...], Floats]], num_factors: int, sizes: Sequence[int]
+) -> Heuristic:
+    order = list(dict.fromkeys(bucket.variable for bucket in reversed(plan.buckets)))
+    position = {variable: place for place, variable in enumerate(order)}
+    added: list[list[int]] = [[] for _ in order]
+    taken: list[list[int]] = [[] for _ in order]
+    for place, bucket in enumerate(plan.buckets):
+        added[position[bucket.variable]] += bucket.members
+        taken[position[bucket.variable]].append(num_factors + place)
+    strides = [[math.prod(table.shape[axis + 1 :]) for axis in range(table.ndim)] for _, table in tables]
+    arranged = BoundingTables(
+        np.array([sizes[variable] for variable in order], dtype=np.int64),
+        *_laid_out([[position[variable] for variable in axes] for axes, _ in tables]),
+        _laid_out(strides)[1],
+        starts_of(table.size for _, table in tables),
+        np.concatenate([np.zeros(0), *(table.ravel() for _, table in tables)]),
+        *_laid_out(added),
+        *_laid_out(taken),
+    )
+    upper = sum(float(table) for axes, table in tables[num_factors:] if not axes)
+    return Heuristic(np.array(order, dtype=np.int64), arranged, float(upper), plan.num_largest)
+
+
+def _laid_out(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Where each list begins if they are laid one after the other, and that."""
+    return starts_of(map(len, lists)), np.fromiter(chain.from_iterable(lists), dtype=np.int64)
+
+
+# --- the search ---
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The search in one connected part of the model, the variables numbered in the order of the heuristic."""
+    """The search in one connected part of the model; it waits as long as there was no time for its tables."""
 
-    variables: Ints  # their places in the problem
-    heuristic: Heuristic
-    states: Ints
-    bounds: Floats
-    depth: int
+    variables: Ints  # their places in the problem, in the order of the heuristic where there is one
+    factors: tuple[int, ...]
     best: Ints
     value: float
+    heuristic: Heuristic | None = None
+    states: Ints | None = None
+    bounds: Floats | None = None
+    depth: int = 0
     num_nodes: int = 0
 
     @property
     def upper(self) -> float:
-        """The best bound of what is not closed, or the best value."""
+        """The best bound of what is not closed, or the best value; every factor's peak is one."""
+        if self.bounds is None:
+            return 0.0
         return max(self.value, float(self.bounds[: self.depth + 1].max(initial=-math.inf)))
 
     def advanced(self, num_nodes: int) -> _Part:
-        """After so many nodes more."""
-
-        h = self.heuristic
-        tables = BoundingTables(
-            h.sizes,
-            h.scope_starts,
-            h.scopes,
-            h.strides,
-            h.table_starts,
-            h.logs,
-            h.added_starts,
-            h.added,
-            h.taken_starts,
-            h.taken,
-        )
+        """After so many nodes more; what waits, or is finished, stays as it is."""
+        if self.heuristic is None or self.states is None or self.bounds is None or self.depth < 0:
+            return self
         path = Path(self.states.copy(), self.bounds.copy(), self.best.copy())
-        depth, value, num = depth_first(tables, path, self.depth, self.value, num_nodes)
-        return _Part(self.variables, h, path.states, path.bounds, depth, path.best, value, self.num_nodes + num)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """A connected part for whose tables there was no time: an assignment to its variables, and no bound but peaks."""
-
-    variables: Ints
-    factors: tuple[int, ...]
-    best: Ints
-    value: float
-    upper: float = 0.0  # every factor's peak is one
-    depth: int = 0
-    num_nodes: int = 0
+        depth, value, num = depth_first(self.heuristic.tables, path, self.depth, self.value, num_nodes)
+        found: Any = path._asdict()
+        return replace(self, **found, depth=depth, value=value, num_nodes=self.num_nodes + num)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +143,7 @@ class BranchAndBoundState:
     """How far a search is."""
 
     #: The searches in the connected parts of the model, which go on side by side; those without their tables wait.
-    parts: tuple[_Part | _Waiting, ...]
+    parts: tuple[_Part, ...]
     num_variables: int  # of the problem
 
     @property
@@ -103,7 +159,7 @@ class BranchAndBoundState:
     @property
     def is_searching(self) -> bool:
         """Whether some part that has its tables is not finished."""
-        return any(isinstance(part, _Part) and part.depth >= 0 for part in self.parts)
+        return any(part.heuristic is not None and part.depth >= 0 for part in self.parts)
 
     @property
     def value(self) -> float:
@@ -169,13 +225,32 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         check_count("seed", self.seed)
         check_seconds("time_limit", self.time_limit)
 
-    def init(self, problem: Problem) -> BranchAndBoundState:
-        """The tables that bound, and a first assignment, however long they take."""
-        return self._prepared(problem, self._begun(problem, LocalSearch(seed=self.seed).run(problem).best))
+    def _prepared(self, problem: Problem, clock: Clock) -> tuple[Problem, Clock]:
+        return problem, clock
+
+    def _first(self, prepared: tuple[Problem, Clock]) -> BranchAndBoundState:
+        """A first assignment by local search, for a quarter of the time if that is limited, and the tables."""
+        problem, clock = prepared
+        if clock.deadline == math.inf or self.time_limit is None:
+            first = LocalSearch(seed=self.seed).run(problem).best
+        else:
+            climbed = LocalSearch(GreedyAscent(), self.seed).run(problem).best
+            search = LocalSearch(seed=self.seed, time_limit=self.time_limit / 4)
+            first = search.run(problem, search.init(problem, np.array(climbed, dtype=np.int64))).best
+        start, parts = np.array(first, dtype=np.int64), []
+        for variables, factors in _parts(problem):
+            places = np.array(variables, dtype=np.int64)
+            logs = zip(*_log_tables(problem, variables, factors), strict=True)
+            value = sum(float(table[tuple(start[places][list(scope)])]) for scope, table in logs)
+            parts.append(_Part(places, tuple(factors), start[places], float(value)))
+        return self._with_tables(problem, BranchAndBoundState(tuple(parts), len(problem.variables)), clock)
+
+    def _next(self, prepared: tuple[Problem, Clock], state: BranchAndBoundState) -> BranchAndBoundState:
+        return _advanced(state, _CHUNK)
 
     def step(self, problem: Problem, state: BranchAndBoundState, num_nodes: int = _CHUNK) -> BranchAndBoundState:
         """Some nodes more in each part, whose tables are made where they were not."""
-        return self._advanced(self._prepared(problem, state), num_nodes)
+        return _advanced(self._with_tables(problem, state, UNLIMITED), num_nodes)
 
     def run(
         self,
@@ -183,16 +258,12 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         start: BranchAndBoundState | Run[BranchAndBoundState] | None = None,
         progress: Callable[[BranchAndBoundState], object] | None = None,
     ) -> Run[BranchAndBoundState]:
-        """Search until finished or late; `progress` is told each state, and stops by an answer that is true.
-
-        From a state that was left late it goes on, for as long again.
-        """
-        clock = Clock.of(self.time_limit)
+        """Search until finished or late; from a state that was left late it goes on, for as long again."""
         if start is None:
-            start = self._begun(problem, self._first_states(problem))
-        begun = start if isinstance(start, Run) else Run(start)
-        begun = replace(begun, state=self._prepared(problem, begun.state, clock))
-        return self._iterate(self._advanced, begun, progress, clock)
+            return IterativeEngine.run(self, problem, None, progress)
+        clock, begun = Clock.of(self.time_limit), start if isinstance(start, Run) else Run(start)
+        begun = replace(begun, state=self._with_tables(problem, begun.state, clock))
+        return self._iterate(partial(self._next, (problem, clock)), begun, progress, clock)
 
     def _ends(self, state: BranchAndBoundState) -> str:
         return "" if state.is_searching else CONVERGED if state.converged else "time limit"
@@ -202,64 +273,50 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         state = self.run(problem).state
         if problem.is_impossible or state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
-        advice = "" if state.converged else "Give more time, or a larger max_entries for tighter bounds."
-        heuristics = [part.heuristic for part in state.parts if isinstance(part, _Part)]
+        heuristics = [part.heuristic for part in state.parts if part.heuristic is not None]
         info = QueryInfo(
-            engine="branch and bound",
+            "branch and bound",
             exact=state.converged,
             converged=state.converged,
             error=state.residual,
-            cost=sum(h.logs.size for h in heuristics),
-            largest_table=max((h.largest for h in heuristics), default=0),
+            cost=sum(heuristic.tables.logs.size for heuristic in heuristics),
+            largest_table=max((heuristic.largest for heuristic in heuristics), default=0),
             num_steps=state.num_nodes,
             residual=state.residual,
-            advice=advice,
+            advice="" if state.converged else "Give more time, or a larger max_entries for tighter bounds.",
         )
         states = state.states
         upper = float(problem.log_product(states[None, :])[0]) if state.converged else state.upper
         return Optimum(states, upper, info)
 
-    def _first_states(self, problem: Problem) -> States:
-        """By local search, which is given a quarter of the time if that is limited."""
-        if self.time_limit is None:
-            return LocalSearch(seed=self.seed).run(problem).best
-        climbed = LocalSearch(GreedyAscent(), self.seed).run(problem).best
-        search = LocalSearch(seed=self.seed, time_limit=self.time_limit / 4)
-        return search.run(problem, search.init(problem, np.array(climbed, dtype=np.int64))).best
-
-    def _begun(self, problem: Problem, first: States) -> BranchAndBoundState:
-        """All parts waiting for their tables."""
-        start, parts = np.array(first, dtype=np.int64), []
-        for variables, factors in _parts(problem):
-            places = np.array(variables, dtype=np.int64)
-            value = _value(*_log_tables(problem, variables, factors), start[places])
-            parts.append(_Waiting(places, tuple(factors), start[places], value))
-        return BranchAndBoundState(tuple(parts), len(problem.variables))
-
-    def _prepared(self, problem: Problem, state: BranchAndBoundState, clock: Clock = UNLIMITED) -> BranchAndBoundState:
+    def _with_tables(self, problem: Problem, state: BranchAndBoundState, clock: Clock) -> BranchAndBoundState:
         """With the tables of parts that wait, as far as there is time for them."""
-        parts = tuple(self._part(problem, part, clock) if isinstance(part, _Waiting) else part for part in state.parts)
-        return replace(state, parts=parts)
+        parts = (part if part.heuristic is not None else self._ready(problem, part, clock) for part in state.parts)
+        return replace(state, parts=tuple(parts))
 
-    def _advanced(self, state: BranchAndBoundState, num_nodes: int = _CHUNK) -> BranchAndBoundState:
-        parts = tuple(
-            part.advanced(num_nodes) if isinstance(part, _Part) and part.depth >= 0 else part for part in state.parts
-        )
-        return replace(state, parts=parts)
-
-    def _part(self, problem: Problem, waiting: _Waiting, clock: Clock) -> _Part | _Waiting:
-        scopes, tables = _log_tables(problem, waiting.variables.tolist(), waiting.factors)
-        sizes = problem.sizes[waiting.variables].tolist()
+    def _ready(self, problem: Problem, part: _Part, clock: Clock) -> _Part:
+        scopes, tables = _log_tables(problem, part.variables.tolist(), part.factors)
+        sizes = problem.sizes[part.variables].tolist()
         if clock.deadline < math.inf:
             try:  # to plan takes a fourth to a third of the time that the tables take
                 plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, clock.share(1 / 4))
             except TimeUpError:
-                return waiting
+                return part
         heuristic = mini_bucket_heuristic(scopes, tables, sizes, self.max_entries)
-        bounds = np.full((len(sizes), max(sizes)), -math.inf)
-        bounds[0] = _first_bounds(heuristic, max(sizes))
-        blank, order = np.zeros(len(sizes), dtype=np.int64), heuristic.order
-        return _Part(waiting.variables[order], heuristic, blank, bounds, 0, waiting.best[order], waiting.value)
+        bounds, order = np.full((len(sizes), max(sizes)), -math.inf), heuristic.order
+        if heuristic.upper > -math.inf:  # the bound of each state of the first variable
+            first, known = bounds[0, : sizes[order[0]]], heuristic.tables
+            first[:] = heuristic.upper
+            for table in known.taken[: known.taken_starts[1]]:
+                first -= heuristic.entries(table)
+            for table in known.added[: known.added_starts[1]]:
+                first += heuristic.entries(table)
+        states = np.zeros(len(sizes), dtype=np.int64)
+        return _Part(part.variables[order], part.factors, part.best[order], part.value, heuristic, states, bounds)
+
+
+def _advanced(state: BranchAndBoundState, num_nodes: int) -> BranchAndBoundState:
+    return replace(state, parts=tuple(part.advanced(num_nodes) for part in state.parts))
 
 
 def _log_tables(
@@ -274,23 +331,6 @@ def _log_tables(
         tables.append(logs.reshape([int(problem.sizes[variable]) for variable in free]))
         scopes.append(tuple(numbers[variable] for variable in free))
     return scopes, tables
-
-
-def _value(scopes: Sequence[tuple[int, ...]], tables: Sequence[Floats], states: Ints) -> float:
-    return float(sum(float(table[tuple(states[list(scope)])]) for scope, table in zip(scopes, tables, strict=True)))
-
-
-def _first_bounds(heuristic: Heuristic, width: int) -> Floats:
-    """The bound of each state of the first variable; -inf for states that it does not have."""
-    bounds = np.full(width, -math.inf)
-    if heuristic.upper > -math.inf:
-        first = bounds[: heuristic.sizes[0]]
-        first[:] = heuristic.upper
-        for table in heuristic.taken[: heuristic.taken_starts[1]]:
-            first -= heuristic.entries(table)
-        for table in heuristic.added[: heuristic.added_starts[1]]:
-            first += heuristic.entries(table)
-    return bounds
 
 
 def _parts(problem: Problem) -> list[tuple[list[int], list[int]]]:

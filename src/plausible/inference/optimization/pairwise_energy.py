@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.errors import ImpossibleEvidence, NotSupported
@@ -30,44 +29,36 @@ class Cut:
 
     is_sink_side: Flags  # the nodes on the side of the sink: as few as a minimum cut can have there
     gap: float  # by how much a better cut can be cheaper at most: what separates this one from the flow that was found
-    rounds: int  # how many times a flow was looked for, each time among finer numbers
 
 
 def minimum_cut(from_source: Floats, to_sink: Floats, arcs: Ints, forward: Floats, backward: Floats) -> Cut:
     """A cheapest way to separate the source from the sink (Ford & Fulkerson 1956: it costs what the largest flow has).
 
-    Real capacities are rounded down to whole numbers, for which a maximum flow is found (`scipy`, Dinic's
-    algorithm); the capacities that it leaves are rounded again, ever finer. What the last cut still lets through
-    bounds its distance from the minimum, so the answer carries its proof.
+    Real capacities are rounded down to whole numbers, for which a maximum flow is found (`scipy`, Dinic's algorithm);
+    what it leaves is rounded again, ever finer. What the last cut still lets through bounds its distance from the
+    minimum, so the answer carries its proof.
 
-    Examples
-    --------
     >>> cut = minimum_cut(np.array([3.0, 0.0]), np.array([0.0, 2.0]), np.array([[0, 1]]), np.ones(1), np.ones(1))
     >>> cut.is_sink_side.tolist(), cut.gap
     ([False, True], 0.0)
     """
-    exponent = _exponent(from_source, to_sink, forward, backward)
+    sides = from_source, to_sink, forward, backward
     # Powers of two: neither capacities nor whole flows are rounded on their way there and back.
-    sides = [np.ldexp(side, -exponent) for side in (from_source, to_sink, forward, backward)]
-    network = _Network.of(len(from_source), arcs)
-    capacities = _finite(network.capacities(*sides))
-    bound = min(float(side.sum()) for side in (*sides[:2], capacities))
+    exponent = max(math.frexp(max(float(side[np.isfinite(side)].max(initial=0.0)) for side in sides))[1], -1023)
+    first, last, *between = (np.ldexp(side, -exponent) for side in sides)
+    network = _Network(len(from_source), arcs)
+    capacities = np.concatenate([first, last, between[0], np.zeros(2 * len(first)), between[1]])[network.order]
+    is_hard = np.isinf(capacities)  # stands for a number that is larger than all the others together
+    capacities[is_hard] = 1.0 + 2.0 * float(capacities[~is_hard].sum())
+    bound = min(float(side.sum()) for side in (first, last, capacities))
     if not bound:  # nothing can flow
-        return Cut(network.reaching_sink(capacities), 0.0, 0)
+        return Cut(network.reaching_sink(capacities), 0.0)
     proof = _PROOF * min(bound, max(math.ldexp(1.0, -exponent), _FINEST * bound))
     is_sink_side, left = _round(network, capacities, bound)
-    rounds = 1
     while proof < left < bound:  # a round that gains nothing has met rounding
         bound = left
         is_sink_side, left = _round(network, capacities, bound)
-        rounds += 1
-    return Cut(is_sink_side, float(np.ldexp(left, exponent)), rounds)
-
-
-def _exponent(*sides: Floats) -> int:
-    """That of the power of two above all capacities that are finite; 0 where there are none."""
-    largest = max(float(side[np.isfinite(side)].max(initial=0.0)) for side in sides)
-    return max(math.frexp(largest)[1], -1023)
+    return Cut(is_sink_side, float(np.ldexp(left, exponent)))
 
 
 def _round(network: _Network, capacities: Floats, bound: float) -> tuple[Flags, float]:
@@ -84,37 +75,17 @@ def _round(network: _Network, capacities: Floats, bound: float) -> tuple[Flags, 
     return is_sink_side, float(capacities[heads & ~tails].sum())
 
 
-def _finite(capacities: Floats) -> Floats:
-    """The same with a number for inf that is larger than all the others together."""
-    is_hard = np.isinf(capacities)
-    return np.where(is_hard, 1.0 + 2.0 * float(capacities[~is_hard].sum()), capacities)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Network:
     """Arcs in the order of a sparse matrix, each with its reverse; the source and the sink are the last two nodes."""
 
-    num_nodes: int
-    tails: Ints
-    heads: Ints
-    reverse: Ints
-    order: Ints
-
-    @classmethod
-    def of(cls, num_inner: int, arcs: Ints) -> _Network:
+    def __init__(self, num_inner: int, arcs: Ints) -> None:
         inner = np.arange(num_inner)
         one = np.concatenate([np.full(num_inner, num_inner), inner, arcs[:, 0]])
         other = np.concatenate([inner, np.full(num_inner, num_inner + 1), arcs[:, 1]])
         tails, heads = np.concatenate([one, other]), np.concatenate([other, one])
-        order = np.lexsort((heads, tails))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        reverse = place[(order + len(one)) % max(1, len(order))]
-        return cls(num_inner + 2, tails[order], heads[order], reverse, order)
-
-    def capacities(self, from_source: Floats, to_sink: Floats, forward: Floats, backward: Floats) -> Floats:
-        nothing = np.zeros(2 * len(from_source))
-        return np.concatenate([from_source, to_sink, forward, nothing, backward])[self.order]
+        self.num_nodes, self.order = num_inner + 2, np.lexsort((heads, tails))
+        self.tails, self.heads = tails[self.order], heads[self.order]
+        self.reverse = np.argsort(self.order)[(self.order + len(one)) % max(1, len(self.order))]
 
     def maximum_flow(self, whole: Codes) -> Any:
         """The flow on each arc; that on its reverse is its negative."""
@@ -128,9 +99,8 @@ class _Network:
 
         backwards = self._matrix((left[self.reverse] > 0).astype(np.int32))
         backwards.eliminate_zeros()
-        found = breadth_first_order(backwards, self.num_nodes - 1, return_predecessors=False)
         reaches = np.zeros(self.num_nodes, dtype=np.bool_)
-        reaches[found] = True
+        reaches[breadth_first_order(backwards, self.num_nodes - 1, return_predecessors=False)] = True
         return reaches[:-2]
 
     def _matrix(self, numbers: Codes) -> Any:
@@ -166,12 +136,22 @@ class PairwiseEnergy:
         has_choice = problem.sizes > 1
         places = np.flatnonzero(has_choice)
         num_labels = int(problem.sizes[places[0]]) if len(places) else 1
-        _check_sizes(problem, places, num_labels, method)
+        for place in places[problem.sizes[places] != num_labels][:1]:
+            one, other = problem.variables[places[0]], problem.variables[place]
+            raise NotSupported(
+                f"{method} needs variables with one set of labels, but {one.name!r} has {one.num_states} states and "
+                f"{other.name!r} has {other.num_states}. DualDecomposition() and LinearRelaxation() take any."
+            )
         owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
         kept = has_choice[problem.scopes]
         owners, members = owners[kept], (np.cumsum(has_choice) - 1)[problem.scopes[kept]]
         arities = np.bincount(owners, minlength=len(problem.factors))
-        _check_arities(problem, arities, method)
+        for number in np.flatnonzero(arities > 2)[:1]:
+            raise NotSupported(
+                f"{method} takes factors of one or two variables; that over "
+                f"{scope_text(problem.factors[number].scope)} has {arities[number]} with a choice. Split it into "
+                "pairs, or use DualDecomposition() or LinearRelaxation()."
+            )
         single, double = np.flatnonzero(arities == 1), np.flatnonzero(arities == 2)
         unary = np.zeros((len(places), num_labels))
         cells = problem.table_starts[single][:, None] + np.arange(num_labels)
@@ -182,11 +162,6 @@ class PairwiseEnergy:
         ends = np.stack([members[firsts], members[firsts + 1]], axis=1)
         pairs, tables, which, firsts = _merged(ends, tables, which)
         return cls(places, unary, pairs, tables, which, double[firsts])
-
-    @property
-    def pairwise(self) -> Floats:
-        """E_ij, shape (m, L, L)."""
-        return self.tables[self.which]
 
     @property
     def num_labels(self) -> int:
@@ -207,44 +182,22 @@ class PairwiseEnergy:
         return states
 
 
-def _check_sizes(problem: Problem, places: Ints, num_labels: int, method: str) -> None:
-    for place in places[problem.sizes[places] != num_labels][:1]:
-        one, other = problem.variables[places[0]], problem.variables[place]
-        raise NotSupported(
-            f"{method} needs variables with one set of labels, but {one.name!r} has {one.num_states} states and "
-            f"{other.name!r} has {other.num_states}. DualDecomposition() and LinearRelaxation() take any."
-        )
-
-
-def _check_arities(problem: Problem, arities: Ints, method: str) -> None:
-    for number in np.flatnonzero(arities > 2)[:1]:
-        raise NotSupported(
-            f"{method} takes factors of one or two variables; that over "
-            f"{scope_text(problem.factors[number].scope)} has {arities[number]} with a choice. Split it into pairs, "
-            "or use DualDecomposition() or LinearRelaxation()."
-        )
-
-
 def _different(numbers: Floats, starts: Ints, size: int) -> tuple[Floats, Ints]:
     """The different ones among stretches of numbers of one size, and which of them each stretch is.
 
     Found by a hash of the bits, and compared afterwards; some at a time, so that little is copied.
     """
+    inside = np.arange(size)
     multipliers = np.random.default_rng(0).integers(1, 2**63, size=size, dtype=np.uint64) | np.uint64(1)
     blocks = np.array_split(starts, max(1, len(starts) * size // _BLOCK))
-    hashes = np.concatenate([_hashes(numbers, block, multipliers) for block in blocks])
+    bits = (numbers[block[:, None] + inside].view(np.uint64) for block in blocks)
+    hashes = np.concatenate([(some * multipliers).sum(axis=1, dtype=np.uint64) for some in bits])
     _, firsts, which = np.unique(hashes, return_index=True, return_inverse=True)
-    different = numbers[starts[firsts][:, None] + np.arange(size)]
-    splits = np.array_split(which, len(blocks))
-    rows = zip(blocks, splits, strict=True)
-    if all(np.array_equal(numbers[block[:, None] + np.arange(size)], different[own]) for block, own in rows):
+    different = numbers[starts[firsts][:, None] + inside]
+    rows = zip(blocks, np.array_split(which, len(blocks)), strict=True)
+    if all(np.array_equal(numbers[block[:, None] + inside], different[own]) for block, own in rows):
         return different, which
-    return numbers[starts[:, None] + np.arange(size)], np.arange(len(starts))
-
-
-def _hashes(numbers: Floats, starts: Ints, multipliers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    bits = numbers[starts[:, None] + np.arange(len(multipliers))].view(np.uint64)
-    return np.asarray((bits * multipliers).sum(axis=1, dtype=np.uint64))
+    return numbers[starts[:, None] + inside], np.arange(len(starts))
 
 
 def _merged(pairs: Ints, tables: Floats, which: Ints) -> tuple[Ints, Floats, Ints, Ints]:
@@ -265,41 +218,22 @@ def _merged(pairs: Ints, tables: Floats, which: Ints) -> tuple[Ints, Floats, Int
     return pairs[firsts], tables, which[firsts], firsts
 
 
-# --- two labels ---
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BinaryMinimum:
-    """Labels with the least energy, and by how much the energy of better ones can be lower: rounding at most."""
-
-    labels: Ints
-    gap: float
-    rounds: int
-
-
-def submodularity_excess(pairwise: Floats) -> Floats:
-    """By how much E(0, 0) + E(1, 1) exceeds E(0, 1) + E(1, 0), for tables of shape (..., 2, 2); not submodular if > 0.
-
-    A sum of inf on both sides is no excess: some label of the pair, or the pair being different, is ruled out, and
-    cuts can say that.
-
-    >>> submodularity_excess(np.array([[[0.0, 1.0], [1.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]]])).tolist()
-    [-1.5, 2.0]
-    """
-    alike = pairwise[..., 0, 0] + pairwise[..., 1, 1]
-    different = pairwise[..., 0, 1] + pairwise[..., 1, 0]
-    is_free = np.isinf(different)
-    return np.where(is_free, -np.inf, alike - np.where(is_free, 0.0, different))
-
-
-def minimize_binary(unary: Floats, pairs: Ints, pairwise: Floats) -> BinaryMinimum:
+def minimize_binary(unary: Floats, pairs: Ints, pairwise: Floats) -> tuple[Ints, float]:
     """The least Σ E_i + Σ E_ij over labels 0 and 1, of submodular tables, by a minimum cut (Koller & Friedman, §13.6).
 
     Each table is rewritten as E(0,0) + p x + q y + a (1-x) y + b x (1-y) with a, b ≥ 0: p and q join the energies of
-    the two labels, and a and b are the capacities of the arcs between the two nodes. Ties go to label 0.
+    the two labels, and a and b are the capacities of the arcs between the two nodes. Ties go to label 0. The labels,
+    and by how much the energy of better ones can be lower: rounding at most.
     """
-    costs = unary.copy()
-    tables = _without_dead_labels(costs, pairs, pairwise)
+    costs, tables = unary.copy(), pairwise.copy()
+    # Rows and columns of nothing but inf move into the energies of the labels, and then repeat the other one, since
+    # they no longer matter: inf is left only where the labels differ.
+    for end in (0, 1):
+        view = tables if end == 0 else tables.transpose(0, 2, 1)
+        for label in (0, 1):
+            dead = np.isinf(view[:, label]).all(axis=1)
+            costs[pairs[dead, end], label] = np.inf
+            view[dead, label] = view[dead, 1 - label]
     if np.isinf(costs).all(axis=1).any():
         raise ImpossibleEvidence.outright()
     low, high = tables[:, 1, 1] - tables[:, 0, 1], tables[:, 1, 0] - tables[:, 0, 0]
@@ -312,19 +246,4 @@ def minimize_binary(unary: Floats, pairs: Ints, pairwise: Floats) -> BinaryMinim
     costs -= costs.min(axis=1, keepdims=True)
     # a node on the source's side has label 0: it is cut from the sink, and from the neighbours that have label 1.
     cut = minimum_cut(costs[:, 1], costs[:, 0], pairs, np.maximum(first - low, 0.0), np.maximum(high - first, 0.0))
-    return BinaryMinimum(cut.is_sink_side.astype(np.int64), cut.gap, cut.rounds)
-
-
-def _without_dead_labels(costs: Floats, pairs: Ints, pairwise: Floats) -> Floats:
-    """The tables, rows and columns of nothing but inf moved into the energies of the labels.
-
-    A dead row then repeats the other one, since it no longer matters; inf is left only where the labels differ.
-    """
-    tables = pairwise.copy()
-    for end in (0, 1):
-        view = tables if end == 0 else tables.transpose(0, 2, 1)
-        for label in (0, 1):
-            dead = np.isinf(view[:, label]).all(axis=1)
-            costs[pairs[dead, end], label] = np.inf
-            view[dead, label] = view[dead, 1 - label]
-    return tables
+    return cut.is_sink_side.astype(np.int64), cut.gap

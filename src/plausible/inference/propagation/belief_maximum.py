@@ -88,15 +88,15 @@ class MaxProduct(ReweightedEngine, Optimizer):
 
     # --- rounds ---
 
-    def init(self, problem: Problem) -> MaxProductState:
+    def _first(self, problem: Problem) -> MaxProductState:
         """Messages that say nothing, and each variable in its first state."""
-        start = MessageEngine.init(self, problem)
+        start = MessageEngine._first(self, problem)
         parts = {field.name: getattr(start, field.name) for field in fields(start)}
         return MaxProductState(**parts, states=np.zeros(start.order.size, dtype=np.int64))
 
-    def step(self, problem: Problem, state: MessageState) -> MaxProductState:
+    def _next(self, problem: Problem, state: MessageState) -> MaxProductState:
         """One round, and every few rounds, or where the messages have settled, an assignment and a bound."""
-        after = cast(MaxProductState, MessageEngine.step(self, problem, state))
+        after = cast(MaxProductState, MessageEngine._next(self, problem, state))
         is_due = after.converged or after.num_steps % _ROUNDS == 0 or after.num_steps >= self.max_steps
         return self._judged(problem, after) if is_due and not after.is_contradictory else after
 

@@ -70,7 +70,7 @@ class MessageEngine(IterativeEngine[MessageState]):
 
     # --- rounds ---
 
-    def init(self, problem: Problem) -> MessageState:
+    def _first(self, problem: Problem) -> MessageState:
         """Messages from factors that say nothing, and from variables that tell their fields."""
 
         clusters = read_clusters(problem)
@@ -83,7 +83,7 @@ class MessageEngine(IterativeEngine[MessageState]):
             return state
         return state.at_rest(is_contradictory=not is_possible)
 
-    def step(self, problem: Problem, state: MessageState) -> MessageState:
+    def _next(self, problem: Problem, state: MessageState) -> MessageState:
         """One round: each variable's messages renewed once, or twice if sequential.
 
         If residual, as many turns as there are variables, each for the one with most news.

@@ -205,14 +205,14 @@ class ConvexBP(ResumableEngine[ConvexState]):
 
     # --- rounds ---
 
-    def init(self, problem: Problem) -> ConvexState:
+    def _first(self, problem: Problem) -> ConvexState:
         """Nothing taken yet."""
         maker = self.counts if callable(self.counts) else _MAKERS[self.counts]
         layout = lay_out_convex(problem, maker(problem))
         state = ConvexState(layout, problem.logs, np.zeros(layout.num_messages))
         return state if problem.variables else state.at_rest(is_contradictory=False)
 
-    def step(self, problem: Problem, state: ConvexState) -> ConvexState:
+    def _next(self, problem: Problem, state: ConvexState) -> ConvexState:
         """One turn of each variable."""
         logs, messages, residual = state.logs.copy(), state.messages.copy(), 0.0
         for turn in state.layout.turns:

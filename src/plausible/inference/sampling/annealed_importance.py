@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_widt
 from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
-from plausible.search.run import Run
+from plausible.search.clock import Clock
 
 #: The logarithm that zero has until the last temperature.
 _SOFT_LOG_ZERO = -25.0
@@ -118,15 +118,16 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
         if self.num_threads is not None:
             set_counts(self, num_threads=1)
 
-    # --- the run ---
+    def _prepared(self, problem: Problem, clock: Clock) -> tuple[ChainLayout, _Path]:
+        return ChainLayout.of(problem), _Path.of(problem)
 
-    def init(self, problem: Problem) -> AnnealingState:
+    def _first(self, prepared: tuple[ChainLayout, _Path]) -> AnnealingState:
         """Particles from the start distribution, with the logarithm of its total as their weight."""
         seeds = np.random.SeedSequence(self.seed)
         generators = np.asarray(seeds.generate_state(self.num_particles, np.uint64), dtype=np.uint64)
         rng = np.random.default_rng(seeds.spawn(1)[0])
         columns, log_total = [], 0.0
-        for logs in _Path.of(problem).starts:
+        for logs in prepared[1].starts:
             weights = np.exp(logs - logs.max())
             log_total += float(logs.max()) + math.log(weights.sum())
             columns.append(rng.choice(len(weights), size=self.num_particles, p=weights / weights.sum()))
@@ -134,53 +135,31 @@ class AnnealedImportance(ResumableEngine[AnnealingState]):
         log_weights = np.full(self.num_particles, log_total)
         return AnnealingState(0, self.num_temperatures, states.astype(np.int64), generators, log_weights)
 
-    def step(self, problem: Problem, state: AnnealingState) -> AnnealingState:
-        """The weights and sweeps of the next temperature; a finished state stays as it is."""
-        return self._step(ChainLayout.of(problem), _Path.of(problem), state)
-
-    def run(
-        self,
-        problem: Problem,
-        start: AnnealingState | Run[AnnealingState] | None = None,
-        progress: Callable[[AnnealingState], object] | None = None,
-    ) -> Run[AnnealingState]:
-        """Steps until the last temperature."""
-        step = partial(self._step, ChainLayout.of(problem), _Path.of(problem))
-        return self._iterate(step, self.init(problem) if start is None else start, progress)
-
     def _ends(self, state: AnnealingState) -> str:
         return "last temperature" if state.is_finished else ""
 
-    def _step(self, layout: ChainLayout, path: _Path, state: AnnealingState) -> AnnealingState:
+    def _next(self, prepared: tuple[ChainLayout, _Path], state: AnnealingState) -> AnnealingState:
+        """The weights and sweeps of the next temperature; a finished state stays as it is."""
         if state.is_finished:
             return state
-        before = path.log_tables(state.num_steps / state.num_temperatures)
-        after = path.log_tables((state.num_steps + 1) / state.num_temperatures)
+        layout, path = prepared
+        num_steps = state.num_steps + 1
+        before, after = (path.log_tables(step / state.num_temperatures) for step in (state.num_steps, num_steps))
         codes, generators = layout.codes(state.states), state.generators.copy()
         places = layout.places(codes)
         log_weights = state.log_weights + (after[places] - before[places]).sum(axis=1)
-        if state.num_steps + 1 < state.num_temperatures:
-            self._sweep(_positive(after), layout, codes, places, generators)
-        return replace(
-            state,
-            num_steps=state.num_steps + 1,
-            states=layout.states(codes),
-            generators=generators,
-            log_weights=log_weights,
-        )
+        if num_steps < state.num_temperatures:
+            # No finite logarithm stands for zero, which a chain could not leave.
+            smallest = np.finfo(np.float64).smallest_subnormal
+            tables = np.where(after > -math.inf, np.maximum(np.exp(after), smallest), 0.0)
+            tables.setflags(write=False)  # as those of a problem are: one kind of array, one compiled kernel
 
-    def _sweep(
-        self, tables: Floats, layout: ChainLayout, codes: Ints, places: Ints, generators: NDArray[np.uint64]
-    ) -> None:
-        """A Gibbs sweep of every particle, in place."""
-        tables.setflags(write=False)  # as those of a problem are: one kind of array, one compiled kernel
+            def sweep(particles: ChainArrays) -> None:
+                gibbs_sweeps(1, tables, layout.links, particles, np.empty(layout.largest_block))
 
-        def work(particles: ChainArrays) -> None:
-            gibbs_sweeps(1, tables, layout.links, particles, np.empty(layout.largest_block))
-
-        move_chains(work, ChainArrays.unwatched(codes, places, generators), codes.size, self.num_threads, _GROUP)
-
-    # --- the answers ---
+            particles = ChainArrays.unwatched(codes, places, generators)
+            move_chains(sweep, particles, codes.size, self.num_threads, _GROUP)
+        return AnnealingState(num_steps, state.num_temperatures, layout.states(codes), generators, log_weights)
 
     def estimate(self, problem: Problem) -> Estimate:
         """log Σ Π φ with an interval of about 95 %; -inf where no particle ended on a positive product."""
@@ -277,9 +256,3 @@ class _Path:
     def log_tables(self, share: float) -> Floats:
         """All tables when this share of the way has been gone."""
         return self.fixed + (self.rising if share == 1 else share * np.maximum(self.rising, _SOFT_LOG_ZERO))
-
-
-def _positive(logs: Floats) -> Floats:
-    """What logarithms stand for; no finite one for zero, which a chain could not leave."""
-    smallest = np.finfo(np.float64).smallest_subnormal
-    return np.where(logs > -math.inf, np.maximum(np.exp(logs), smallest), 0.0)

@@ -100,8 +100,7 @@ class ChainState:
 
     def copy(self) -> ChainState:
         """The same with arrays of its own, which can be written into."""
-        copies: dict[str, Any] = {name: array.copy() for name, array in self._arrays().items()}
-        return replace(self, **copies)
+        return replace(self, **{name: array.copy() for name, array in self._arrays().items()})
 
     def sealed(self) -> ChainState:
         """The same state, its arrays read-only from now on."""
@@ -120,7 +119,7 @@ class ChainState:
         draws = self.draws[:, : number * self.batch_length]
         return replace(self, sums=self.sums[:, :number], squares=self.squares[:, :number], draws=draws)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
@@ -140,27 +139,17 @@ class ChainBeliefs:
     num_batches: int  # the batches of all chains together
 
 
-class Draws(NamedTuple):
-    """What the draws of a method are."""
-
-    num_independent: float  # the most independent ones that they can be worth
-    #: Whether beliefs about a block are frequencies of its draws, not means of its probabilities given the others.
-    are_counted: bool
-
-
 def beliefs_of(
     state: ChainState,
     layout: ChainLayout,
     collapse: Collapse,
     names: Sequence[Sequence[str]],
     sampled: Sequence[Sequence[int]],
-    draws: Draws,
+    moves: Moves,
 ) -> ChainBeliefs:
     """The joint of each group of names from batch means of that of the sampled variables that it rests on."""
     tables, numbers, worst, least = [], [np.zeros((*state.sums.shape[:2], 1))], 1.0, 0.0
-    touched: set[int] = set()
     for group, places in zip(names, sampled, strict=True):
-        touched.update(layout.block_of[list(places)].tolist())
         if across := blocks_across(layout, places):
             means = _counted(state, layout, across, places)
             cells = means.reshape(*means.shape[:2], -1)
@@ -170,33 +159,31 @@ def beliefs_of(
         means = collapse.expand(group, means.reshape(*means.shape[:2], *layout.sizes[list(places)]))
         tables.append(means.mean(axis=(0, 1)))
         numbers.append(means.reshape(*means.shape[:2], -1))
-        least = max(least, _least_error(numbers[-1], layout, places, draws))
-    starts = layout.cell_starts
-    spans = [np.arange(starts[block], starts[block + 1], dtype=np.int64) for block in sorted(touched)]
-    if spans:
+        least = max(least, _least_error(numbers[-1], layout, places, moves))
+    touched, starts = np.unique(layout.block_of[[place for places in sampled for place in places]]), layout.cell_starts
+    if len(touched):
+        spans = [np.arange(starts[block], starts[block + 1], dtype=np.int64) for block in touched]
         worst = max(worst, worst_r_hat(state, np.concatenate(spans)))
     values = np.concatenate(numbers, axis=2)
     errors, degrees = _standard_errors(values)
     place = int(errors.argmax())
     mean, error = float(values[:, :, place].mean()), float(errors[place])
-    size = (
-        draws.num_independent
-        if error <= PROBABILITY_NOISE
-        else min(draws.num_independent, mean * (1 - mean) / error**2)
-    )
+    size = moves.num_independent
+    if error > PROBABILITY_NOISE:
+        size = min(size, mean * (1 - mean) / error**2)
     width = min(1.0, max(least, interval_width(degrees) * error))
     return ChainBeliefs(tuple(tables), width, size, worst, values.shape[0] * values.shape[1])
 
 
-def _least_error(numbers: Floats, layout: ChainLayout, places: Sequence[int], draws: Draws) -> float:
+def _least_error(numbers: Floats, layout: ChainLayout, places: Sequence[int], moves: Moves) -> float:
     """What the error of a group's numbers (chains, batches, numbers) does not fall below, however little they vary."""
     blocks = {int(layout.block_of[place]) for place in places if layout.sizes[place] > 1}
     if not blocks:
         return 0.0
-    is_exact = len(blocks) == 1 and not draws.are_counted and not layout.has_neighbours[blocks.pop()]
+    is_exact = len(blocks) == 1 and not moves.are_counted and not layout.has_neighbours[blocks.pop()]
     if is_exact or np.ptp(numbers, axis=(0, 1)).min() > PROBABILITY_NOISE:
         return PROBABILITY_NOISE
-    return min(1.0, UNSEEN / draws.num_independent)
+    return min(1.0, UNSEEN / moves.num_independent)
 
 
 def blocks_across(layout: ChainLayout, places: Sequence[int]) -> list[int]:
@@ -294,7 +281,9 @@ class Moves(NamedTuple):
     """How chains move."""
 
     are_of_blocks: bool  # whether a move changes the variables of one block, not all at once
-    are_on_logs: bool  # whether they are decided by logarithms, which keep their digits however small the numbers are
+    #: Whether they are decided by logarithms, which keep their digits however small the numbers are, and beliefs about
+    #: a block are frequencies of its draws, not means of its probabilities given the others.
+    are_counted: bool
     acceptance: float | None  # the share of proposals that were taken; `None` where nothing is refused
     num_draws: int  # the draws of all chains
 
@@ -331,7 +320,7 @@ def chain_doubt(problem: Problem, layout: ChainLayout, found: ChainBeliefs, move
             f"The draws make {found.num_batches} batches, fewer than {FEWEST_BATCHES}: too few to tell whether the "
             "chains have mixed. Raise num_samples."
         )
-    if problem.has_lost_digits and layout.blocks and not moves.are_on_logs:
+    if problem.has_lost_digits and layout.blocks and not moves.are_counted:
         return (
             "The entries of some factor lie so far apart that small ones lose their digits. Where these decide, "
             "take Metropolis() or LoopyBP(), which work on logarithms."

@@ -184,14 +184,23 @@ def _normal_scores(values: Floats) -> Floats:
 
 def _effective_size(halves: Floats) -> Floats:
     num_chains, num_draws = halves.shape[:2]
-    covariances = _autocovariances(halves)
+    # (lags, ...): the covariance of draws so far apart, summed over a chain, over its length; a mean over chains.
+    length = 1 << (2 * num_draws - 1).bit_length()
+    spectrum = np.fft.rfft(halves - halves.mean(axis=1, keepdims=True), length, axis=1)
+    power = np.fft.irfft(spectrum.real**2 + spectrum.imag**2, length, axis=1)
+    covariances = np.asarray(power[:, :num_draws].mean(axis=0) / num_draws)
     within = covariances[0] * num_draws / max(num_draws - 1, 1)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
     pooled = within * (num_draws - 1) / num_draws + between
     constant = (pooled <= 1e-28 * np.maximum(np.abs(halves).max(axis=(0, 1)), 1e-300) ** 2) | (num_draws < 2)
     correlations = 1 - (within - covariances * num_draws / max(num_draws - 1, 1)) / np.where(constant, 1.0, pooled)
     correlations[0] = 1.0
-    time = np.maximum(_integrated_time(correlations), 1 / np.log10(max(num_chains * num_draws, 2)))
+    # -1 + 2 Σ of Geyer's initial monotone sequence of pairs ρ_2k + ρ_2k+1.
+    pairs = correlations[: len(correlations) // 2 * 2]
+    sums = pairs[0::2] + pairs[1::2] if len(pairs) else correlations[:1]
+    positive, monotone = np.logical_and.accumulate(sums > 0, axis=0), np.minimum.accumulate(sums, axis=0)
+    time = np.asarray(-1 + 2 * np.where(positive, monotone, 0.0).sum(axis=0))
+    time = np.maximum(time, 1 / np.log10(max(num_chains * num_draws, 2)))
     total = float(num_chains * num_draws)
     return np.where(constant, total, total / time)
 
@@ -206,21 +215,3 @@ def _ratio(within: Floats, between: Floats, num_draws: int) -> Floats:
     moving = within > 0
     pooled = within * (num_draws - 1) / num_draws + between
     return np.where(moving, np.sqrt(pooled / np.where(moving, within, 1.0)), still)
-
-
-def _autocovariances(chains: Floats) -> Floats:
-    """(lags, ...): the covariance of draws so far apart, summed over a chain, over its length; a mean over chains."""
-    num_draws = chains.shape[1]
-    length = 1 << (2 * num_draws - 1).bit_length()
-    spectrum = np.fft.rfft(chains - chains.mean(axis=1, keepdims=True), length, axis=1)
-    power = np.fft.irfft(spectrum.real**2 + spectrum.imag**2, length, axis=1)
-    return np.asarray(power[:, :num_draws].mean(axis=0) / num_draws)
-
-
-def _integrated_time(correlations: Floats) -> Floats:
-    """-1 + 2 Σ of Geyer's initial monotone sequence of pairs ρ_2k + ρ_2k+1."""
-    pairs = correlations[: len(correlations) // 2 * 2]
-    sums = pairs[0::2] + pairs[1::2] if len(pairs) else correlations[:1]
-    positive = np.logical_and.accumulate(sums > 0, axis=0)
-    monotone = np.minimum.accumulate(sums, axis=0)
-    return np.asarray(-1 + 2 * np.where(positive, monotone, 0.0).sum(axis=0))

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Ints
+from plausible.base.arrays import Flags, Ints, starts_of
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.inference.exact_map.max_elimination import max_product
 from plausible.inference.problem import Problem
@@ -45,26 +46,16 @@ class ChainLayout:
     def of(cls, problem: Problem, groups: Sequence[Sequence[int]] = ()) -> ChainLayout:
         """The given groups as blocks, and a block for each other variable."""
         blocks = _partition(problem, groups)
-        block_of = np.zeros(len(problem.variables), dtype=np.int64)
-        steps = np.ones(len(problem.variables), dtype=np.int64)
+        block_of, steps = np.zeros_like(problem.sizes), np.ones_like(problem.sizes)
         for number, block in enumerate(blocks):
             block_of[list(block)] = number
             for place in range(len(block) - 1, 0, -1):
                 steps[block[place - 1]] = steps[block[place]] * problem.sizes[block[place]]
         block_sizes = np.ones(len(blocks), dtype=np.int64)
         np.multiply.at(block_sizes, block_of, problem.sizes)
-        return cls(
-            blocks,
-            block_of,
-            steps,
-            problem.sizes,
-            problem.scope_starts,
-            problem.scopes,
-            problem.strides,
-            problem.table_starts,
-            _links(problem, block_of, steps, block_sizes),
-            np.concatenate([[0], np.cumsum(block_sizes)]),
-        )
+        arrays = problem.sizes, problem.scope_starts, problem.scopes, problem.strides, problem.table_starts
+        links = _links(problem, block_of, steps, block_sizes)
+        return cls(blocks, block_of, steps, *arrays, links, starts_of(block_sizes))
 
     @property
     def num_cells(self) -> int:
@@ -172,25 +163,12 @@ def live_states(problem: Problem) -> list[Flags]:
     return [live[variable.name] for variable in problem.variables]
 
 
-def _support(problem: Problem, factor: int, domains: Sequence[Flags]) -> Flags:
-    """Where a factor is positive, within the domains of its variables."""
-    scope = problem.scope(factor)
-    support = np.asarray(problem.factors[factor].values) > 0
-    for axis, variable in enumerate(scope):
-        support = support & domains[variable].reshape([-1 if place == axis else 1 for place in range(len(scope))])
-    return support
-
-
 # --- islands ---
 
 
 def num_islands(support: Flags, blocks: Sequence[Sequence[int]]) -> int:
-    """Into how many parts the moves of blocks of axes divide the true cells of an array.
+    """Into how many parts moves of blocks of axes, from one true cell to another, divide the true cells of an array.
 
-    A move changes the places on the axes of one block and goes from a true cell to a true cell.
-
-    Examples
-    --------
     >>> both_or_none = np.eye(2, dtype=bool)
     >>> num_islands(both_or_none, [[0], [1]]), num_islands(both_or_none, [[0, 1]])
     (2, 1)
@@ -227,8 +205,11 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
     if not (problem.tables == 0).any():
         return ""
     is_small = np.prod(problem.sizes, dtype=np.float64) <= _MAX_JOINT and len(problem.sizes) <= _MAX_AXES
-    if is_small and num_islands(_joint_support(problem), [[*block, *free] for block in blocks]) < 2:
-        return ""
+    if is_small:
+        joint = np.indices(problem.sizes.tolist()).reshape(len(problem.sizes), -1).T
+        is_possible = np.isfinite(problem.log_product(joint)).reshape(problem.sizes)
+        if num_islands(is_possible, [[*block, *free] for block in blocks]) < 2:
+            return ""
     domains = live_states(problem)
     block_of = {variable: number for number, block in enumerate(blocks) for variable in block}
     strict = [number for number, factor in enumerate(problem.factors) if factor.min() == 0]
@@ -241,16 +222,11 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
                 axes.setdefault(block_of[variable], [*unbound]).append(axis)
         if not axes or factor.flat.size > _MAX_TABLE:
             continue
-        if num_islands(_support(problem, number, domains), [*axes.values()]) > 1:
+        inside = reduce(np.logical_and.outer, [domains[variable] for variable in scope])
+        if num_islands((np.asarray(factor.values) > 0) & inside, [*axes.values()]) > 1:
             return ", ".join(factor.names)
     names = [name for number in strict for name in problem.factors[number].names] if is_small else []
     return ", ".join(dict.fromkeys(names))
-
-
-def _joint_support(problem: Problem) -> Flags:
-    """Where the product of all factors is positive."""
-    joint = np.indices(problem.sizes.tolist()).reshape(len(problem.sizes), -1).T
-    return np.isfinite(problem.log_product(joint)).reshape(problem.sizes)
 
 
 # --- starts ---
@@ -270,42 +246,32 @@ def starting_codes(problem: Problem, layout: ChainLayout, generators: Words, see
             states[:, variable] = rng.choice(np.flatnonzero(domain), size=len(generators))
     codes = layout.codes(states)
     places = layout.places(codes)
-    stuck = [chain for chain in range(len(codes)) if not _is_positive(problem, places[chain])]
-    for chain in stuck:
+    for chain in np.flatnonzero(~(problem.tables[places] > 0).all(axis=1)).tolist():
         if not _repair(problem, layout, codes[chain : chain + 1], places[chain : chain + 1], generators[[chain]]):
-            codes[chain] = layout.codes(_best_states(problem))[0]
+            try:
+                best = max_product(problem.factors)
+            except TooLarge:
+                raise NotSupported(
+                    "No assignment of positive probability was found to start a Markov chain from, and the factors are "
+                    "too entangled to prove that there is none. Give less evidence, soften the zeros, or use an exact "
+                    "engine."
+                ) from None
+            states = np.array([[variable.index(best[variable.name]) for variable in problem.variables]], dtype=np.int64)
+            codes[chain] = layout.codes(states)[0]
     return codes
-
-
-def _is_positive(problem: Problem, places: Ints) -> bool:
-    return bool((problem.tables[places] > 0).all())
 
 
 def _repair(problem: Problem, layout: ChainLayout, codes: Ints, places: Ints, generators: Words) -> bool:
     """Move one chain in place until its product is positive; whether it came to be."""
-
     chain, scratch = ChainArrays.unwatched(codes, places, generators), np.empty(layout.largest_block)
-    for _ in range(_REPAIR_ROUNDS):
-        for zero in _SOFT_ZEROS:
-            soft = np.where(problem.tables > 0, np.maximum(problem.tables, zero), zero * 1e-3)
-            soft.setflags(write=False)  # as the tables are: one kind of array, one compiled kernel
-            for _ in range(_REPAIR_SWEEPS):
-                gibbs_sweeps(1, soft, layout.links, chain, scratch)
-                if _is_positive(problem, places[0]):
-                    return True
+    for zero in _SOFT_ZEROS * _REPAIR_ROUNDS:
+        soft = np.where(problem.tables > 0, np.maximum(problem.tables, zero), zero * 1e-3)
+        soft.setflags(write=False)  # as the tables are: one kind of array, one compiled kernel
+        for _ in range(_REPAIR_SWEEPS):
+            gibbs_sweeps(1, soft, layout.links, chain, scratch)
+            if (problem.tables[places[0]] > 0).all():
+                return True
     return False
-
-
-def _best_states(problem: Problem) -> Ints:
-    """A most probable assignment, by elimination; the last resort."""
-    try:
-        best = max_product(problem.factors)
-    except TooLarge:
-        raise NotSupported(
-            "No assignment of positive probability was found to start a Markov chain from, and the factors are too "
-            "entangled to prove that there is none. Give less evidence, soften the zeros, or use an exact engine."
-        ) from None
-    return np.array([[variable.index(best[variable.name]) for variable in problem.variables]], dtype=np.int64)
 
 
 # --- threads ---

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from plausible.inference.sampling.chain_beliefs import (
     ONE_CHAIN,
     ChainBeliefs,
     ChainState,
-    Draws,
     Moves,
     beliefs_of,
     blocks_across,
@@ -38,7 +37,9 @@ from plausible.inference.sampling.chain_beliefs import (
 from plausible.inference.sampling.chain_layout import ChainLayout, move_chains, starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
+from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.kernels.jit import repeated
+from plausible.search.clock import UNLIMITED, Clock
 from plausible.search.run import Run
 from plausible.variables import Evidence
 
@@ -53,16 +54,7 @@ _MAX_BATCHES = 50
 _MAX_ANNEALED, _FEWEST_PARTICLES = 10_000_000, 50
 
 
-class Sweeps(NamedTuple):
-    """A number of sweeps to be made, how many were made before, and the chains, which they move on in place.
-
-    `guide` is that of the state.
-    """
-
-    number: int
-    num_sweeps: int
-    chains: ChainArrays
-    guide: Floats
+_Prepared: TypeAlias = tuple[Collapse, ChainLayout]
 
 
 class ChainEngine(ResumableEngine[ChainState]):
@@ -80,15 +72,14 @@ class ChainEngine(ResumableEngine[ChainState]):
 
     is_noisy = True
 
-    #: What its answers say they come from.
-    _METHOD = "Markov chains"
-
-    #: Whether moves are decided by logarithms, and beliefs are frequencies of draws.
-    _ON_LOGS, _COUNTS_DRAWS = False, False
+    _METHOD: ClassVar[str]  # what its answers say they come from
+    _COUNTS_DRAWS: ClassVar[bool] = False  # whether moves are decided by logarithms, and beliefs are frequencies
 
     @abstractmethod
-    def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
-        """Move all chains on in place and add to their sums."""
+    def _sweep(
+        self, problem: Problem, layout: ChainLayout, number: int, state: ChainState, chains: ChainArrays
+    ) -> None:
+        """Make so many sweeps from a state: move all chains on in place and add to their sums."""
 
     def _check(self) -> None:
         """Read the options that all have."""
@@ -122,16 +113,19 @@ class ChainEngine(ResumableEngine[ChainState]):
         """Whether a move changes the variables of one block only."""
         return True
 
-    # --- the run ---
+    def _prepared(self, problem: Problem, clock: Clock = UNLIMITED) -> _Prepared:
+        collapse = Collapse.of(problem, self.collapsed)
+        numbers = collapse.problem.place_of
+        groups = [[numbers[name] for name in block if name in numbers] for block in self.blocks or ()]
+        return collapse, ChainLayout.of(collapse.problem, groups)
 
     def init(self, problem: Problem, watched: Iterable[str] = ()) -> ChainState:
         """Chains at random assignments of positive probability; the draws of the watched variables will be kept."""
-        return self._init(*self._prepare(problem), watched).sealed()
+        return self._first(self._prepared(problem), watched).sealed()
 
     def step(self, problem: Problem, state: ChainState) -> ChainState:
         """All chains moved on by a batch of sweeps, or by what is left of the burn-in if that is less."""
-        collapse, layout = self._prepare(problem)
-        return self._advance(collapse.problem, layout, state.copy()).sealed()
+        return self._next(self._prepared(problem), state.copy()).sealed()
 
     def run(
         self,
@@ -140,15 +134,14 @@ class ChainEngine(ResumableEngine[ChainState]):
         progress: Callable[[ChainState], object] | None = None,
     ) -> Run[ChainState]:
         """Steps until all batches are full; `progress` is told copies, and stops it by a true answer."""
-        collapse, layout = self._prepare(problem)
-        begun = start if isinstance(start, Run) else Run(self._init(collapse, layout, ()) if start is None else start)
+        prepared = self._prepared(problem)
+        begun = start if isinstance(start, Run) else Run(self._first(prepared) if start is None else start)
 
         def told(state: ChainState) -> object:
             return progress is not None and progress(state.copy().sealed())
 
-        step = partial(self._advance, collapse.problem, layout)
-        with repeated(begun.state.sums.shape[1] - begun.state.num_filled):
-            run = self._iterate(step, replace(begun, state=begun.state.copy()), None if progress is None else told)
+        begun = replace(begun, state=begun.state.copy())
+        run = self._finish(prepared, begun, None if progress is None else told)
         run.state.sealed()
         return run
 
@@ -157,11 +150,9 @@ class ChainEngine(ResumableEngine[ChainState]):
 
     def draws(self, problem: Problem) -> dict[str, Ints]:
         """An array (chains, draws) of state positions after each sweep for each variable that is not collapsed."""
-        collapse, layout = self._prepare(problem)
-        names = [variable.name for variable in collapse.problem.variables]
-        state = self._finish(collapse.problem, layout, self._init(collapse, layout, names))
+        collapse, layout, state = self._drawn(problem)
         states = layout.states(state.draws.astype(np.int64))  # every block is watched, in order
-        return {name: states[..., place] for place, name in enumerate(names)}
+        return {variable.name: states[..., place] for place, variable in enumerate(collapse.problem.variables)}
 
     def draw_states(self, factors: Iterable[Factor], num_rows: int, evidence: Evidence) -> DrawnStates:
         """Rows of the chains after their burn-in, spread evenly over all of their draws; neighbours are alike.
@@ -169,15 +160,11 @@ class ChainEngine(ResumableEngine[ChainState]):
         Where more rows are wanted than `num_samples` says, the chains run longer. Variables that are summed out are
         drawn given the others.
         """
-        listed = list(factors)
-        options: Any = self
+        listed, options = list(factors), cast(Any, self)
         engine: ChainEngine = replace(options, num_samples=max(self.num_samples, num_rows, 1))
-        problem = Problem.of(listed, evidence)
-        collapse, layout = engine._prepare(problem)
-        names = [variable.name for variable in collapse.problem.variables]
-        state = engine._finish(collapse.problem, layout, engine._init(collapse, layout, names))
+        collapse, layout, state = engine._drawn(Problem.of(listed, evidence))
         rows = layout.states(spread_rows(state.draws, num_rows))
-        columns = {name: rows[:, place] for place, name in enumerate(names)}
+        columns = {variable.name: rows[:, place] for place, variable in enumerate(collapse.problem.variables)}
         columns |= {name: np.full(num_rows, place) for name, place in evidence.hard.items()}
         columns |= collapse.draw(columns, np.random.default_rng([self.seed, 1]), num_rows)
         variables = {variable.name: variable for factor in listed for variable in factor.scope}
@@ -185,26 +172,23 @@ class ChainEngine(ResumableEngine[ChainState]):
         found = ChainBeliefs((), 0.0, size, 1 + state.residual, state.sums.shape[0] * state.sums.shape[1])
         info = engine._info(collapse.problem, layout, state, found)
         told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
-        return DrawnStates(
-            tuple(variables.values()),
-            np.stack([columns[name] for name in variables], axis=1) if variables else np.zeros((num_rows, 0), int),
-            size,
-            replace(info, exact=not layout.blocks, error=None if layout.blocks else 0.0, advice=told),
-        )
+        info = replace(info, exact=not layout.blocks, error=None if layout.blocks else 0.0, advice=told)
+        states = np.array([columns[name] for name in variables], dtype=np.int64).reshape(len(variables), num_rows).T
+        return DrawnStates(tuple(variables.values()), states, size, info)
 
-    def _prepare(self, problem: Problem) -> tuple[Collapse, ChainLayout]:
-        collapse = Collapse.of(problem, self.collapsed)
-        numbers = collapse.problem.place_of
-        groups = [[numbers[name] for name in block if name in numbers] for block in self.blocks or ()]
-        return collapse, ChainLayout.of(collapse.problem, groups)
+    def _drawn(self, problem: Problem) -> tuple[Collapse, ChainLayout, ChainState]:
+        """A run that keeps all draws."""
+        collapse, layout = self._prepared(problem)
+        begun = self._first((collapse, layout), [variable.name for variable in collapse.problem.variables])
+        return collapse, layout, self._finish((collapse, layout), Run(begun)).state
 
-    def _init(self, collapse: Collapse, layout: ChainLayout, watched: Iterable[str]) -> ChainState:
-        problem = collapse.problem
+    def _first(self, prepared: _Prepared, watched: Iterable[str] = ()) -> ChainState:
+        collapse, layout = prepared
+        problem, wanted = collapse.problem, set(watched)
         if problem.is_impossible:
             raise ImpossibleEvidence.outright()
         words = np.random.SeedSequence(self.seed).generate_state(self.num_chains, np.uint64)
         generators = np.asarray(words, dtype=np.uint64)
-        wanted = set(watched)
         named = [place for place, variable in enumerate(problem.variables) if variable.name in wanted]
         blocks = np.unique(layout.block_of[named])
         per_chain = -(-self.num_samples // self.num_chains)
@@ -225,66 +209,62 @@ class ChainEngine(ResumableEngine[ChainState]):
             guide,
         )
 
-    def _finish(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:
-        with repeated(state.sums.shape[1] - state.num_filled):
-            return self._iterate(partial(self._advance, problem, layout), state).state
+    def _finish(
+        self,
+        prepared: _Prepared,
+        begun: Run[ChainState],
+        progress: Callable[[ChainState], object] | None = None,
+    ) -> Run[ChainState]:
+        with repeated(begun.state.sums.shape[1] - begun.state.num_filled):
+            return self._iterate(partial(self._next, prepared), begun, progress)
 
-    def _advance(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:
+    def _next(self, prepared: _Prepared, state: ChainState) -> ChainState:
         """One step that writes into the arrays of the state; a finished one stays as it is."""
         if state.is_finished:
             return state
+        collapse, layout = prepared
         waiting = max(0, state.burn_in - state.num_sweeps)
         number = min(waiting, max(state.batch_length, -(-state.burn_in // _BURN_IN_STEPS))) or state.batch_length
         num_chains = len(state.codes)
         sums = np.zeros((num_chains, 0 if waiting else layout.num_cells))
         watched = state.watched[: 0 if waiting else None]
         draws = np.zeros((num_chains, number, len(watched)), dtype=np.int32)
-        places = layout.places(state.codes)
-        moved = state.codes, places, state.generators
+        moved = state.codes, layout.places(state.codes), state.generators
         chains = ChainArrays(*moved, sums, sums.copy(), watched, draws, state.accepted)
-        self._sweep(problem, layout, Sweeps(number, state.num_sweeps, chains, state.guide))
+        self._sweep(collapse.problem, layout, number, state, chains)
         if not waiting:
             batch = state.num_filled
             state.sums[:, batch], state.squares[:, batch] = chains.sums, chains.squares
             state.draws[:, batch * number : (batch + 1) * number] = draws
         return replace(state, num_sweeps=state.num_sweeps + number)
 
-    def _each_chain(self, work: Callable[[ChainArrays], Any], sweeps: Sweeps) -> None:
-        """Do the work for all chains."""
-        move_chains(work, sweeps.chains, sweeps.number * sweeps.chains.codes.size, self.num_threads)
-
-    # --- the answers ---
-
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The joint of each group, as a mean over draws; of what one block holds, over its exact conditionals."""
-        collapse, layout = self._prepare(problem)
+        prepared = collapse, layout = self._prepared(problem)
         _, sampled = _read_groups(problem, collapse, groups)
-        across = [place for group in sampled if blocks_across(layout, group) for place in group]
-        begun = self._init(collapse, layout, [collapse.problem.variables[place].name for place in across])
+        begun = self._first(prepared, _names_across(collapse, layout, sampled))
         check_countable(begun, layout, sampled)
-        return self.beliefs_from(problem, self._finish(collapse.problem, layout, begun), groups)
+        return self.beliefs_from(problem, self._finish(prepared, Run(begun)).state, groups)
 
     def beliefs_from(self, problem: Problem, state: ChainState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """`beliefs`, from the batches that are full; of several blocks where `init` was told to watch them."""
-        collapse, layout = self._prepare(problem)
+        collapse, layout = self._prepared(problem)
         named, sampled = _read_groups(problem, collapse, groups)
         across = {block for group in sampled for block in blocks_across(layout, group)}
         if not across.issubset(state.watched.tolist()):
-            wanted = [place for group in sampled if blocks_across(layout, group) for place in group]
-            names = sorted({collapse.problem.variables[place].name for place in wanted})
+            names = sorted(set(_names_across(collapse, layout, sampled)))
             raise NotSupported(
                 f"The draws of these variables were not kept. Begin with init(problem, watched={names})."
             )
         full = state.filled()
         check_countable(full, layout, sampled)
-        draws = Draws(self._moves(layout, full).num_independent, self._COUNTS_DRAWS)
-        found = beliefs_of(full, layout, collapse, named, sampled, draws)
+        found = beliefs_of(full, layout, collapse, named, sampled, self._moves(layout, full))
         return Beliefs(found.tables, self._info(collapse.problem, layout, full, found))
 
     def _moves(self, layout: ChainLayout, state: ChainState) -> Moves:
         proposals = self._num_proposals(layout) * state.num_sweeps * len(state.codes)
         acceptance = float(state.accepted.sum()) / proposals if proposals else None
-        return Moves(self._moves_blocks, self._ON_LOGS, acceptance, state.draws.shape[0] * state.draws.shape[1])
+        return Moves(self._moves_blocks, self._COUNTS_DRAWS, acceptance, state.draws.shape[0] * state.draws.shape[1])
 
     def _info(self, problem: Problem, layout: ChainLayout, state: ChainState, found: ChainBeliefs) -> QueryInfo:
         moves = self._moves(layout, state)
@@ -302,7 +282,7 @@ class ChainEngine(ResumableEngine[ChainState]):
             effective_samples=found.effective_samples if layout.blocks else None,
             acceptance=moves.acceptance,
             r_hat=found.r_hat if layout.blocks else None,
-            advice=" ".join(text for text in (doubt, ONE_CHAIN if is_alone else "") if text),
+            advice=" ".join(filter(None, (doubt, ONE_CHAIN if is_alone else ""))),
         )
 
     def estimate(self, problem: Problem) -> Estimate:
@@ -323,3 +303,70 @@ def _read_groups(
     named = [[problem.variables[place].name for place in group] for group in groups]
     numbers = collapse.problem.place_of
     return named, [[numbers[name] for name in collapse.sampled(names)] for names in named]
+
+
+def _names_across(collapse: Collapse, layout: ChainLayout, sampled: Sequence[Sequence[int]]) -> list[str]:
+    """The variables of groups that lie in several blocks: their draws are needed."""
+    across = [place for group in sampled if blocks_across(layout, group) for place in group]
+    return [collapse.problem.variables[place].name for place in across]
+
+
+@dataclass(frozen=True, slots=True)
+class Gibbs(ChainEngine):
+    """Gibbs sampling with several chains (Geman & Geman 1984; Koller & Friedman 2009, algorithm 12.4).
+
+    A sweep redraws each block of variables from P(block | all others), the normalised product of the factors that
+    involve it. Beliefs about variables of one block are means of these probabilities rather than of draws (Gelfand &
+    Smith 1990), which reduces the variance; other joint beliefs are frequencies. `info.error` is half the width of a 95
+    % interval for the least accurate number, from batch means and Student's t. `info.residual` is the worst split R-hat
+    minus one. `info.advice` says if chains disagree, if zeros keep them from reaching all states, or if there are too
+    few draws. A sweep costs, for each block, its number of joint states times the factors that involve it. For
+    `log_total` use `AnnealedImportance`.
+
+    Parameters
+    ----------
+    num_samples
+        How many sweeps to use, over all chains; rounded up so that every chain has equally many batches of equal
+        length.
+    burn_in
+        How many sweeps of each chain to discard first.
+    num_chains
+        How many independent chains to run, each from a random assignment of positive probability.
+    blocks
+        Groups of variables to redraw together; all others are redrawn one by one. Variables that don't affect the
+        answer are skipped.
+    collapsed
+        Variables to sum out exactly before sampling; beliefs about them are exact given the others.
+    num_threads
+        The most threads to use; by default one per core. The answer does not depend on it.
+
+    Examples
+    --------
+    >>> from plausible.variables import Variable
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> answer = Gibbs().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
+    >>> answer.values.round(2), answer.info.converged  # exact: 0.36, 0.64
+    (array([0.36, 0.64]), True)
+    """
+
+    num_samples: int = 10_000
+    burn_in: int = 1_000
+    num_chains: int = 4
+    blocks: Sequence[Sequence[str]] | None = None
+    collapsed: Sequence[str] = ()
+    seed: int = 0
+    num_threads: int | None = None
+
+    _METHOD: ClassVar[str] = "Gibbs sampling"
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _sweep(
+        self, problem: Problem, layout: ChainLayout, number: int, state: ChainState, chains: ChainArrays
+    ) -> None:
+        def work(some: ChainArrays) -> None:
+            gibbs_sweeps(number, problem.tables, layout.links, some, np.empty(layout.largest_block))
+
+        move_chains(work, chains, number * chains.codes.size, self.num_threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -31,7 +31,7 @@ from plausible.inference.sampling.chain_diagnostics import (
     told_r_hat,
 )
 from plausible.inference.sampling.chain_layout import blocking_factor
-from plausible.search.run import Run
+from plausible.search.clock import UNLIMITED, Clock
 from plausible.variables import Evidence, Variable
 
 _NOTHING = Evidence.read({}, {})
@@ -127,34 +127,15 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
         """The names of variables that its options mention."""
         return (*self.sampled, *getattr(self.inner, "mentioned", ()))
 
-    # --- the run ---
-
-    def init(self, problem: Problem) -> CollapsedState:
-        """Each chain's variables drawn one after the other, each given those before."""
-        return self._init(self._particles(problem))
-
-    def step(self, problem: Problem, state: CollapsedState) -> CollapsedState:
-        """A sweep of all chains; a finished state stays as it is."""
-        return self._step(self._particles(problem), state)
-
-    def run(
-        self,
-        problem: Problem,
-        start: CollapsedState | Run[CollapsedState] | None = None,
-        progress: Callable[[CollapsedState], object] | None = None,
-    ) -> Run[CollapsedState]:
-        """Sweeps until all draws are made."""
-        particles = self._particles(problem)
-        return self._iterate(partial(self._step, particles), start or self._init(particles), progress)
+    def _prepared(self, problem: Problem, clock: Clock) -> _Particles:
+        names = set(self.sampled)
+        return _Particles(problem, self.inner, tuple(v for v in problem.variables if v.name in names))
 
     def _ends(self, state: CollapsedState) -> str:
         return "all draws" if state.is_finished else ""
 
-    def _particles(self, problem: Problem) -> _Particles:
-        names = set(self.sampled)
-        return _Particles(problem, self.inner, tuple(v for v in problem.variables if v.name in names))
-
-    def _init(self, particles: _Particles) -> CollapsedState:
+    def _first(self, particles: _Particles) -> CollapsedState:
+        """Each chain's variables drawn one after the other, each given those before."""
         rng = np.random.default_rng([self.seed])
         count = len(particles.sampled)
         states = np.full((self.num_chains, count), -1, dtype=np.int64)
@@ -164,7 +145,7 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
         per_chain = max(4, -(-self.num_samples // self.num_chains))
         return CollapsedState(0, self.burn_in, states, np.zeros((self.num_chains, per_chain, count), dtype=np.int64))
 
-    def _step(self, particles: _Particles, state: CollapsedState) -> CollapsedState:
+    def _next(self, particles: _Particles, state: CollapsedState) -> CollapsedState:
         if state.is_finished:
             return state
         rng = np.random.default_rng([self.seed, state.num_steps + 1])
@@ -176,12 +157,10 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
             draws[:, state.num_filled] = states
         return replace(state, num_steps=state.num_steps + 1, states=states, draws=draws)
 
-    # --- the answers ---
-
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The joint of each group: the mean, over draws, of the inner engine's belief given the sampled variables."""
-        particles = self._particles(problem)
-        state = self._iterate(partial(self._step, particles), self._init(particles)).state
+        particles = self._prepared(problem, UNLIMITED)
+        state = self._iterate(partial(self._next, particles), self._first(particles)).state
         num_chains, num_draws, width = state.draws.shape
         rows, which = np.unique(state.draws.reshape(num_chains * num_draws, width), axis=0, return_inverse=True)
         tables, values = [], [np.ones((num_chains, num_draws, 1))]
@@ -203,7 +182,14 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
         errors, count = monte_carlo_error(values), values.shape[0] * values.shape[1]
         size = min(float(count), float(effective_sample_size(values[:, :, int(errors.argmax())])))
         worst = max(float(r_hat(values).max()), state.residual + 1)
-        doubt = self._doubt(particles, worst, size)
+        doubt = particles.doubt
+        if cut := particles.cut:
+            doubt = f"{cut_text(cut)} Leave some of these out of sampled=."
+        elif not doubt and worst > MAX_R_HAT:
+            doubt = f"{told_r_hat(worst)}: the chains have not mixed. Raise num_samples and burn_in, or sample other "
+            doubt += "variables."
+        elif not doubt and particles.sampled and size < _FEWEST_SAMPLES:
+            doubt = f"The draws are worth {size:.3g} independent ones, too few to trust the error. Raise num_samples."
         is_alone = len(state.states) == 1 and particles.has_choice
         width = max(interval_width(size - 1) * float(errors.max()), particles.least_error(values[:, :, 1:]))
         return QueryInfo(
@@ -216,23 +202,8 @@ class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
             residual=worst - 1,
             effective_samples=size,
             r_hat=worst,
-            advice=" ".join(text for text in (doubt, ONE_CHAIN if is_alone else "") if text),
+            advice=" ".join(filter(None, (doubt, ONE_CHAIN if is_alone else ""))),
         )
-
-    def _doubt(self, particles: _Particles, worst: float, size: float) -> str:
-        """Why the answer is not to be trusted, and what to do; "" where it is."""
-        if cut := particles.cut:
-            return f"{cut_text(cut)} Leave some of these out of sampled=."
-        if particles.doubt:
-            return particles.doubt
-        if worst > MAX_R_HAT:
-            return (
-                f"{told_r_hat(worst)}: the chains have not mixed. Raise num_samples and burn_in, or sample other "
-                "variables."
-            )
-        if particles.sampled and size < _FEWEST_SAMPLES:
-            return f"The draws are worth {size:.3g} independent ones, too few to trust the error. Raise num_samples."
-        return ""
 
     def estimate(self, problem: Problem) -> Estimate:
         """log Σ Π φ by the inner engine, which sums over all: draws alone don't tell it."""
@@ -248,13 +219,9 @@ class _Particles:
     def __init__(self, problem: Problem, inner: Engine, sampled: tuple[Variable, ...]) -> None:
         self.problem, self.inner, self.sampled = problem, inner, sampled
         self.is_exact, self.engine, self.doubt, self.num_runs = True, "", "", 0
+        self.has_choice = any(variable.num_states > 1 for variable in sampled)
         self._totals: dict[tuple[int, ...], float] = {}
         self._beliefs: dict[tuple[tuple[int, ...], tuple[str, ...]], Floats] = {}
-
-    @property
-    def has_choice(self) -> bool:
-        """Whether some sampled variable has more than one state."""
-        return any(size > 1 for size in self._sizes)
 
     @property
     def cut(self) -> str:
@@ -277,8 +244,8 @@ class _Particles:
 
     def conditional(self, row: Ints, place: int) -> Floats:
         """P(x_place | the other entries of a row), from the totals with each of its states."""
-        states = [(*row[:place].tolist(), state, *row[place + 1 :].tolist()) for state in range(self._sizes[place])]
-        logs = np.array([self._log_total(one) for one in states])
+        before, after = row[:place].tolist(), row[place + 1 :].tolist()
+        logs = np.array([self._log_total((*before, state, *after)) for state in range(self.sampled[place].num_states)])
         if logs.max() == -math.inf:
             raise ImpossibleEvidence(
                 f"No state of {self.sampled[place].name!r} is possible with those of the other sampled variables: "
@@ -291,7 +258,7 @@ class _Particles:
         key = tuple(row.tolist()), tuple(variable.name for variable in variables)
         if key not in self._beliefs:
             answer = self.inner.query(self.problem.reduced, variables, self._evidence(key[0]))
-            if all(state >= 0 for state in key[0]):
+            if min(key[0], default=0) >= 0:
                 self._note(answer.info)
             self._beliefs[key] = np.asarray(answer.values)
         return self._beliefs[key]
@@ -315,10 +282,6 @@ class _Particles:
             self.engine = self.engine or info.engine
             self.is_exact = self.is_exact and info.exact
             self.doubt = self.doubt or ("" if info.converged else info.advice)
-
-    @property
-    def _sizes(self) -> list[int]:
-        return [variable.num_states for variable in self.sampled]
 
 
 def _drawn(weights: Floats, rng: np.random.Generator) -> int:

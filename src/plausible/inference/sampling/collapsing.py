@@ -50,8 +50,10 @@ class Collapse:
             factors = [factor for factor in factors if variable.name not in factor.names] + [message]
             conditionals.append(conditional)
             log_scale += log_shift
-        rest = Problem.of([*factors, *_scalars(log_scale)], Evidence.read({}, {}))
-        return cls(rest, tuple(conditionals))
+        # Factors without variables whose product has this logarithm, however large it is.
+        count = math.ceil(abs(log_scale) / _LARGEST_LOG)
+        factors += [Factor.scalar(math.exp(log_scale / max(count, 1)))] * count
+        return cls(Problem.of(factors, Evidence.read({}, {})), tuple(conditionals))
 
     def sampled(self, names: Sequence[str]) -> tuple[str, ...]:
         """The variables still there whose joint belief gives that of the named ones."""
@@ -111,23 +113,12 @@ def _summed_out(touching: Sequence[Factor], variable: Variable) -> tuple[Factor,
     conditional = Factor(scope, shares / np.where(totals > 0, totals, 1.0))
     with np.errstate(divide="ignore"):
         log_message = (np.log(totals) + peaks)[..., 0]
-    log_scale = _fitting_scale(log_message)
+    # The largest and, if there is room, the smallest are to be logarithms of floats.
+    finite, log_scale = log_message[np.isfinite(log_message)], 0.0
+    if finite.size:
+        above = float(np.clip(finite.max() - finite.min() - _LARGEST_LOG, 0.0, _LARGEST_LOG))
+        log_scale = float(finite.max()) - above
     return Factor(others, np.exp(log_message - log_scale)), conditional, log_scale
-
-
-def _fitting_scale(logs: Floats) -> float:
-    """What to take off logarithms, so that the largest and, if there is room, the smallest are those of floats."""
-    finite = logs[np.isfinite(logs)]
-    if not finite.size:
-        return 0.0
-    above = float(np.clip(finite.max() - finite.min() - _LARGEST_LOG, 0.0, _LARGEST_LOG))
-    return float(finite.max()) - above
-
-
-def _scalars(log_number: float) -> list[Factor]:
-    """Factors without variables whose product has this logarithm, however large it is."""
-    count = math.ceil(abs(log_number) / _LARGEST_LOG)
-    return [Factor.scalar(math.exp(log_number / count))] * count
 
 
 def _entries(factors: Sequence[Factor], variable: Variable) -> float:

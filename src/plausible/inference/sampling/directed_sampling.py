@@ -13,9 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
-from plausible.base.options import set_counts
+from plausible.base.options import check_count, set_counts
+from plausible.base.seeds import Seed, generator_of
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
@@ -49,13 +51,11 @@ _TAIL_SAMPLES = 20_000
 
 
 class DirectedSampler(FactorEngine):
-    """An engine that draws independent weighted samples of a Bayesian network, parents first.
+    """An engine that draws independent weighted samples of a Bayesian network, parents first; subclasses are frozen.
 
     The factors are the families of the network, the child last in each scope, and any likelihoods, such as the density
     of an observed number given its discrete parents. Evidence is states, collections of states and likelihoods. The
     same seed gives the same answer on any number of threads.
-
-    Subclasses are frozen and have the fields `num_samples` and `seed`.
     """
 
     __slots__ = ()
@@ -119,10 +119,7 @@ class DirectedSampler(FactorEngine):
         self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
     ) -> list[Factor]:
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
-        sums = self.run(factors, free, evidence)
-        if sums.is_zero:
-            raise self._not_seen(sums)
-        info = self.info(sums)
+        info = self._seen(sums := self.run(factors, free, evidence))
         return [
             with_observed(group, evidence, Factor(some, table)).with_info(info)
             for group, some, table in zip(groups, free, sums.frequencies, strict=True)
@@ -135,43 +132,49 @@ class DirectedSampler(FactorEngine):
         """
         listed = list(factors)
         variables = tuple({v.name: v for factor in listed for v in factor.scope}.values())
-        free = [variable for variable in variables if variable.name not in evidence.hard]
-        plan = self._plan_for(listed, [free], evidence)
+        plan = self._plan_for(listed, [[v for v in variables if v.name not in evidence.hard]], evidence)
         drawn, size, info = self._rows(plan, num_rows)
-        columns = {variable.name: drawn[:, place] for place, variable in enumerate(plan.variables)}
-        states = np.empty((num_rows, len(variables)), dtype=np.int64)
-        for place, variable in enumerate(variables):
-            name = variable.name
-            states[:, place] = evidence.hard[name] if name in evidence.hard else columns[name]
         told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
+        states = _with_evidence(variables, plan, drawn, evidence).astype(np.int64)
         return DrawnStates(variables, states, size, replace(info, error=None, advice=told))
 
     def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[Codes, float, QueryInfo]:
         """Rows of the variables of a plan, what they are worth, and how they were got."""
         room = _MAX_CELLS // max(len(plan.variables), 1)
         states, log_weights = plan.draw(max(num_rows, 1, min(self.num_samples, room)), stream_key(self.seed))
-        sums = _sums_of(log_weights, plan)
-        if sums.is_zero:
-            raise self._not_seen(sums)
+        info = self._seen(_sums_of(log_weights, plan))
         rows, size = resampled_rows(log_weights, num_rows, np.random.default_rng([self.seed, 1]))
-        return states[rows], size, self.info(sums)
+        return states[rows], size, info
 
-    def _not_seen(self, sums: SampleSums) -> EvidenceNotSeen:
-        return EvidenceNotSeen(self.info(sums).advice)
+    def _seen(self, sums: SampleSums) -> QueryInfo:
+        """What the sums are worth; refuses those of no sample that agrees with the evidence."""
+        info = self.info(sums)
+        if sums.is_zero:
+            raise EvidenceNotSeen(info.advice)
+        return info
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
         """log P(evidence) by the mean weight, with a 95 % interval.
 
         Where no sample agrees with the evidence, it is -inf, and `upper` says how probable the evidence can be.
         """
-        listed = list(factors)
         try:
-            plan = self._plan_for(listed, (), evidence)
+            plan = self._plan_for(list(factors), (), evidence)
         except ImpossibleEvidence:
-            info = QueryInfo("a factor that is zero")
-            return Estimate.within(-math.inf, info)
+            return Estimate.within(-math.inf, QueryInfo("a factor that is zero"))
         sums = self._sums(plan)
         return sums.log_mean(self.info(sums), plan.log_limit)
+
+
+def _with_evidence(
+    variables: Sequence[Variable], plan: SamplingPlan, drawn: Codes, evidence: Evidence
+) -> NDArray[np.int32]:
+    """Rows of some variables, from those that a plan draws and what was observed."""
+    columns = {variable.name: drawn[:, place] for place, variable in enumerate(plan.variables)}
+    states = np.empty((len(drawn), len(variables)), dtype=np.int32)
+    for place, name in enumerate(variable.name for variable in variables):
+        states[:, place] = evidence.hard[name] if name in evidence.hard else columns[name]
+    return states
 
 
 def _sums_of(log_weights: Floats, plan: SamplingPlan) -> SampleSums:
@@ -190,27 +193,21 @@ class RejectionSampling(DirectedSampler):
     """Draw forward samples and keep those that agree with the evidence (Henrion 1988): P(x | e) ≈ N(x, e) / N(e).
 
     With virtual evidence λ, a sample is kept with probability λ(x) / max λ. The acceptance rate estimates P(e), so rare
-    evidence leaves few samples: then use `LikelihoodWeighting`.
+    evidence leaves few samples: then use `LikelihoodWeighting`. Each variable of a sample costs one look-up per parent
+    and one comparison per state; memory does not grow with the number of samples.
 
     Parameters
     ----------
     num_samples
         How many samples to draw, accepted or not.
 
-    Notes
-    -----
-    Each variable of a sample costs one look-up per parent and one comparison per state. Memory does not grow with the
-    number of samples.
-
     Examples
     --------
     >>> a, b = Variable("A", 2), Variable("B", 2)
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> answer = RejectionSampling().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
-    >>> bool(abs(answer.values - [0.36, 0.64]).max() < answer.info.error)
-    True
-    >>> answer.info.acceptance, answer.info.advice
-    (0.50149, '')
+    >>> bool(abs(answer.values - [0.36, 0.64]).max() < answer.info.error), answer.info.acceptance
+    (True, 0.50149)
     """
 
     num_samples: int = 100_000
@@ -218,9 +215,14 @@ class RejectionSampling(DirectedSampler):
 
     def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:
         """Draw all variables, and leaves that see or do not see the virtual evidence; weigh by one or zero."""
-        drawn, weights, log_weight = list(families), [], 0.0
-        children = [family.scope[-1] for family in families]
-        findings = [Factor((v,), finding) for v in children if (finding := _finding(v, evidence)) is not None]
+        drawn, weights, log_weight, findings = list(families), [], 0.0, []
+        for variable in (family.scope[-1] for family in families):
+            finding = evidence.soft.get(variable.name)  # a number to multiply the probability of each state by
+            if (state := evidence.hard.get(variable.name)) is not None:
+                is_seen = np.arange(variable.num_states) == state
+                finding = is_seen * (np.ones(variable.num_states) if finding is None else finding)
+            if finding is not None:
+                findings.append(Factor((variable,), finding))
         for number, factor in enumerate([*findings, *likelihoods]):
             peak = factor.max()
             log_weight += math.log(peak) if peak > 0 else -math.inf
@@ -244,14 +246,13 @@ class RejectionSampling(DirectedSampler):
             if num_accepted >= max(num_rows, 1) or not num_accepted:
                 break
         sums = _sums_of(np.concatenate(weights), plan)
-        if sums.is_zero:
-            raise self._not_seen(sums)
+        info = self._seen(sums)
         if num_accepted < num_rows:
             raise EvidenceNotSeen(
                 f"Only {num_accepted} of {sums.num_samples} samples agree with the evidence, and {num_rows} rows are "
                 "wanted. Raise num_samples, or use LikelihoodWeighting() or ImportanceSampling()."
             )
-        return np.concatenate(accepted)[:num_rows], float(num_rows), self.info(sums)
+        return np.concatenate(accepted)[:num_rows], float(num_rows), info
 
     def info(self, sums: SampleSums) -> QueryInfo:
         """The acceptance rate, and a remedy where it is too low."""
@@ -265,22 +266,8 @@ class RejectionSampling(DirectedSampler):
         return replace(info, acceptance=accepted / sums.num_samples)
 
 
-def _finding(variable: Variable, evidence: Evidence) -> Floats | None:
-    """What the evidence says of each state: a number to multiply its probability by; None if nothing."""
-    if variable.name not in evidence.hard:
-        return evidence.soft.get(variable.name)
-    weights = np.zeros(variable.num_states)
-    place = evidence.hard[variable.name]
-    weights[place] = evidence.soft[variable.name][place] if variable.name in evidence.soft else 1.0
-    return weights
-
-
 def sampling_info(engine: str, sums: SampleSums, few: str, num_drawn: int | None = None) -> QueryInfo:
-    """The record of a sampling run.
-
-    `few` is the advice where the effective samples are few; `num_drawn` counts samples that the sums do not have as
-    well.
-    """
+    """The record of a sampling run; `few` is the advice for few effective samples, `num_drawn` all that were drawn."""
     heavy = (
         f"The largest weights have a heavy tail (Pareto k {sums.tail_shape:.2g}, more than {MAX_TAIL_SHAPE}), so that "
         "the error may be larger than it seems."
@@ -307,17 +294,13 @@ class LikelihoodWeighting(DirectedSampler):
 
     P(x | e) ≈ Σ w 1{x} / Σ w with w = Π P(e_i | parents of e_i) over the observed variables. A variable with virtual
     evidence λ is drawn from P(x | u) λ(x), and w is multiplied by Σ_x P(x | u) λ(x); for an observed state, λ is zero
-    elsewhere.
+    elsewhere. No sample is discarded, but if the evidence at the leaves is improbable, a few samples have nearly all
+    the weight; `info.effective_samples` shows this. `ImportanceSampling` learns to draw better samples.
 
     Parameters
     ----------
     num_samples
         How many samples to draw.
-
-    Notes
-    -----
-    No sample is discarded, but if the evidence at the leaves is improbable, a few samples have nearly all the weight;
-    `info.effective_samples` shows this. `ImportanceSampling` learns to draw better samples.
 
     Examples
     --------
@@ -325,9 +308,6 @@ class LikelihoodWeighting(DirectedSampler):
     >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
     >>> answer = LikelihoodWeighting().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
     >>> bool(abs(answer.values - [0.36, 0.64]).max() < answer.info.error)
-    True
-    >>> estimate = LikelihoodWeighting().log_total(factors, Evidence.read({"B": 1}, {"B": b}))
-    >>> estimate.lower < math.log(0.5) < estimate.upper
     True
     """
 
@@ -368,3 +348,47 @@ def split_evidence(
     observed = reduced_to([*seen, *likelihoods], hard)
     both = [Factor.scalar(float(evidence.soft[name][hard[name]])) for name in evidence.soft if name in hard]
     return free, observed + both
+
+
+# --- rows with their weights ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedSamples:
+    """Samples, a row each."""
+
+    variables: tuple[Variable, ...]  # The variables, in the order of the families
+    states: Codes  # Positions of states: a row for each sample, a column for each variable
+    log_weights: Floats  # The logarithm of each sample's weight; their mean weight estimates P(evidence)
+
+
+def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Seed = None) -> WeightedSamples:
+    """Forward samples of a Bayesian network with the evidence put in, weighed by its likelihood.
+
+    Without evidence all weights are one, and the rows are independent samples of the network.
+
+    Parameters
+    ----------
+    families
+        One factor P(child | parents) for each variable, the child last; other factors multiply the weights.
+    num_rows
+        How many.
+    evidence
+        States, collections of states and likelihoods.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> samples = draw(factors, 5, Evidence.read({"B": 1}, {"B": b}), seed=1)
+    >>> samples.states.tolist(), np.exp(samples.log_weights).round(6).tolist()
+    ([[0, 1], [1, 1], [0, 1], [0, 1], [0, 1]], [0.3, 0.8, 0.3, 0.3, 0.3])
+    """
+    check_count("num_rows", num_rows, 0)
+    listed = list(families)
+    ordered = ordered_families(listed, evidence)
+    plan = LikelihoodWeighting().plan(list(ordered.families.values()), evidence, ordered.likelihoods)
+    key = generator_of(seed).integers(0, 2**64, dtype=np.uint64, endpoint=False)
+    drawn, log_weights = plan.scaled(log_constant(listed)).draw(num_rows, key)
+    variables = tuple({family.names[-1]: family.scope[-1] for family in listed if family.scope}.values())
+    return WeightedSamples(variables, _with_evidence(variables, plan, drawn, evidence), log_weights)

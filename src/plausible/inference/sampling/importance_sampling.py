@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -69,9 +68,8 @@ class Proposal:
     def with_messages(self) -> Proposal:
         """Guides that are the network's own distributions times λ messages out of the evidence."""
         messages = evidence_messages(self.families, self.weights, self.targets)
-        return replace(
-            self, guides={name: _distributions(rows * messages[name]) for name, rows in self.targets.items()}
-        )
+        guides = {name: _distributions(rows * messages[name]) for name, rows in self.targets.items()}
+        return replace(self, guides=guides)
 
     def with_beliefs(self, engine: ApproximateEngine, evidence: Evidence) -> Proposal:
         """Guides b(x | u) from an engine's beliefs about each family; about x alone where it has no others.
@@ -139,8 +137,10 @@ def evidence_messages(
     beliefs: dict[str, Floats] = {}
     for family in families:
         rows = family.flat.reshape(-1, family.scope[-1].num_states)
-        parents = [beliefs[name] for name in family.names[:-1]]
-        beliefs[family.names[-1]] = reduce(_outer, parents, np.ones(1)) @ rows
+        joint = np.ones(1)
+        for name in family.names[:-1]:
+            joint = np.multiply.outer(joint, beliefs[name]).ravel()
+        beliefs[family.names[-1]] = joint @ rows
     messages = {name: np.ones(rows.shape[1]) for name, rows in targets.items()}
     for factor in observed:
         _send(factor.names, factor.flat, beliefs, messages)
@@ -162,10 +162,6 @@ def _send(names: Sequence[str], table: Floats, beliefs: Mapping[str, Floats], me
         if sums.max() > 0:
             message = messages[name] * np.maximum(sums / sums.max(), _FLOOR)
             messages[name] = np.maximum(message / message.max(), _FLOOR)
-
-
-def _outer(left: Floats, right: Floats) -> Floats:
-    return np.asarray(np.multiply.outer(left, right).ravel())
 
 
 def _distributions(rows: Floats) -> Floats:

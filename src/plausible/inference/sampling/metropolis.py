@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
-from plausible.inference.sampling.chain_layout import ChainLayout, live_states, starting_codes
-from plausible.inference.sampling.chains import ChainEngine, Sweeps
+from plausible.inference.sampling.chain_beliefs import ChainState
+from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains, starting_codes
+from plausible.inference.sampling.chains import ChainEngine
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import accept_in_turn, metropolis_sweeps
 
@@ -37,7 +38,7 @@ def independent_guide(problem: Problem, engine: ApproximateEngine) -> Floats:
 def drawn_independently(problem: Problem, guide: Floats, shape: tuple[int, int], rng: np.random.Generator) -> Ints:
     """(*shape, variables): assignments with every variable drawn from its part of the guide."""
     states = np.empty((*shape, len(problem.sizes)), dtype=np.int64)
-    for place, row in enumerate(_rows(problem, guide)):
+    for place, row in enumerate(np.split(guide, starts_of(problem.sizes)[1:-1]) if len(problem.sizes) else ()):
         levels = np.cumsum(row)
         # Zeros at the end are as high as what is before them, so that no number below one reaches them.
         states[..., place] = np.searchsorted(levels / levels[-1], rng.random(shape), side="right")
@@ -51,15 +52,8 @@ def log_density(problem: Problem, guide: Floats, states: Ints) -> Floats:
 
 
 def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
-    """Which candidate each chain is at after each proposal, by Metropolis' rule for proposals that are independent.
+    """The column of `log_weights` that each chain is at after each proposal, by Metropolis' rule for independent ones.
 
-    Returns
-    -------
-    array
-        (chains, proposals): columns of `log_weights`.
-
-    Examples
-    --------
     >>> accepted_places(np.log([[1.0, 0.1, 2.0, 1.5]]), np.log([[0.5, 0.9, 0.6]]))
     array([[0, 2, 3]])
     """
@@ -67,11 +61,6 @@ def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
     places = np.zeros(levels.shape, dtype=np.int64)
     accept_in_turn(log_weights, levels, places)
     return places
-
-
-def _rows(problem: Problem, guide: Floats) -> list[Floats]:
-    starts = starts_of(problem.sizes)
-    return np.split(guide, starts[1:-1]) if len(problem.sizes) else []
 
 
 #: (problem, states, generator) -> (new states, log q(states | new) - log q(new | states)), a row for each chain.
@@ -127,8 +116,8 @@ class Metropolis(ChainEngine):
     seed: int = 0
     num_threads: int | None = None
 
-    _METHOD = "Metropolis-Hastings sampling"
-    _ON_LOGS, _COUNTS_DRAWS = True, True
+    _METHOD: ClassVar[str] = "Metropolis-Hastings sampling"
+    _COUNTS_DRAWS: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._check()
@@ -148,9 +137,8 @@ class Metropolis(ChainEngine):
         return len(layout.blocks) if self._moves_blocks else 1
 
     def _guide(self, problem: Problem) -> Floats:
-        if not isinstance(self.proposal, ApproximateEngine):
-            return np.zeros(0)
-        return independent_guide(problem, self.proposal)
+        engine = self.proposal
+        return independent_guide(problem, engine) if isinstance(engine, ApproximateEngine) else np.zeros(0)
 
     def _start(self, problem: Problem, layout: ChainLayout, generators: NDArray[np.uint64], guide: Floats) -> Ints:
         """Draws from the guide, where there is one: from elsewhere a chain may long refuse all that it proposes."""
@@ -167,63 +155,67 @@ class Metropolis(ChainEngine):
             codes[stuck] = starting_codes(problem, layout, generators, self.seed)[stuck]
         return codes
 
-    def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
+    def _sweep(
+        self, problem: Problem, layout: ChainLayout, number: int, state: ChainState, chains: ChainArrays
+    ) -> None:
+        # Random numbers of these sweeps: a run taken up again goes on as if never stopped.
+        rng = np.random.default_rng([self.seed, state.num_sweeps])
         if callable(self.proposal):
-            self._propose(self.proposal, problem, layout, sweeps)
-            return
-        if isinstance(self.proposal, ApproximateEngine):
-            self._propose_from(problem, layout, sweeps)
-            return
+            _propose(self.proposal, problem, layout, number, chains, rng)
+        elif isinstance(self.proposal, ApproximateEngine):
+            _propose_from(state.guide, problem, layout, number, chains, rng)
+        else:
 
-        def work(chains: ChainArrays) -> None:
-            metropolis_sweeps(sweeps.number, problem.logs, layout.links, chains)
+            def work(some: ChainArrays) -> None:
+                metropolis_sweeps(number, problem.logs, layout.links, some)
 
-        self._each_chain(work, sweeps)
-        sweeps.chains.squares[...] = sweeps.chains.sums  # of zeros and ones
+            move_chains(work, chains, number * chains.codes.size, self.num_threads)
+        chains.squares[...] = chains.sums  # of zeros and ones
 
-    def _propose(self, proposal: Proposal, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
-        """Sweeps by a function of the user's, all chains at a time."""
-        rng, chains = self._generator(sweeps), sweeps.chains
-        states = layout.states(chains.codes)
-        value = problem.log_product(states)
-        rows = np.arange(len(states))
-        for number in range(sweeps.number):
-            new, log_ratio = _checked(proposal(problem, states.copy(), rng), problem, states)
-            new_value = problem.log_product(new)
-            taken = np.log(1 - rng.random(len(states))) < new_value - value + log_ratio
-            states[taken], value[taken] = new[taken], new_value[taken]
-            chains.accepted[:] += taken
-            codes = layout.codes(states)
-            if chains.sums.size:
-                chains.sums[rows[:, None], layout.cell_starts[:-1] + codes] += 1.0
-            chains.draws[:, number] = codes[:, chains.watched]
-        chains.codes[...] = layout.codes(states)
-        chains.squares[...] = chains.sums
 
-    def _propose_from(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
-        """Sweeps by independent draws from the guide: they don't depend on the chains, so all are made at once."""
-        rng, chains = self._generator(sweeps), sweeps.chains
-        num_chains, number = len(chains.codes), sweeps.number
-        start = layout.states(chains.codes)[:, None, :]
-        drawn = drawn_independently(problem, sweeps.guide, (num_chains, number), rng)
-        candidates = np.concatenate([start, drawn], axis=1)
-        flat = candidates.reshape(num_chains * (number + 1), -1)
-        log_weights = problem.log_product(flat) - log_density(problem, sweeps.guide, flat)
-        levels = np.log(1 - rng.random((num_chains, number)))
-        chosen = accepted_places(log_weights.reshape(num_chains, number + 1), levels)
-        chains.accepted[:] += (np.diff(chosen, axis=1, prepend=0) > 0).sum(axis=1)
-        states = np.take_along_axis(candidates, chosen[:, :, None], axis=1)
-        codes = layout.codes(states.reshape(num_chains * number, -1)).reshape(num_chains, number, -1)
-        for chain in range(num_chains if chains.sums.size else 0):
-            cells = (layout.cell_starts[:-1] + codes[chain]).ravel()
-            chains.sums[chain] += np.bincount(cells, minlength=layout.num_cells)
-        chains.draws[...] = codes[:, :, chains.watched]
-        chains.codes[...] = codes[:, -1]
-        chains.squares[...] = chains.sums
+def _propose(
+    proposal: Proposal,
+    problem: Problem,
+    layout: ChainLayout,
+    number: int,
+    chains: ChainArrays,
+    rng: np.random.Generator,
+) -> None:
+    """Sweeps by a function of the user's, all chains at a time."""
+    states = layout.states(chains.codes)
+    value, rows = problem.log_product(states), np.arange(len(states))
+    for sweep in range(number):
+        new, log_ratio = _checked(proposal(problem, states.copy(), rng), problem, states)
+        new_value = problem.log_product(new)
+        taken = np.log(1 - rng.random(len(states))) < new_value - value + log_ratio
+        states[taken], value[taken] = new[taken], new_value[taken]
+        chains.accepted[:] += taken
+        codes = layout.codes(states)
+        if chains.sums.size:
+            chains.sums[rows[:, None], layout.cell_starts[:-1] + codes] += 1.0
+        chains.draws[:, sweep] = codes[:, chains.watched]
+    chains.codes[...] = layout.codes(states)
 
-    def _generator(self, sweeps: Sweeps) -> np.random.Generator:
-        """Random numbers for these sweeps: a run taken up again goes on as if never stopped."""
-        return np.random.default_rng([self.seed, sweeps.num_sweeps])
+
+def _propose_from(
+    guide: Floats, problem: Problem, layout: ChainLayout, number: int, chains: ChainArrays, rng: np.random.Generator
+) -> None:
+    """Sweeps by independent draws from the guide: they don't depend on the chains, so all are made at once."""
+    num_chains = len(chains.codes)
+    start = layout.states(chains.codes)[:, None, :]
+    candidates = np.concatenate([start, drawn_independently(problem, guide, (num_chains, number), rng)], axis=1)
+    flat = candidates.reshape(num_chains * (number + 1), -1)
+    log_weights = problem.log_product(flat) - log_density(problem, guide, flat)
+    levels = np.log(1 - rng.random((num_chains, number)))
+    chosen = accepted_places(log_weights.reshape(num_chains, number + 1), levels)
+    chains.accepted[:] += (np.diff(chosen, axis=1, prepend=0) > 0).sum(axis=1)
+    states = np.take_along_axis(candidates, chosen[:, :, None], axis=1)
+    codes = layout.codes(states.reshape(num_chains * number, -1)).reshape(num_chains, number, -1)
+    for chain in range(num_chains if chains.sums.size else 0):
+        cells = (layout.cell_starts[:-1] + codes[chain]).ravel()
+        chains.sums[chain] += np.bincount(cells, minlength=layout.num_cells)
+    chains.draws[...] = codes[:, :, chains.watched]
+    chains.codes[...] = codes[:, -1]
 
 
 def _checked(answer: tuple[Ints, Floats], problem: Problem, states: Ints) -> tuple[Ints, Floats]:

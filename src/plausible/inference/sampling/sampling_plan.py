@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain
+from itertools import accumulate, chain
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -38,15 +39,9 @@ def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> OrderedFa
 
     The family of a variable is the factor that has it last and whose rows sum to one; if there are several, the first
     of the smallest. Any such choice is right: the product of all factors stays the same. Factors without variables are
-    left out. An observed parent that has no family among the factors is fixed: what it depends on does not matter.
+    left out. An observed parent that has no family among the factors is fixed: what it depends on does not matter. A
+    variable without a family, or that is its own ancestor, is refused.
 
-    Raises
-    ------
-    NotSupported
-        Where a variable has no family, or is its own ancestor.
-
-    Examples
-    --------
     >>> rain = Factor({"rain": 2}, [0.8, 0.2])
     >>> wet = Factor({"rain": 2, "wet": 2}, [[0.9, 0.1], [0.2, 0.8]])
     >>> forecast = Factor({"rain": 2}, [0.1, 3.0])
@@ -60,12 +55,13 @@ def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> OrderedFa
     given = {name: state for name, state in evidence.hard.items() if name not in children}
     reduced = reduced_to(listed, given)
     families: dict[str, Factor] = {}
-    for factor in sorted((factor for factor in reduced if _is_family(factor)), key=lambda factor: len(factor.scope)):
+    for factor in sorted(filter(_is_family, reduced), key=lambda factor: len(factor.scope)):
         families.setdefault(factor.names[-1], factor)
-    for factor in reduced:
-        for name in factor.names:
-            if name not in families:
-                raise _no_network(_lacking(name, reduced))
+    for name in (name for factor in reduced for name in factor.names if name not in families):
+        lacking = [", ".join(factor.names) for factor in reduced if factor.names[-1:] == (name,)]
+        if lacking:
+            raise _no_network(f"the factor over {lacking[0]} has rows that are no distributions")
+        raise _no_network(f"{name!r} is the last variable of none")
     chosen = {id(family) for family in families.values()}
     likelihoods = tuple(factor for factor in reduced if id(factor) not in chosen)
     sorter = TopologicalSorter({child: family.names[:-1] for child, family in families.items()})
@@ -77,11 +73,8 @@ def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> OrderedFa
 
 def reduced_to(factors: Iterable[Factor], hard: Mapping[str, int]) -> list[Factor]:
     """The factors where the variables have the states at these positions."""
-    reduced = []
-    for factor in factors:
-        own = {v.name: v.states[hard[v.name]] for v in factor.scope if v.name in hard}
-        reduced.append(factor.reduce(own) if own else factor)
-    return reduced
+    given = [(factor, {v.name: v.states[hard[v.name]] for v in factor.scope if v.name in hard}) for factor in factors]
+    return [factor.reduce(own) if own else factor for factor, own in given]
 
 
 def ancestors_of(names: Iterable[str], families: Sequence[Factor]) -> set[str]:
@@ -105,14 +98,6 @@ def _is_family(factor: Factor) -> bool:
         return False
     sums = factor.flat.reshape(-1, factor.scope[-1].num_states).sum(axis=1)
     return bool(np.all(np.abs(sums - 1.0) <= _ROUNDING) and factor.min() >= 0)
-
-
-def _lacking(name: str, factors: Sequence[Factor]) -> str:
-    """Why a variable has no family."""
-    for factor in factors:
-        if factor.names[-1:] == (name,):
-            return f"the factor over {', '.join(factor.names)} has rows that are no distributions"
-    return f"{name!r} is the last variable of none"
 
 
 def _no_network(problem: str) -> NotSupported:
@@ -235,8 +220,7 @@ def _lookups(
     numbers: dict[str, int], scopes: Sequence[tuple[Sequence[Variable], int]], tables: Sequence[Floats]
 ) -> Lookups:
     """Tables by the variables in each scope; the last one's states are so many entries apart as the number says."""
-
-    strides = [list(_strides(scope, unit)) for scope, unit in scopes]
+    strides = [_strides(scope, unit) for scope, unit in scopes]
     return Lookups(
         starts_of(map(len, strides)),
         np.array([numbers[variable.name] for scope, _ in scopes for variable in scope], dtype=np.int64),
@@ -246,8 +230,7 @@ def _lookups(
     )
 
 
-def _strides(scope: Sequence[Variable], unit: int) -> Iterator[int]:
-    total = unit * math.prod(variable.num_states for variable in scope)
-    for variable in scope:
-        total //= variable.num_states
-        yield total
+def _strides(scope: Sequence[Variable], unit: int) -> list[int]:
+    """How far apart the states of each variable are, those of the last one as far as the unit says."""
+    sizes = [unit, *(variable.num_states for variable in reversed(scope[1:]))] if scope else []
+    return list(accumulate(sizes, mul))[::-1]
