@@ -9,8 +9,8 @@ import adjustment_oracle as oracle
 from calculus_oracle import LatentModel, causal_graph, parts_of, random_causes
 from marked_graph_oracles import ancestors, is_separated, subsets
 from plausible import BayesianNetwork, TableCPD
-from plausible.causal.adjustment.front_door import check_front_door, front_door_set, front_door_sets
 from plausible.causal.adjustment.instruments import check_instrument, instruments
+from plausible.causal.adjustment.mediators import check_front_door, front_door_set, front_door_sets
 from plausible.causal.adjustment.sets import (
     adjustment_set,
     adjustment_sets,

@@ -14,12 +14,14 @@ from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import counterfactual
 from plausible.causal.functional.conversion import functional_model, trial_model
 from plausible.causal.functional.responses import HIRING, ResponseVariable
-from plausible.causal.partial.assumptions import Limit, Monotone, NoDirectEffect
 from plausible.causal.partial.bounds import bounds
-from plausible.causal.partial.falsification import falsification
+from plausible.causal.partial.checks import falsification
 from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import (
+    Limit,
     LinearQuery,
+    Monotone,
+    NoDirectEffect,
     average_causal_effect,
     interventional_mean,
     probability_of,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plausible.causal.partial.bounds import bounds
-from plausible.causal.partial.falsification import falsification
+from plausible.causal.partial.checks import falsification
 from plausible.causal.partial.linear_query import average_causal_effect
 from plausible.causal.partial.noncompliance import (
     binarize,
@@ -124,7 +124,7 @@ def test_the_instrumental_inequality_holds_for_any_numbers_of_states():
 
 def test_assumptions_can_be_falsified_alone():
     """Some defy: the graph is right, but the assumption that nobody does is contradicted."""
-    from plausible.causal.partial.assumptions import Monotone
+    from plausible.causal.partial.linear_query import Monotone
 
     types = np.zeros((4, 4))
     types[2, 1] = 1.0

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from bounds_oracle import random_units
-from plausible.causal.partial.assumptions import Limit, Monotone
-from plausible.causal.partial.bootstrap import bootstrap_bounds
 from plausible.causal.partial.bounds import bounds
-from plausible.causal.partial.falsification import falsification
+from plausible.causal.partial.checks import bootstrap_bounds, falsification
 from plausible.causal.partial.linear_form import NotLinear
-from plausible.causal.partial.linear_query import average_causal_effect, probability_of
+from plausible.causal.partial.linear_query import Limit, Monotone, average_causal_effect, probability_of
 from plausible.causal.partial.systems import binomial_interval
 from plausible.errors import InvalidArgument, ModelContradicted
 from plausible.factors import Factor

@@ -11,10 +11,10 @@ import pytest
 
 from calculus_oracle import NAMES, LatentModel, causal_graph, is_identifiable, parts_of, random_causes
 from marked_graph_oracles import is_separated
-from plausible.causal.calculus.derivation import ProbabilityStep
 from plausible.causal.calculus.derive import derive
 from plausible.causal.calculus.rules import RuleStep
-from plausible.causal.identification.masks import MaskGraph
+from plausible.causal.calculus.search import ProbabilityStep
+from plausible.causal.identification.question import MaskGraph
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 

@@ -8,13 +8,18 @@ import pytest
 
 from calculus_oracle import LatentModel, parts_of
 from plausible import BayesianNetwork, LinearGaussianCPD, TableCPD
-from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
+from plausible.causal.estimation.adjusted import (
+    DoublyRobust,
+    Standardization,
+    Weighting,
+    linear_fit,
+    logistic_fit,
+    logistic_mean,
+)
 from plausible.causal.estimation.effect import estimate_effect
 from plausible.causal.estimation.estimate import Bootstrap
-from plausible.causal.estimation.front_door_method import FrontDoor
-from plausible.causal.estimation.instrument_method import InstrumentalVariable
+from plausible.causal.estimation.mediators_and_instruments import FrontDoor, InstrumentalVariable
 from plausible.causal.estimation.plug_in import PlugIn
-from plausible.causal.estimation.regressions import linear_fit, logistic_fit, logistic_mean
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported, PositivityViolation, UnknownVariable
 from plausible.graphs import PAG, PDAG, CausalGraph

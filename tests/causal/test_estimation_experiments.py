@@ -11,7 +11,7 @@ from plausible import causal
 from plausible.causal.estimation.effect import estimate_effect
 from plausible.causal.estimation.estimate import Bootstrap
 from plausible.causal.estimation.simpson import simpson
-from plausible.causal.partial.source import read_source
+from plausible.causal.partial.district import read_source
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.graphs import PAG, PDAG, CausalGraph
 

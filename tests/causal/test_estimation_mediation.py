@@ -10,7 +10,7 @@ import pytest
 import adjustment_oracle as oracle
 from marked_graph_oracles import ancestors, subsets
 from plausible import BayesianNetwork, LinearGaussianCPD, TableCPD
-from plausible.causal.adjustment.mediation import check_mediation, mediation_set
+from plausible.causal.adjustment.mediators import check_mediation, mediation_set
 from plausible.causal.estimation.mediated_effects import controlled_direct_effect, mediated_effects
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor

@@ -9,9 +9,8 @@ from itertools import product as cartesian
 import numpy as np
 import pytest
 
-from plausible.causal.expressions.notation import LONGEST
+from plausible.causal.expressions.notation import LONGEST, Symbol
 from plausible.causal.expressions.simplification import simplify, with_canonical_symbols
-from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import (
     ONE,
     Probability,

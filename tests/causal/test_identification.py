@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from latent_model_oracle import LatentModel
-from plausible.causal.expressions.symbols import Symbol
+from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.tree import probability, product_of
 from plausible.causal.identification.algorithm import identify, is_identifiable
 from plausible.causal.identification.districts import Chain, Link

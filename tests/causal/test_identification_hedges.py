@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from latent_model_oracle import random_causal_graph
-from plausible.causal.identification.algorithm import find_hedge, identify, is_identifiable
-from plausible.causal.identification.sensitivity import blocking_bows, edge_sensitivity
+from plausible.causal.identification.algorithm import (
+    blocking_bows,
+    edge_sensitivity,
+    find_hedge,
+    identify,
+    is_identifiable,
+)
 from plausible.errors import NotIdentifiable
 from plausible.graphs import CausalGraph, Edge
 

@@ -9,7 +9,7 @@ import pytest
 
 from latent_model_oracle import LatentModel, random_causal_graph
 from plausible.causal.identification.algorithm import find_hedge, identify, is_identifiable
-from plausible.causal.identification.masks import MaskGraph
+from plausible.causal.identification.question import MaskGraph
 from plausible.errors import NotIdentifiable, PositivityViolation
 from plausible.factors import Factor
 from plausible.graphs import CausalGraph

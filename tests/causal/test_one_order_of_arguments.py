@@ -9,7 +9,7 @@ import pytest
 
 import plausible as pb
 from plausible import causal
-from plausible.causal.discovery.pag_effects import effect_in_pag, effect_is_conditional
+from plausible.causal.discovery.pag_readings import effect_in_pag, effect_is_conditional
 from plausible.data.table import Table
 from plausible.errors import NotIdentifiable, NotSupported
 from plausible.graphs import PAG, latent_projection, pag_of

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plausible.causal.discovery.certainty import causal_certainty
 from plausible.causal.discovery.fci import fci
-from plausible.causal.discovery.pag_effects import effect_in_pag, effect_is_conditional, refuse_query
+from plausible.causal.discovery.pag_readings import causal_certainty, effect_in_pag, effect_is_conditional, refuse_query
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import pag_members, pag_of

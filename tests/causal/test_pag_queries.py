@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plausible.causal.discovery.pag_effects import refuse_query
+from plausible.causal.discovery.pag_readings import refuse_query
 from plausible.causal.identification.algorithm import identify
 from plausible.errors import NotSupported
 from plausible.graphs.ancestral import PAG

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from network_oracle import assignments, random_network, random_rows
-from plausible.causal.queries.association import compare_effect, effect_table
-from plausible.causal.queries.augmented import augmented, augmented_graph, intervention_name
-from plausible.causal.queries.independence import causally_independent
-from plausible.causal.queries.observed import observed_model
+from plausible.causal.queries.association import causally_independent, compare_effect, effect_table
+from plausible.causal.queries.observed import augmented, augmented_graph, intervention_name, observed_model
 from plausible.cpds import DeterministicCPD, LinearGaussianCPD, NoisyOr, Rule, RuleCPD, Split, TableCPD, TreeCPD
 from plausible.errors import (
     ImpossibleEvidence,

@@ -12,8 +12,7 @@ from calculus_oracle import causal_graph, random_causes
 from marked_graph_oracles import is_active, simple_paths
 from plausible.causal.estimation.simpson import simpson
 from plausible.causal.queries.association import compare_effect
-from plausible.causal.queries.explanation import explain_association
-from plausible.causal.queries.simulators import SpuriousKind, spurious_association
+from plausible.causal.queries.explanation import SpuriousKind, explain_association, spurious_association
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics

@@ -9,10 +9,16 @@ from typing import Annotated
 import typer
 
 from plausible.base.remedies import Call
-from plausible.causal.partial.assumptions import Monotone, NoDirectEffect, TypeAssumption
-from plausible.causal.partial.bootstrap import bootstrap_bounds
 from plausible.causal.partial.bounds import bounds
-from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
+from plausible.causal.partial.checks import bootstrap_bounds
+from plausible.causal.partial.linear_query import (
+    LinearQuery,
+    Monotone,
+    NoDirectEffect,
+    TypeAssumption,
+    average_causal_effect,
+    probability_of,
+)
 from plausible.causal.queries.observed import ObservedModel, observed_model
 from plausible.cli.causal_graphs import GRAPHS, read_causal_source
 from plausible.cli.commands import OwnWords, command, hyphenated, shell_words

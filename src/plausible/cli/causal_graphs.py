@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plausible.causal.identification.hedges import Hedge
+from plausible.causal.identification.districts import Hedge
 from plausible.cli.output import print_answer
 from plausible.cli.source import MODEL_ENDINGS, ending_of, format_of, read_network
 from plausible.cli.streams import is_standard, piped_bytes

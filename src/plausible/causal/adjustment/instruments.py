@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from plausible.base.records import record
 from plausible.causal.adjustment.problem import AdjustmentProblem, Check, open_trail, read_allowed, read_problem
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
+from plausible.causal.queries.observed import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.separator_choice import SeparatorChoice
 from plausible.graphs.text import quote
@@ -65,22 +63,13 @@ def check_instrument(
 
     In the graph without the first edges of the directed paths from X to Y, W separates Z from Y but not from X, and
     neither Z nor W lies on or below these paths. In linear models the effect is then cov(Z, Y | W) / cov(Z, X | W);
-    where `X -> Y` is the only such path, this is the usual definition. Linear in the edges.
+    where `X -> Y` is the only such path, this is the usual definition. Linear in the edges. See Brito & Pearl (2002),
+    Generalized instrumental variables, UAI.
 
     Parameters
     ----------
-    graph
-        A DAG, or a causal graph.
-    outcome, treatment
-        Y and X, a node each.
-    instrument
-        Z.
     given
         W, a node or several; none by default.
-
-    References
-    ----------
-    Brito & Pearl (2002), Generalized instrumental variables, UAI.
 
     Examples
     --------
@@ -112,7 +101,8 @@ def instruments(
     For each candidate the separator from the outcome that is closest to the outcome is tried, among the ancestors of
     both. If any variable is an instrument given any set, then some variable is found here; whether a particular
     variable is one given some set beyond these ancestors is NP-hard to say. Linear in the moral graph for each
-    variable.
+    variable. See van der Zander, Textor & Liskiewicz (2015), Efficiently finding conditional instruments for causal
+    inference, IJCAI.
 
     Parameters
     ----------
@@ -120,10 +110,6 @@ def instruments(
         As for `check_instrument`.
     allowed
         Nodes from which instruments and sets are taken; by default all.
-
-    References
-    ----------
-    van der Zander, Textor & Liskiewicz (2015), Efficiently finding conditional instruments for causal inference, IJCAI.
 
     Examples
     --------
@@ -133,16 +119,13 @@ def instruments(
     problem = _read(graph, outcome, treatment)
     roles = {"outcome": problem.outcome, "treatment": problem.treatment}
     _, free = read_allowed(problem.causes, roles, (), allowed)
-    return tuple(_found(problem, free - problem.forbidden))
-
-
-def _found(problem: AdjustmentProblem, free: frozenset[Node]) -> Iterator[Instrument]:
-    dag = problem.cut.to_dag()
+    free, dag, found = free - problem.forbidden, problem.cut.to_dag(), []
     for node in (node for node in problem.causes.nodes if node in free):
         # The closest separator is the empty set wherever that will do.
         given = SeparatorChoice(dag, problem.outcome, [node], (), free - {node}).one()
         if given is not None and not problem.cut.m_separated(node, problem.treatment, given):
-            yield Instrument(node, given)
+            found.append(Instrument(node, given))
+    return tuple(found)
 
 
 def _read(graph: CausalLike, outcome: Node, treatment: Node) -> AdjustmentProblem:

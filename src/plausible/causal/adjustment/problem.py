@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
-from plausible.causal.queries.arguments import read_nodes, refuse_overlap
+from plausible.causal.queries.observed import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
@@ -117,13 +117,14 @@ def read_problem(
 def listed(find: Callable[[], Iterator[frozenset[Node]]], limit: int | None) -> Listing[frozenset[Node]]:
     """The first sets, up to a limit; where the usual limit leaves some out, a warning says so at the end."""
     number = checked_limit(limit)
-    return Listing(find if number is None else lambda: _cut(find(), number))
 
+    def first() -> Iterator[frozenset[Node]]:
+        sets = find()
+        yield from islice(sets, number)
+        if number == USUAL_LIMIT and next(sets, None) is not None:
+            warn_caller(f"There are more than these {number} sets: limit=None lists all of them.", PlausibleWarning)
 
-def _cut(sets: Iterator[frozenset[Node]], limit: int) -> Iterator[frozenset[Node]]:
-    yield from islice(sets, limit)
-    if limit == USUAL_LIMIT and next(sets, None) is not None:
-        warn_caller(f"There are more than these {limit} sets: limit=None lists all of them.", PlausibleWarning)
+    return Listing(first)
 
 
 def read_sides(graph: Any, outcome: Nodes, treatment: Nodes) -> tuple[tuple[Node, ...], tuple[Node, ...]]:

@@ -19,7 +19,7 @@ from plausible.causal.adjustment.problem import (
     read_problem,
 )
 from plausible.causal.expressions.tree import Expression, probability, sum_over
-from plausible.causal.queries.arguments import read_nodes, refuse_overlap
+from plausible.causal.queries.observed import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Edge
@@ -98,25 +98,20 @@ def check_adjustment(
     back-door criterion asks more: nothing below a treatment, and every trail that enters a treatment by an arrowhead
     blocked. In a PDAG, MAG or PAG the answer is about all members of the class. That a PAG stands for one is taken for
     granted, here as in all questions about adjustment: `stands_for_class` tells. Linear in the edges; in a PDAG times
-    the degree.
+    the degree. See Pearl (2009), Causality, section 3.3.1; Shpitser, VanderWeele & Robins (2010), On the validity of
+    covariate adjustment, UAI; van der Zander, Liskiewicz & Textor (2019), Separators and adjustment sets in causal
+    graphs, Artificial Intelligence 270; Perkovic, Textor, Kalisch & Maathuis (2018), Journal of Machine Learning
+    Research 18.
 
     Parameters
     ----------
     graph
         A DAG, a causal graph, or a PDAG, MAG or PAG that stands for a class.
-    outcome, treatment
-        Y and X, a node or several each.
     given
         W, the set in question.
     criterion
         "adjustment" or "back-door". For several treatments, "back-door" means that W separates all of them from Y once
         the edges out of them are cut (rules 2 and 3 of the do-calculus).
-
-    References
-    ----------
-    Pearl (2009), Causality, section 3.3.1; Shpitser, VanderWeele & Robins (2010), On the validity of covariate
-    adjustment, UAI; van der Zander, Liskiewicz & Textor (2019), Separators and adjustment sets in causal graphs,
-    Artificial Intelligence 270; Perkovic, Textor, Kalisch & Maathuis (2018), Journal of Machine Learning Research 18.
 
     Examples
     --------
@@ -147,13 +142,8 @@ def is_adjustment_set(
 ) -> bool:
     """Whether adjusting for a set gives the effect; `check_adjustment` also says why not.
 
-    Parameters
-    ----------
-    graph, outcome, treatment, given, criterion
-        As for `check_adjustment`.
+    Parameters are those of `check_adjustment`.
 
-    Examples
-    --------
     >>> is_adjustment_set("X <- A -> M <- B -> Y; X -> Y", "Y", "X", given=["M"])
     False
     """
@@ -176,6 +166,9 @@ def adjustment_set(
 ) -> frozenset[Node] | None:
     """A set to adjust for, none of whose members can be spared; `None` if there is none.
 
+    Linear in the edges of the moral graph; with costs, a maximum flow. See van der Zander, Liskiewicz & Textor (2019),
+    Separators and adjustment sets in causal graphs, Artificial Intelligence 270.
+
     Parameters
     ----------
     graph, outcome, treatment
@@ -190,15 +183,6 @@ def adjustment_set(
         Node -> what observing it costs, not negative; one for each node left out. With it the set is one of least total
         cost; with `costs={}`, one with the fewest members.
 
-    Notes
-    -----
-    Linear in the edges of the moral graph; with costs, a maximum flow.
-
-    References
-    ----------
-    van der Zander, Liskiewicz & Textor (2019), Separators and adjustment sets in causal graphs, Artificial Intelligence
-    270.
-
     Examples
     --------
     >>> graph = "Z1 -> X; Z1 -> A -> Y; Z2 -> A; Z2 -> B -> X; X -> Y"
@@ -210,7 +194,11 @@ def adjustment_set(
     problem = read_problem(graph, outcome, treatment, criterion)
     choice = _choice(problem, included, allowed)
     if costs is not None:
-        _check_costs(problem, costs)
+        for node, cost in costs.items():
+            if node not in problem.causes:
+                raise UnknownVariable.named(node, problem.causes.nodes, "this graph, though costs= names it")
+            if not 0 <= cost < math.inf:
+                raise InvalidArgument(f"costs= gives {node!r} the cost {cost!r}; costs are finite and not negative.")
     if choice is None:
         return None
     return choice.one() if costs is None else choice.cheapest(costs)
@@ -253,7 +241,10 @@ def optimal_adjustment_set(
     O = pa(cn) minus the forbidden nodes, with cn the nodes after X on proper causal paths to Y. No other set gives an
     adjusted estimate with less asymptotic variance, in linear models by least squares and otherwise by efficient
     estimators. `None` if no set will do, or if a member of O is not allowed: a best set need not exist then, nor where
-    the treatment has no causal path to the outcome. Linear in the edges.
+    the treatment has no causal path to the outcome. Linear in the edges. See Henckel, Perkovic & Maathuis (2022),
+    Graphical criteria for efficient total effect estimation via adjustment in causal linear models, Journal of the
+    Royal Statistical Society B 84; Rotnitzky & Smucler (2020), Efficient adjustment sets for population average causal
+    treatment effect estimation, Journal of Machine Learning Research 21.
 
     Parameters
     ----------
@@ -261,12 +252,6 @@ def optimal_adjustment_set(
         A DAG, or a PDAG that stands for a class: its members agree on the set.
     outcome, treatment, allowed
         As for `adjustment_set`.
-
-    References
-    ----------
-    Henckel, Perkovic & Maathuis (2022), Graphical criteria for efficient total effect estimation via adjustment in
-    causal linear models, Journal of the Royal Statistical Society B 84; Rotnitzky & Smucler (2020), Efficient
-    adjustment sets for population average causal treatment effect estimation, Journal of Machine Learning Research 21.
 
     Examples
     --------
@@ -298,11 +283,3 @@ def _choice(problem: AdjustmentProblem, included: Nodes, allowed: Nodes | None) 
 
 def _roles(problem: AdjustmentProblem) -> dict[str, tuple[Node, ...]]:
     return {"outcome": problem.outcome, "treatment": problem.treatment}
-
-
-def _check_costs(problem: AdjustmentProblem, costs: Mapping[Node, float]) -> None:
-    for node, cost in costs.items():
-        if node not in problem.causes:
-            raise UnknownVariable.named(node, problem.causes.nodes, "this graph, though costs= names it")
-        if not 0 <= cost < math.inf:
-            raise InvalidArgument(f"costs= gives {node!r} the cost {cost!r}; costs are finite and not negative.")

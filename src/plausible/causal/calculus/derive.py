@@ -1,13 +1,12 @@
-"""Finding a derivation of an effect: by adjustment, or by a search through the steps that rules and laws allow."""
+"""Deriving an effect by do-calculus, and effects that need no derivation."""
 
 from __future__ import annotations
 
 from plausible.base.records import record
-from plausible.causal.calculus.derivation import Derivation, ProbabilityStep
 from plausible.causal.calculus.rules import Quantity, RuleStep, rule_1, rule_2, rule_3
-from plausible.causal.calculus.search import DerivationMove, DerivationSpace, Masks, search
-from plausible.causal.identification.masks import MaskGraph
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes
+from plausible.causal.calculus.search import Derivation, DerivationSpace, Masks, ProbabilityStep, search
+from plausible.causal.identification.question import MaskGraph
+from plausible.causal.queries.observed import CausalLike, augmented_graph, intervention_name, read_causal, read_nodes
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node, Nodes
@@ -58,34 +57,24 @@ def derive(
 
     Steps are rules 1 to 3, one node at a time, conditioning on further nodes, P(y) = Σ_w P(y | w) P(w), the chain rule
     and P(y | w) = P(y, w) / P(w). Where a set to adjust for will do, which is quickly found in graphs of any size, the
-    derivation is that of the adjustment; else, the one with the fewest steps. Each step comes with its separation.
+    derivation is that of the adjustment; else, the one with the fewest steps. Each step comes with its separation. The
+    search is for small graphs and for reading: n ancestors of the nodes asked about make up to 4^n quantities. Whether
+    an effect is identified is decided in polynomial time by other means. See Pearl (1995), Causal diagrams for
+    empirical research, Biometrika 82; Koller & Friedman (2009), box 21.A.
 
     Parameters
     ----------
     graph
         A DAG, all of whose nodes are observed, or a causal graph.
-    outcome, treatment
-        Y and X, a node or several each.
     given
         W, what is seen besides.
     max_quantities
         Give up after meeting so many different quantities.
-    time_limit
-        Give up after so many seconds.
 
     Returns
     -------
     DerivationSearch
         With the derivation, or whether it was looked for everywhere.
-
-    Notes
-    -----
-    The search is for small graphs and for reading: n ancestors of the nodes asked about make up to 4^n quantities.
-    Whether an effect is identified is decided in polynomial time by other means.
-
-    References
-    ----------
-    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), box 21.A.
 
     Examples
     --------
@@ -147,24 +136,101 @@ def _derivation(graph: CausalGraph, found: DerivationSpace, place: Masks, quanti
     move = found.chosen[place]
     if move is None:
         return Derivation(quantity, None, ())
-    reason = _reason(graph, found.graph.names(move.nodes), quantity, move)
-    terms = (reason.after,) if isinstance(reason, RuleStep) else reason.terms
+    nodes, (y, do, given) = found.graph.names(move.nodes), (quantity.outcome, quantity.do, quantity.given)
+    reason: RuleStep | ProbabilityStep
+    terms: tuple[Quantity, ...]
+    if move.kind == "rule 1" or move.kind == "rule 2" or move.kind == "rule 3":
+        reason = {"rule 1": rule_1, "rule 2": rule_2, "rule 3": rule_3}[move.kind](graph, quantity, nodes)
+        terms = (reason.after,)
+    elif move.kind == "ratio":
+        rest = tuple(node for node in given if node not in nodes)
+        terms = pair = Quantity((*y, *nodes), do, rest), Quantity(nodes, do, rest)
+        reason = ProbabilityStep(move.kind, quantity, nodes, pair)
+    else:
+        rest = tuple(node for node in y if node not in nodes)
+        terms = pair = Quantity(rest, do, (*given, *nodes)), Quantity(nodes, do, given)
+        reason = ProbabilityStep(move.kind, quantity, nodes, pair)
     premises = (_derivation(graph, found, *pair) for pair in zip(move.terms, terms, strict=True))
     return Derivation(quantity, reason, tuple(premises))
 
 
-def _reason(
-    graph: CausalGraph, nodes: tuple[Node, ...], quantity: Quantity, move: DerivationMove
-) -> RuleStep | ProbabilityStep:
-    if move.kind in ("condition", "chain", "ratio"):
-        return ProbabilityStep(move.kind, quantity, nodes, _terms(quantity, nodes, move))
-    return {"rule 1": rule_1, "rule 2": rule_2, "rule 3": rule_3}[move.kind](graph, quantity, nodes)
+def has_requisite_cpd(graph: CausalLike, node: Node, outcome: Nodes, given: Nodes = (), intervened: Nodes = ()) -> bool:
+    """Whether P(outcome | given) can depend on the mechanism of a node: its intervention node has an active trail.
+
+    With the node in `given` this is the test of rule 2 (it does not matter whether the node was seen or set), without
+    it that of rule 3 (it does not matter whether it was set). Linear in the edges. See Koller & Friedman (2009),
+    Probabilistic graphical models, section 21.3.1 and exercise 3.20.
+
+    Parameters
+    ----------
+    node
+        Whose conditional distribution to ask about.
+    outcome, given
+        The question P(outcome | given); a node or several each.
+    intervened
+        Nodes that are set; they count as given, and their own mechanisms are gone.
+
+    Examples
+    --------
+    >>> has_requisite_cpd("D -> G <- I -> S; G -> L", "L", outcome="I", given="G")
+    False
+    """
+    causes = read_causal(graph)
+    return set(read_nodes(causes, node)) <= requisite_cpds(causes, outcome, given, intervened)
 
 
-def _terms(quantity: Quantity, nodes: tuple[Node, ...], move: DerivationMove) -> tuple[Quantity, Quantity]:
-    y, do, given = quantity.outcome, quantity.do, quantity.given
-    if move.kind == "ratio":
-        rest = tuple(node for node in given if node not in nodes)
-        return Quantity((*y, *nodes), do, rest), Quantity(nodes, do, rest)
-    rest = tuple(node for node in y if node not in nodes)
-    return Quantity(rest, do, (*given, *nodes)), Quantity(nodes, do, given)
+def requisite_cpds(graph: CausalLike, outcome: Nodes, given: Nodes = (), intervened: Nodes = ()) -> frozenset[Node]:
+    """The nodes whose conditional distributions P(outcome | given) can depend on.
+
+    One separation for each node: O(nodes x edges).
+
+    Parameters
+    ----------
+    outcome, given
+        The question P(outcome | given); a node or several each. Outcomes that are given have no say.
+    intervened
+        Nodes that are set; they count as given, and their own mechanisms are gone.
+
+    Examples
+    --------
+    >>> sorted(requisite_cpds("D -> G <- I -> S; G -> L", outcome="I", given="G"))
+    ['D', 'G', 'I']
+    >>> sorted(requisite_cpds("D -> G <- I -> S; G -> L", outcome="I", given="L", intervened="G"))
+    ['I']
+    """
+    causes = read_causal(graph)
+    cut = read_nodes(causes, intervened)
+    observed = (*read_nodes(causes, given), *cut)
+    asked = read_nodes(causes, outcome)
+    hats = read_causal(augmented_graph(causes, None, cut))
+    return frozenset(
+        node
+        for node in causes.nodes
+        if node not in cut and not hats.m_separated(intervention_name(node), asked, observed)
+    )
+
+
+def effect_is_association(graph: CausalLike, outcome: Nodes, treatment: Nodes) -> RuleStep:
+    """Whether P(Y | do(x)) = P(Y | x): rule 2 with nothing else set or seen, Y ⟂ X̂ | X in G†.
+
+    >>> bool(effect_is_association("D -> G <- I -> S; G -> J", "J", "G"))
+    True
+    >>> bool(effect_is_association("D -> G <- I -> S; G -> J; S -> J", "J", "G"))
+    False
+    """
+    causes = read_causal(graph)
+    x = read_nodes(causes, treatment)
+    return rule_2(causes, Quantity(read_nodes(causes, outcome), do=x), x)
+
+
+def effect_is_absent(graph: CausalLike, outcome: Nodes, treatment: Nodes) -> RuleStep:
+    """Whether P(Y | do(x)) = P(Y): rule 3 with nothing else set or seen; no directed path leads from X to Y.
+
+    Parameters are those of `effect_is_association`.
+
+    >>> print(effect_is_absent("D -> G <- I -> S; G -> J", "S", "G"))
+    P(S | do(g)) = P(S)   [rule 3: S ⟂ do(G) in G†]
+    """
+    causes = read_causal(graph)
+    x = read_nodes(causes, treatment)
+    return rule_3(causes, Quantity(read_nodes(causes, outcome), do=x), x)

@@ -8,8 +8,14 @@ from typing import Literal, TypeAlias
 
 from plausible.base.display import html_of_print
 from plausible.base.records import record
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
-from plausible.causal.queries.augmented import augmented_graph, intervention_name
+from plausible.causal.queries.observed import (
+    CausalLike,
+    augmented_graph,
+    intervention_name,
+    read_causal,
+    read_nodes,
+    refuse_overlap,
+)
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.independencies import Independence
@@ -144,28 +150,21 @@ class RuleStep:
 def rule_1(graph: CausalLike, quantity: Quantity, nodes: Nodes) -> RuleStep:
     """Insert or delete observations: P(y | do(z), x, w) = P(y | do(z), x) if Y ⟂ W | Z, X in G†_Z̄.
 
+    See Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.1.
+
     Parameters
     ----------
-    graph
-        A DAG or a causal graph.
-    quantity
-        Where to begin.
     nodes
         W: deleted if the quantity has them as observations, inserted if it does not mention them.
-
-    References
-    ----------
-    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.1.
 
     Examples
     --------
     >>> print(rule_1("S -> T -> C", Quantity("C", given=["T", "S"]), "S"))
     P(C | t, s) = P(C | t)   [rule 1: C ⟂ S | T in G]
     """
-    causes, chosen = _read(graph, quantity, nodes)
-    role = _role(quantity, chosen, ("given", "absent"))
+    causes, chosen, is_seen = _read(graph, quantity, nodes, ("given", "absent"))
     kept = _without(quantity.given, chosen)
-    after = Quantity(quantity.outcome, quantity.do, kept if role == "given" else (*quantity.given, *chosen))
+    after = Quantity(quantity.outcome, quantity.do, kept if is_seen else (*quantity.given, *chosen))
     separation = Independence(quantity.outcome, chosen, (*quantity.do, *kept))
     mutilated = causes.without_incoming(quantity.do)
     return _step(1, quantity, after, separation, mutilated, _place("G", quantity.do))
@@ -175,7 +174,8 @@ def rule_2(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
     """Exchange interventions and observations: P(y | do(z), do(x), w) = P(y | do(z), x, w) if Y ⟂ X̂ | X, Z, W in G†_Z̄.
 
     X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into Z
-    and out of X.
+    and out of X. See Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009),
+    proposition 21.2 and exercise 21.1.
 
     Parameters
     ----------
@@ -183,13 +183,6 @@ def rule_2(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
         As for `rule_1`.
     nodes
         X: observed from now on if the quantity sets them, set if it observes them.
-    form
-        Which test to make; they agree.
-
-    References
-    ----------
-    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.2 and
-    exercise 21.1.
 
     Examples
     --------
@@ -200,12 +193,11 @@ def rule_2(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
     Rule 2 does not turn P(C | do(s), t) into P(C | t, s): not C ⟂ do(S) | S, T in G†
       C <-> S <- do(S) is active
     """
-    causes, chosen = _read(graph, quantity, nodes)
-    role = _role(quantity, chosen, ("do", "given"))
+    causes, chosen, is_set = _read(graph, quantity, nodes, ("do", "given"))
     set_besides, seen_besides = _without(quantity.do, chosen), _without(quantity.given, chosen)
     after = (
         Quantity(quantity.outcome, set_besides, (*seen_besides, *chosen))
-        if role == "do"
+        if is_set
         else Quantity(quantity.outcome, (*set_besides, *chosen), seen_besides)
     )
     if _checked(form) == "classic":
@@ -221,8 +213,9 @@ def rule_2(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
 def rule_3(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented") -> RuleStep:
     """Insert or delete interventions: P(y | do(z), do(x), w) = P(y | do(z), w) if Y ⟂ X̂ | Z, W in G†_Z̄.
 
-    X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into Z,
-    and into those of X that are no ancestors of W there.
+    X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into
+    Z, and into those of X that are no ancestors of W there. See Pearl (1995), Causal diagrams for empirical research,
+    Biometrika 82; Koller & Friedman (2009), proposition 21.3.
 
     Parameters
     ----------
@@ -231,19 +224,14 @@ def rule_3(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
     nodes
         X: deleted if the quantity sets them, inserted if it does not mention them.
 
-    References
-    ----------
-    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.3.
-
     Examples
     --------
     >>> print(rule_3("S -> T -> C; S <-> C", Quantity("C", do=["T", "S"]), "S"))
     P(C | do(t), do(s)) = P(C | do(t))   [rule 3: C ⟂ do(S) | T in G† with T set]
     """
-    causes, chosen = _read(graph, quantity, nodes)
-    role = _role(quantity, chosen, ("do", "absent"))
+    causes, chosen, is_set = _read(graph, quantity, nodes, ("do", "absent"))
     set_besides = _without(quantity.do, chosen)
-    after = Quantity(quantity.outcome, set_besides if role == "do" else (*quantity.do, *chosen), quantity.given)
+    after = Quantity(quantity.outcome, set_besides if is_set else (*quantity.do, *chosen), quantity.given)
     given = (*set_besides, *quantity.given)
     if _checked(form) == "classic":
         mutilated = causes.without_incoming(set_besides)
@@ -272,7 +260,10 @@ def _step(
     return RuleStep(rule, before, after, separation, graph, place, applies)
 
 
-def _read(graph: CausalLike, quantity: Quantity, nodes: Nodes) -> tuple[CausalGraph, tuple[Node, ...]]:
+def _read(
+    graph: CausalLike, quantity: Quantity, nodes: Nodes, roles: tuple[str, str]
+) -> tuple[CausalGraph, tuple[Node, ...], bool]:
+    """The graph, the nodes that a rule is used for, and whether they have the first of two roles in the quantity."""
     causes = read_causal(graph)
     if not isinstance(quantity, Quantity):
         raise InvalidArgument(f"A rule is about a Quantity, such as Quantity('Y', do='X'), not {quantity!r}.")
@@ -280,21 +271,16 @@ def _read(graph: CausalLike, quantity: Quantity, nodes: Nodes) -> tuple[CausalGr
     chosen = read_nodes(causes, nodes)
     if not chosen:
         raise InvalidArgument("A rule is about one node or more: nodes= is empty.")
-    return causes, chosen
-
-
-def _role(quantity: Quantity, nodes: tuple[Node, ...], roles: tuple[str, str]) -> str:
-    """Which of two roles all of the nodes have in the quantity."""
     groups = {"outcome": quantity.outcome, "do": quantity.do, "given": quantity.given}
-    found = {next((role for role, group in groups.items() if node in group), "absent") for node in nodes}
+    found = {next((role for role, group in groups.items() if node in group), "absent") for node in chosen}
     if len(found) > 1 or not found <= set(roles):
         words = {"do": "set", "given": "observed", "absent": "not mentioned", "outcome": "an outcome"}
         allowed = " or ".join(words[role] for role in roles)
         raise InvalidArgument(
-            f"This rule is about nodes that are all {allowed} in {quantity}, but {_names(nodes)} "
-            f"{'is' if len(nodes) == 1 else 'are'} {' and '.join(words[role] for role in sorted(found))} there."
+            f"This rule is about nodes that are all {allowed} in {quantity}, but {_names(chosen)} "
+            f"{'is' if len(chosen) == 1 else 'are'} {' and '.join(words[role] for role in sorted(found))} there."
         )
-    return found.pop()
+    return causes, chosen, roles[0] in found
 
 
 def _checked(form: str) -> str:

@@ -1,21 +1,134 @@
-"""The search for a derivation: quantities, steps between them, and the cheapest way to observational ones.
-
-A quantity follows if one of its steps leads to quantities that all follow: an and-or graph, which may have cycles. It
-is laid out level by level from the target, and the cheapest derivations are found from the observational quantities
-upwards (Knuth 1977, A generalization of Dijkstra's algorithm).
-"""
+"""Derivations by the rules of do-calculus and the laws of probability: what they are, and the search for one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import combinations, count
 from typing import Literal, NamedTuple, TypeAlias
 
-from plausible.causal.identification.masks import MaskGraph
+from plausible.base.records import record
+from plausible.causal.calculus.rules import Quantity, RuleStep, sum_sign, value_text, written
+from plausible.causal.identification.question import MaskGraph
 from plausible.graphs.mark_masks import bits
+from plausible.graphs.nodes import Node
+from plausible.graphs.text import quote
 from plausible.search.clock import Clock
+
+
+@record
+class ProbabilityStep:
+    """A step by the laws of probability, true in every graph."""
+
+    #: "condition": P(y | z) = Σ_w P(y | z, w) P(w | z). "chain": P(y, w | z) = P(y | z, w) P(w | z). "ratio": P(y | z,
+    #: w) = P(y, w | z) / P(w | z).
+    kind: Literal["condition", "chain", "ratio"]
+    before: Quantity  # The quantity on the left
+    nodes: tuple[Node, ...]  # W
+    terms: tuple[Quantity, Quantity]  # The two quantities on the right
+
+    def __str__(self) -> str:
+        names = {node: quote(node) for node in self.before.outcome}
+        texts = {node: value_text(node) for term in self.terms for node in term.nodes} | names
+        first, second = (written(term, texts) for term in self.terms)
+        if self.kind == "ratio":
+            return f"{self.before} = {first} / {second}   [definition of conditioning]"
+        if self.kind == "chain":
+            return f"{self.before} = {first} {second}   [chain rule]"
+        total = sum_sign(map(value_text, self.nodes))
+        return f"{self.before} = {total} {first} {second}   [conditioning on {', '.join(map(quote, self.nodes))}]"
+
+
+@record
+class Derivation:
+    """A quantity and how it follows: a step, and the derivations of the quantities that the step leads to."""
+
+    quantity: Quantity  # What is derived
+    #: The step; `None` where the quantity is observational and nothing is left to do.
+    reason: RuleStep | ProbabilityStep | None
+    premises: tuple[Derivation, ...]  # One derivation for each quantity on the right-hand side of the step
+
+    @property
+    def steps(self) -> tuple[RuleStep | ProbabilityStep, ...]:
+        """All steps, each before those that it leads to."""
+        own = () if self.reason is None else (self.reason,)
+        return (*own, *(step for premise in self.premises for step in premise.steps))
+
+    @property
+    def rules(self) -> tuple[int, ...]:
+        """The rules of the do-calculus in the order in which they are used."""
+        return tuple(step.rule for step in self.steps if isinstance(step, RuleStep))
+
+    @property
+    def formula(self) -> str:
+        """The quantity in terms of observational ones; it holds for any values of the `arbitrary` nodes."""
+        # The observational formula that a derivation ends with.
+        target = self.quantity
+        texts = {node: quote(node) for node in target.outcome}
+        return _written(self, {**texts, **_fresh((*target.do, *target.given), texts)})
+
+    @property
+    def arbitrary(self) -> tuple[Node, ...]:
+        """The nodes that rules 1 and 3 brought in and that no sum binds."""
+        return tuple(dict.fromkeys(self._unbound(frozenset())))
+
+    def _unbound(self, bound: frozenset[Node]) -> Iterator[Node]:
+        for premise in self.premises:
+            known = bound.union(self.quantity.nodes)
+            known |= frozenset(self.reason.nodes if isinstance(self.reason, ProbabilityStep) else ())
+            yield from (node for node in premise.quantity.nodes if node not in known)
+            yield from premise._unbound(known)
+
+    def __str__(self) -> str:
+        lines = [f"  {place}. {step}" for place, step in enumerate(self.steps, 1)]
+        anything = f" for any {', '.join(map(value_text, self.arbitrary))}" if self.arbitrary else ""
+        return "\n".join([f"{self.quantity} = {self.formula}{anything}", *lines])
+
+
+def _written(derivation: Derivation, texts: Mapping[Node, str]) -> str:
+    texts = {**texts, **_fresh((node for node in derivation.quantity.nodes if node not in texts), texts)}
+    step, premises = derivation.reason, derivation.premises
+    if step is None:
+        return written(derivation.quantity, texts)
+    if not isinstance(step, ProbabilityStep):
+        return _product(premises, texts)
+    if step.kind == "ratio":
+        above, below = (_written(premise, texts) for premise in premises)
+        return f"{_bracketed(above)} / {_bracketed(below)}"
+    if step.kind == "condition":
+        inner = {**texts, **_fresh(step.nodes, texts)}
+        return f"{sum_sign(inner[node] for node in step.nodes)} {_product(premises, inner)}"
+    return _product(premises, texts)
+
+
+def _product(premises: Iterable[Derivation], texts: Mapping[Node, str]) -> str:
+    """The factors side by side, sums last; a sum before another one, or a fraction, stands in brackets."""
+    factors = sorted((_written(premise, texts) for premise in premises), key=lambda factor: "Σ" in factor)
+    if len(factors) == 1:
+        return factors[0]
+    first = [_bracketed(factor) if "Σ" in factor or " / " in factor else factor for factor in factors[:-1]]
+    last = f"[{factors[-1]}]" if " / " in factors[-1] else factors[-1]
+    return " ".join([*first, last])
+
+
+def _bracketed(factor: str) -> str:
+    is_single = factor.startswith("P(") and factor.count("P(") == 1 and "/" not in factor
+    return factor if is_single else f"[{factor}]"
+
+
+def _fresh(nodes: Iterable[Node], texts: Mapping[Node, str]) -> dict[Node, str]:
+    """Texts for values of nodes, with primes where others have taken them."""
+    taken = {text.lower() for text in texts.values()}
+    found: dict[Node, str] = {}
+    for node in nodes:
+        text = value_text(node)
+        while text.lower() in taken:
+            text += "'"
+        taken.add(text.lower())
+        found[node] = text
+    return found
+
 
 #: How one quantity becomes one or two others.
 MoveKind: TypeAlias = Literal["rule 1", "rule 2", "rule 3", "condition", "chain", "ratio"]
@@ -47,19 +160,9 @@ class DerivationMove(NamedTuple):
     nodes: int
     terms: tuple[Masks, ...]
 
-    @property
-    def cost(self) -> int:
-        """What this step adds to the cost of a derivation."""
-        return _COSTS[self.kind]
-
 
 def moves(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
-    """All steps from a quantity; rules one node at a time, those that shorten it first."""
-    yield from _rules(graph, quantity)
-    yield from _laws(graph, quantity)
-
-
-def _rules(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
+    """All steps from a quantity: rules one node at a time, those that shorten it first, then laws of probability."""
     y, do, given = quantity
     free = graph.members & ~(y | do | given)
     for x in _singles(do):
@@ -77,6 +180,14 @@ def _rules(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
             yield DerivationMove("rule 3", v, (Masks(y, do | v, given),))
         if graph.separated(y, v, do | given, cut_into=do):
             yield DerivationMove("rule 1", v, (Masks(y, do, given | v),))
+    for w in _subsets(free):
+        yield DerivationMove("condition", w, (Masks(y, do, given | w), Masks(w, do, given)))
+    for part in _subsets(y):
+        if part == y:
+            break
+        yield DerivationMove("chain", part, (Masks(y ^ part, do, given | part), Masks(part, do, given)))
+    for w in _singles(given):
+        yield DerivationMove("ratio", w, (Masks(y | w, do, given ^ w), Masks(w, do, given ^ w)))
 
 
 def _exchanges(graph: MaskGraph, rest: Masks, x: int) -> bool:
@@ -88,18 +199,6 @@ def _ignores_setting(graph: MaskGraph, rest: Masks, x: int) -> bool:
     """Whether setting x changes nothing: the classic form of rule 3."""
     is_above = x & graph.above(rest.given, rest.do)
     return graph.separated(rest.outcome, x, rest.do | rest.given, cut_into=rest.do | (x & ~is_above))
-
-
-def _laws(graph: MaskGraph, quantity: Masks) -> Iterator[DerivationMove]:
-    y, do, given = quantity
-    for w in _subsets(graph.members & ~(y | do | given)):
-        yield DerivationMove("condition", w, (Masks(y, do, given | w), Masks(w, do, given)))
-    for part in _subsets(y):
-        if part == y:
-            break
-        yield DerivationMove("chain", part, (Masks(y ^ part, do, given | part), Masks(part, do, given)))
-    for w in _singles(given):
-        yield DerivationMove("ratio", w, (Masks(y | w, do, given ^ w), Masks(w, do, given ^ w)))
 
 
 def _subsets(mask: int) -> Iterator[int]:
@@ -129,7 +228,12 @@ class DerivationSpace:
 
 
 def search(graph: MaskGraph, target: Masks, max_quantities: int, time_limit: float) -> DerivationSpace:
-    """Look for a derivation of `target`, level by level, until none cheaper can turn up or a limit is met."""
+    """Look for a derivation of `target`, level by level, until none cheaper can turn up or a limit is met.
+
+    A quantity follows if one of its steps leads to quantities that all follow: an and-or graph, which may have cycles.
+    The cheapest derivations are found from the observational quantities upwards (Knuth 1977, A generalization of
+    Dijkstra's algorithm).
+    """
     state = DerivationSpace(graph, known={target: ()}, frontier=[target])
     clock, depth = Clock.of(time_limit), 0
     while state.frontier:
@@ -184,5 +288,5 @@ def _cheapest(
         costs[quantity], chosen[quantity] = cost, first
         for user, step in users.get(quantity, ()):
             if user not in costs and all(term in costs for term in step.terms):
-                heappush(queue, (step.cost + sum(costs[term] for term in step.terms), next(tick), user, step))
+                heappush(queue, (_COSTS[step.kind] + sum(costs[term] for term in step.terms), next(tick), user, step))
     return costs, chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from textwrap import indent
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -46,13 +46,13 @@ class Contrast:
         return float(weights @ (self.treated.values - self.control.values))
 
     def __str__(self) -> str:
-        return "\n".join(map(self._line, np.ndindex(self.treated.values.shape)))
-
-    def _line(self, place: tuple[int, ...]) -> str:
-        pairs = zip(self.treated.scope, place, strict=True)
-        event = ", ".join(f"{variable.name}={variable.states[code]}" for variable, code in pairs)
-        low, high = float(self.control.values[place]), float(self.treated.values[place])
-        return f"P({event})  {format_number(low)} -> {format_number(high)}  ({high - low:+.4g})"
+        lines = []
+        for place in np.ndindex(self.treated.values.shape):
+            pairs = zip(self.treated.scope, place, strict=True)
+            event = ", ".join(f"{variable.name}={variable.states[code]}" for variable, code in pairs)
+            low, high = float(self.control.values[place]), float(self.treated.values[place])
+            lines.append(f"P({event})  {format_number(low)} -> {format_number(high)}  ({high - low:+.4g})")
+        return "\n".join(lines)
 
 
 def effect_on_treated(
@@ -66,10 +66,6 @@ def effect_on_treated(
 
     Parameters
     ----------
-    model
-        A functional model.
-    outcome
-        The variable that the effect is on.
     treatment, control
         The same names -> states.
     evidence
@@ -128,8 +124,6 @@ def natural_effects(
         As for `effect_on_treated`.
     mediators
         One variable or several on the way from treatment to outcome.
-    evidence
-        What is known about the units.
 
     Examples
     --------
@@ -172,20 +166,16 @@ def probability_of_necessity(
 ) -> float:
     """PN = P(Y_control ≠ y | X = treatment, Y = y): without the cause, would the effect have failed to appear?
 
+    See Pearl (1999), Probabilities of causation: three counterfactual interpretations and their identification.
+
     Parameters
     ----------
-    model
-        A functional model.
     outcome
         The effect: one name -> a state, or several that count as the effect.
     treatment, control
         The cause and its absence: the same names -> states.
     evidence
         What else is known about the unit, together with its cause and effect.
-
-    References
-    ----------
-    Pearl (1999), Probabilities of causation: three counterfactual interpretations and their identification.
 
     Examples
     --------
@@ -199,10 +189,9 @@ def probability_of_necessity(
     >>> round(probability_of_necessity(fire, **question), 4), round(probability_of_sufficiency(fire, **question), 4)
     (0.9448, 0.9)
     """
-    effect = _Effect.read(model, outcome, treatment, control)
-    known = joint_evidence(evidence, {**treatment, effect.name: effect.states}, model.variables)
-    answer = counterfactual(model, effect.name, evidence=known, do=control)
-    return _total(answer, effect.absent)
+    name, present, absent = _read_effect(model, outcome, treatment, control)
+    known = joint_evidence(evidence, {**treatment, name: present}, model.variables)
+    return _total(counterfactual(model, name, evidence=known, do=control), absent)
 
 
 def probability_of_sufficiency(
@@ -221,10 +210,9 @@ def probability_of_sufficiency(
     >>> round(probability_of_sufficiency(trial, {"O": 1}, {"T": 1}, {"T": 0}), 3)
     0.667
     """
-    effect = _Effect.read(model, outcome, treatment, control)
-    known = joint_evidence(evidence, {**control, effect.name: effect.absent}, model.variables)
-    answer = counterfactual(model, effect.name, evidence=known, do=treatment)
-    return _total(answer, effect.states)
+    name, present, absent = _read_effect(model, outcome, treatment, control)
+    known = joint_evidence(evidence, {**control, name: absent}, model.variables)
+    return _total(counterfactual(model, name, evidence=known, do=treatment), present)
 
 
 def probability_of_necessity_and_sufficiency(
@@ -243,49 +231,32 @@ def probability_of_necessity_and_sufficiency(
     >>> round(probability_of_necessity_and_sufficiency(trial, {"O": 1}, {"T": 1}, {"T": 0}), 3)
     0.5
     """
-    effect = _Effect.read(model, outcome, treatment, control)
-    terms = [Potential(effect.name, treatment), Potential(effect.name, control)]
-    answer = counterfactual(model, terms, evidence=evidence)
-    first, second = (axis.name for axis in answer.scope)
-    return _total(answer, {first: effect.states, second: effect.absent})
+    name, present, absent = _read_effect(model, outcome, treatment, control)
+    terms = [Potential(name, treatment), Potential(name, control)]
+    return _total(counterfactual(model, terms, evidence=evidence), present, absent)
 
 
-class _Effect(NamedTuple):
-    """A variable, the states that count as the effect, and the others."""
-
-    name: str
-    states: tuple[State, ...]
-    absent: tuple[State, ...]
-
-    @classmethod
-    def read(
-        cls,
-        model: FunctionalModel,
-        outcome: Mapping[str, Any],
-        treatment: Mapping[str, State],
-        control: Mapping[str, State],
-    ) -> _Effect:
-        """The effect, once the question is found to make sense."""
-        if not isinstance(outcome, Mapping) or len(outcome) != 1:
-            raise InvalidArgument(f"The outcome is one variable and its state, such as {{'Y': 1}}; not {outcome!r}.")
-        check_comparison(treatment, control)
-        if dict(treatment) == dict(control):
-            raise InvalidArgument(f"Treatment and control must be different states, not both {treatment!r}.")
-        ((name, value),) = outcome.items()
-        if name not in model.variables:
-            raise UnknownVariable.named(name, model.variables, "this functional model")
-        variable = model.variables[name]
-        wanted = state_positions(variable, value)
-        if len(wanted) == variable.num_states:
-            raise InvalidArgument(f"The effect {name}={value!r} must be some of the states of {name!r}, and not all.")
-        parts = ([s for i, s in enumerate(variable.states) if (i in wanted) == side] for side in (True, False))
-        return cls(name, *(tuple(part) for part in parts))
+def _read_effect(
+    model: FunctionalModel, outcome: Mapping[str, Any], treatment: Mapping[str, State], control: Mapping[str, State]
+) -> tuple[str, tuple[State, ...], tuple[State, ...]]:
+    """A variable, the states that count as the effect, and the others, once the question is found to make sense."""
+    if not isinstance(outcome, Mapping) or len(outcome) != 1:
+        raise InvalidArgument(f"The outcome is one variable and its state, such as {{'Y': 1}}; not {outcome!r}.")
+    check_comparison(treatment, control)
+    if dict(treatment) == dict(control):
+        raise InvalidArgument(f"Treatment and control must be different states, not both {treatment!r}.")
+    ((name, value),) = outcome.items()
+    if name not in model.variables:
+        raise UnknownVariable.named(name, model.variables, "this functional model")
+    variable = model.variables[name]
+    wanted = state_positions(variable, value)
+    if len(wanted) == variable.num_states:
+        raise InvalidArgument(f"The effect {name}={value!r} must be some of the states of {name!r}, and not all.")
+    states = list(enumerate(variable.states))
+    return name, tuple(s for i, s in states if i in wanted), tuple(s for i, s in states if i not in wanted)
 
 
-def _total(answer: Factor, states: Any) -> float:
+def _total(answer: Factor, *wanted: tuple[State, ...]) -> float:
     """The probability that each variable is in one of its states."""
-    wanted = states if isinstance(states, Mapping) else {answer.scope[0].name: states}
-    total = answer.values
-    for variable in reversed(answer.scope):
-        total = total[..., [variable.index(state) for state in wanted[variable.name]]].sum(axis=-1)
-    return float(total)
+    places = [[v.index(state) for state in states] for v, states in zip(answer.scope, wanted, strict=True)]
+    return float(answer.values[np.ix_(*places)].sum())

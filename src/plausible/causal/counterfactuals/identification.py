@@ -7,14 +7,15 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from plausible.causal.counterfactuals.counterfactual_estimand import (
+from plausible.causal.counterfactuals.potential import (
     CounterfactualEstimand,
     ExperimentTerm,
     Free,
+    Potential,
+    Setting,
     SumOfProducts,
 )
-from plausible.causal.counterfactuals.potential import Potential, Setting
-from plausible.causal.queries.arguments import CausalLike
+from plausible.causal.queries.observed import CausalLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import read_as
@@ -85,7 +86,11 @@ def _add(
             places[variable] = Constant(settings[variable])
             continue
         parents = {str(parent): places[str(parent)] for parent in graph.parents(variable)}
-        key = tuple(_replaced(found, place, event, merging) for place in parents.values())
+        # A copy whose state is known stands for that state.
+        states = {
+            found.place(term): Constant(event[term]) for term in reversed(list(merging)) if term.variable in parents
+        }
+        key = tuple(place if isinstance(place, Constant) else states.get(place, place) for place in parents.values())
         if key not in known:
             known[key] = len(found.copies)
             found.copies.append(MergedCopy(variable, {name: {} for name in parents}))
@@ -104,16 +109,6 @@ def _add(
     return True
 
 
-def _replaced(
-    found: CounterfactualGraph, place: int | Constant, event: Mapping[Potential, State], merging: Collection[Potential]
-) -> int | Constant:
-    """A copy whose state is known stands for that state."""
-    if isinstance(place, Constant):
-        return place
-    terms = (term for term in merging if term.variable == found.copies[place].variable)
-    return next((Constant(event[term]) for term in terms if found.place(term) == place), place)
-
-
 Event = Mapping[Potential, State]
 #: The same, where the name of a variable stands for what it was without any intervention.
 EventLike = Mapping[Potential, State] | Mapping[str, State] | Mapping[Potential | str, State]
@@ -125,10 +120,13 @@ def identify_counterfactual(
     """P(event | given) in terms of interventional distributions, if these determine it whatever the mechanisms are.
 
     The event is factored over the districts of its counterfactual graph; a district is the outcome of one experiment
-    unless it needs a variable in two states at once, such as Y_x and Y_x', or X = x' and Y_x where X <-> Y.
-    Conditions that act like interventions are made interventions first. Only what can't be identified is refused, if
-    variables have three states or more; with two, subtraction answers some refused questions: P(Y_0, X=1) is
-    P(Y_0) - P(Y, X=0).
+    unless it needs a variable in two states at once, such as Y_x and Y_x', or X = x' and Y_x where X <-> Y. Conditions
+    that act like interventions are made interventions first. Only what can't be identified is refused, if variables
+    have three states or more; with two, subtraction answers some refused questions: P(Y_0, X=1) is P(Y_0) - P(Y, X=0).
+    Raises `NotIdentifiable`: two models agree on all experiments and not on the answer; `hedge` lists the district that
+    is to blame. See Shpitser & Pearl (2008), Complete identification methods for the causal hierarchy, algorithms ID*
+    and IDC*. The denominator is identified by itself here, as conditions may merge copies that the event alone keeps
+    apart.
 
     Parameters
     ----------
@@ -144,16 +142,6 @@ def identify_counterfactual(
     CounterfactualEstimand
         It prints as a formula, and `.evaluate(model)` gives the number.
 
-    Raises
-    ------
-    NotIdentifiable
-        Two models agree on all experiments and not on the answer; `hedge` lists the district that is to blame.
-
-    References
-    ----------
-    Shpitser & Pearl (2008), Complete identification methods for the causal hierarchy, algorithms ID* and IDC*. The
-    denominator is identified by itself here, as conditions may merge copies that the event alone keeps apart.
-
     Examples
     --------
     >>> treated = {"X": 1}
@@ -165,8 +153,12 @@ def identify_counterfactual(
     plausible.errors.NotIdentifiable: P(Y[X=0]=1 | X=1) is not identifiable from experiments: the district X, Y[X=0] ...
     """
     causes = CausalGraph(read_as(graph, CausalGraph, DAG))
-    asked, told = (_with_potentials(part) for part in (event, given or {}))
-    question = _question(asked, told)
+    asked, told = (
+        {Potential(term) if isinstance(term, str) else term: state for term, state in part.items()}
+        for part in (event, given or {})
+    )
+    sides = (", ".join(f"{term}={state}" for term, state in part.items()) for part in (asked, told))
+    question = f"P({' | '.join(side for side in sides if side)})"
     wanted, known = _read(causes, asked), _read(causes, told)
     if known is None or counterfactual_graph(causes, known, list(known)) is None:
         raise ImpossibleEvidence(f"What is given in {question} can't happen.")
@@ -177,11 +169,6 @@ def identify_counterfactual(
     if numerator.is_zero:
         return CounterfactualEstimand(numerator)
     return CounterfactualEstimand(numerator, _identified(causes, known, question))
-
-
-def _with_potentials(event: EventLike) -> dict[Potential, State]:
-    """The event with names as potential responses to nothing."""
-    return {Potential(term) if isinstance(term, str) else term: state for term, state in event.items()}
 
 
 def _read(graph: CausalGraph, event: Event) -> dict[Potential, State] | None:
@@ -224,8 +211,18 @@ def _identified(graph: CausalGraph, event: Event, question: str) -> SumOfProduct
         return SumOfProducts(is_zero=True)
     relevant = _relevant(found, event)
     symbols = _symbols(found, relevant)
-    terms = [_experiment(found, district, symbols, question) for district in _districts(graph, found, relevant)]
-    return _simplified(terms, [symbols[place] for place in relevant if place in symbols])
+    districts = _separation_graph(graph, found).subgraph(relevant).districts
+    members = ([place for place in relevant if place in district] for district in districts)
+    terms = [_experiment(found, places, symbols, question) for places in members]
+    # The sum without what occurs once, as part of an outcome: it adds up to one.
+    free = [symbols[place] for place in relevant if place in symbols]
+    uses = Counter(value for term in terms for _, value in (*term.outcome, *term.do) if isinstance(value, Free))
+    set_to = {value for term in terms for _, value in term.do}
+    spare = {symbol for symbol in free if uses[symbol] == 1 and symbol not in set_to}
+    kept = [ExperimentTerm(tuple(pair for pair in term.outcome if pair[1] not in spare), term.do) for term in terms]
+    return SumOfProducts(
+        tuple(symbol for symbol in free if symbol not in spare), tuple(term for term in kept if term.outcome)
+    )
 
 
 def _relevant(found: CounterfactualGraph, event: Event) -> list[int]:
@@ -256,23 +253,6 @@ def _symbols(found: CounterfactualGraph, places: Sequence[int]) -> dict[int, Fre
     return symbols
 
 
-def _districts(graph: CausalGraph, found: CounterfactualGraph, places: Sequence[int]) -> list[list[int]]:
-    """Groups of copies that latent causes join: those of siblings, and those of one variable."""
-    left, districts = list(places), list[list[int]]()
-    while left:
-        front = [left.pop(0)]
-        district = list(front)
-        while front:
-            variable = found.copies[front.pop()].variable
-            near = {variable, *graph.siblings(variable)}
-            new = [place for place in left if found.copies[place].variable in near]
-            left = [place for place in left if place not in new]
-            district += new
-            front += new
-        districts.append(sorted(district))
-    return districts
-
-
 def _experiment(
     found: CounterfactualGraph, district: Sequence[int], symbols: Mapping[int, Free], question: str
 ) -> ExperimentTerm:
@@ -293,37 +273,17 @@ def _experiment(
             else:
                 is_possible &= do.setdefault(parent, state) == state
     if not is_possible:
-        raise _not_identifiable(found, district, question)
+        names = []
+        for place in district:
+            variable = found.copies[place].variable
+            worlds = [world for world, places in found.places.items() if places.get(variable) == place]
+            names.append(min((str(Potential(variable, dict(world))) for world in worlds), key=len))
+        raise NotIdentifiable(
+            f"{question} is not identifiable from experiments: the district {', '.join(names)} needs some variable in "
+            "two states at once, and no experiment has both. Assume a functional model, or ask for bounds.",
+            hedge=tuple(names),
+        )
     return ExperimentTerm(tuple((name, value(place)) for name, place in inside.items()), tuple(do.items()))
-
-
-def _simplified(terms: Sequence[ExperimentTerm], free: Sequence[Free]) -> SumOfProducts:
-    """The sum without what occurs once, as part of an outcome: it adds up to one."""
-    uses = Counter(value for term in terms for _, value in (*term.outcome, *term.do) if isinstance(value, Free))
-    set_to = {value for term in terms for _, value in term.do}
-    spare = {symbol for symbol in free if uses[symbol] == 1 and symbol not in set_to}
-    kept = [ExperimentTerm(tuple(pair for pair in term.outcome if pair[1] not in spare), term.do) for term in terms]
-    return SumOfProducts(
-        tuple(symbol for symbol in free if symbol not in spare), tuple(term for term in kept if term.outcome)
-    )
-
-
-def _not_identifiable(found: CounterfactualGraph, district: Sequence[int], question: str) -> NotIdentifiable:
-    names = []
-    for place in district:
-        variable = found.copies[place].variable
-        worlds = [world for world, places in found.places.items() if places.get(variable) == place]
-        names.append(min((str(Potential(variable, dict(world))) for world in worlds), key=len))
-    return NotIdentifiable(
-        f"{question} is not identifiable from experiments: the district {', '.join(names)} needs some variable in two "
-        "states at once, and no experiment has both. Assume a functional model, or ask for bounds.",
-        hedge=tuple(names),
-    )
-
-
-def _question(event: Event, given: Event) -> str:
-    sides = (", ".join(f"{term}={state}" for term, state in part.items()) for part in (event, given))
-    return f"P({' | '.join(side for side in sides if side)})"
 
 
 # --- IDC* ---

@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.causal.counterfactuals.potential import Potential, Setting, as_evidence, findings_under, refuse_idle_do
 from plausible.causal.functional.model import FunctionalModel
-from plausible.causal.queries.arguments import fresh_name
+from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
@@ -20,7 +20,7 @@ from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
 from plausible.models.lowering import point_mass
 from plausible.models.network_parts import rebuilt
-from plausible.variables import EvidenceLike, State, Variable
+from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of, settings_of
 
 
@@ -46,19 +46,14 @@ def parallel_worlds(model: FunctionalModel, terms: Iterable[Potential]) -> Paral
 
     In each world a variable that is not set is the same function of its parents *in that world* and of the shared
     noise. Two copies of a variable with the same parents are one: nothing upstream of an intervention is doubled, and
-    neither is what an intervention hides from another. The cost is linear in the worlds' variables.
+    neither is what an intervention hides from another. The cost is linear in the worlds' variables. See See Balke &
+    Pearl (1994), Probabilistic evaluation of counterfactual queries. Shpitser & Pearl (2007), What counterfactuals can
+    be tested: the merging of copies.
 
     Parameters
     ----------
-    model
-        A functional model.
     terms
         The potential responses; their ancestors come along. Noise is the same in all worlds.
-
-    References
-    ----------
-    Balke & Pearl (1994), Probabilistic evaluation of counterfactual queries. Shpitser & Pearl (2007), What
-    counterfactuals can be tested: the merging of copies.
 
     Examples
     --------
@@ -124,7 +119,11 @@ class _Builder:
     def node(self, term: Potential) -> str:
         """The name of a potential response, which is built with its ancestors where it is not there yet."""
         do = term.do
-        _check_settings(do, self._model)
+        for name in do:
+            if name in self._model.noise:
+                raise InvalidArgument(f"{name!r} is noise: it is the same in all worlds, and no intervention sets it.")
+            if name not in self._model.variables:
+                raise UnknownVariable.named(name, self._model.variables, "this functional model")
         if term.variable in self._model.noise:
             self.noise.add(term.variable)
             return term.variable
@@ -160,23 +159,12 @@ class _Builder:
             is_actual = inside == list(parents)
             text = f"{name}[{', '.join(settings)}]"
             node = self._names[key] = name if is_actual else fresh_name(text, self._taken, "'")
-            self.cpds[node] = self._function(name, node, dict(zip(parents, inside, strict=True)))
+            known, noise = self._model.network.variables, self._model.noise_of(name)
+            self.noise.update(noise)
+            variables = {parent: known[parent] for parent in noise} | {name: known[name].renamed(node)}
+            variables |= {parent: known[parent].renamed(copy) for parent, copy in zip(parents, inside, strict=True)}
+            self.cpds[node] = rebuilt(self._model.functions[name], variables)
         return _Place(self._names[key], settings)
-
-    def _function(self, name: str, node: str, inside: Mapping[str, str]) -> CPD:
-        known = self._model.network.variables
-        self.noise.update(self._model.noise_of(name))
-        variables: dict[str, Variable] = {parent: known[parent] for parent in self._model.noise_of(name)}
-        variables |= {parent: known[parent].renamed(copy) for parent, copy in inside.items()}
-        return rebuilt(self._model.functions[name], {**variables, name: known[name].renamed(node)})
-
-
-def _check_settings(do: Mapping[str, Setting], model: FunctionalModel) -> None:
-    for name in do:
-        if name in model.noise:
-            raise InvalidArgument(f"{name!r} is noise: it is the same in all worlds, and no intervention sets it.")
-        if name not in model.variables:
-            raise UnknownVariable.named(name, model.variables, "this functional model")
 
 
 #: Name, or `Potential` where the world matters -> what is known about it.
@@ -199,7 +187,7 @@ def counterfactual(
 
     The real and the hypothetical world share their noise, so that evidence about one speaks of the other; exact
     inference in `parallel_worlds` answers. Had what was done anyway been done (do repeats the evidence), nothing would
-    change.
+    change. Balke & Pearl (1994), Probabilistic evaluation of counterfactual queries.
 
     Parameters
     ----------
@@ -223,10 +211,6 @@ def counterfactual(
     -------
     Factor
         Normalised, over variables named as the outcome is; its `.info` says how it was got and what it cost.
-
-    References
-    ----------
-    Balke & Pearl (1994), Probabilistic evaluation of counterfactual queries.
 
     Examples
     --------
@@ -259,7 +243,14 @@ def counterfactual(
     known = {**worlds.constants, **as_evidence(findings, worlds.nodes, variables)}
     nodes = list(dict.fromkeys(worlds.nodes[term] for term in asked.values()))
     answer = worlds.network.query(nodes, known, budget=budget)
-    return _named(answer, asked, worlds)
+    # The answer over the variables asked for, of which several may be one node: these are surely equal.
+    axes = {variable.name: axis for axis, variable in enumerate(answer.scope)}
+    nodes = [worlds.nodes[term] for term in asked.values()]
+    scope = [answer.variable(node).renamed(name) for name, node in zip(asked, nodes, strict=True)]
+    values = np.zeros([variable.num_states for variable in scope])
+    grid = np.indices(answer.values.shape)
+    values[tuple(grid[axes[node]] for node in nodes)] = answer.values
+    return Factor(scope, values).with_info(answer.info)
 
 
 def _asked(outcome: Iterable[str | Potential], do: Mapping[str, Setting]) -> dict[str, Potential]:
@@ -276,17 +267,6 @@ def _asked(outcome: Iterable[str | Potential], do: Mapping[str, Setting]) -> dic
     return asked
 
 
-def _named(answer: Factor, asked: Mapping[str, Potential], worlds: ParallelWorlds) -> Factor:
-    """The answer over the variables asked for, of which several may be one node: these are surely equal."""
-    axes = {variable.name: axis for axis, variable in enumerate(answer.scope)}
-    nodes = [worlds.nodes[term] for term in asked.values()]
-    scope = [answer.variable(node).renamed(name) for name, node in zip(asked, nodes, strict=True)]
-    values = np.zeros([variable.num_states for variable in scope])
-    grid = np.indices(answer.values.shape)
-    values[tuple(grid[axes[node]] for node in nodes)] = answer.values
-    return Factor(scope, values).with_info(answer.info)
-
-
 def abduct(
     model: FunctionalModel,
     evidence: EvidenceLike,
@@ -298,24 +278,8 @@ def abduct(
 
     Counterfactuals in three steps: abduction gives this model, action is its `intervene`, prediction its `query`. The
     posterior is one table over all noise, so `counterfactual`, which never writes it down, is the one for large models.
+    See Pearl (2009), Causality, theorem 7.1.7.
 
-    Parameters
-    ----------
-    model
-        A functional model.
-    evidence
-        What is known about the real world.
-    do
-        What was set in the real world.
-    max_entries
-        The largest table of noise that may be made.
-
-    References
-    ----------
-    Pearl (2009), Causality, theorem 7.1.7.
-
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> model = FunctionalModel(
     ...     {"X": lambda U_X: U_X, "Y": lambda X, U_Y: X != U_Y},

@@ -42,7 +42,8 @@ def repair(
     """P(works' | evidence, do(component' := ok)): does the repair fix it?
 
     The evidence was seen before the repair, and what is not downstream of the repair persists: a twin network. A plain
-    intervention query would claim that the evidence was seen after it.
+    intervention query would claim that the evidence was seen after it. See Breese & Heckerman (1996),
+    Decision-theoretic troubleshooting: a framework for repair and experiment. Koller & Friedman (2009), box 21.C.
 
     Parameters
     ----------
@@ -59,11 +60,6 @@ def repair(
     coupling
         Which functional model a network stands for: "independent" where left out, or "comonotone", which large
         families need.
-
-    References
-    ----------
-    Breese & Heckerman (1996), Decision-theoretic troubleshooting: a framework for repair and experiment. Koller &
-    Friedman (2009), box 21.C.
 
     Examples
     --------
@@ -157,19 +153,12 @@ def single_fault_repairs(network: BayesianNetwork, effect: str, evidence: Findin
 
     P(x' = off | x = on, do(x_i' := off), e) = P(z_i = on | x = on, e), where z_i is the noisy copy of cause i: one
     ordinary query a cause, no twin network. Wrong where two causes may be active at once: see `repair`, which is not.
+    See Koller & Friedman (2009), exercise 21.6.
 
     Parameters
     ----------
-    network
-        A Bayesian network.
     effect
         A noisy-or without a leak, taken to be on.
-    evidence
-        What else is known.
-
-    References
-    ----------
-    Koller & Friedman (2009), exercise 21.6.
 
     Examples
     --------

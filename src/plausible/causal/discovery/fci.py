@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias, Unpack, final
 
@@ -54,14 +54,6 @@ class MarkConflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
-
-
-def conflicts_of(masks: MarkMasks, known: Collection[End], names: Sequence[str]) -> list[MarkConflict]:
-    """The marks that were asked for against others, of which some were known before any test."""
-    return [
-        MarkConflict("against knowledge" if end in known else "opposed marks", (names[end[0]], names[end[1]]))
-        for end in sorted(masks.conflicts)
-    ]
 
 
 def take_back(masks: MarkMasks, names: Sequence[str], *, selection: bool) -> list[MarkConflict]:
@@ -173,7 +165,11 @@ def fci(
     R10, with selection R5 to R7 as well, all marks that follow. With tests that are right about a distribution faithful
     to some DAG with latent and selected variables, the result is the PAG of its class: `pag_of`. Where tests contradict
     each other a mark stays a circle and `conflicts` says so; the answer does not depend on the order of the columns.
-    The second phase asks 2^|possible_d_sep| tests of an edge at worst, but few edges need it.
+    The second phase asks 2^|possible_d_sep| tests of an edge at worst, but few edges need it. See Spirtes, Meek &
+    Richardson (1999), An algorithm for causal inference in the presence of latent variables and selection bias. Zhang
+    (2008), On the completeness of orientation rules for causal discovery in the presence of latent confounders and
+    selection bias. Colombo, Maathuis, Kalisch & Richardson (2012), Learning high-dimensional directed acyclic graphs
+    with latent and selection variables.
 
     Parameters
     ----------
@@ -181,8 +177,6 @@ def fci(
         What `Table.read` takes, or a test such as `GTest(frame)` or `MSeparationOracle(graph, latent)`.
     test
         Which test, for data: "auto", "g", "chi-square", "permutation", "fisher-z" or "conditional-gaussian".
-    alpha
-        The level of the tests.
     variant
         How the skeleton and colliders are told: see `pc`. From rows "majority" gets more marks right than "stable"; it
         asks 2^degree tests of each unshielded triple.
@@ -198,13 +192,6 @@ def fci(
         Whether the rows may have been selected by effects of the variables: only then edges have tails at both ends.
     **options
         `false_discovery_rate` (of the first phase), `progress`, `time_limit`: see `SkeletonSearch`.
-
-    References
-    ----------
-    Spirtes, Meek & Richardson (1999), An algorithm for causal inference in the presence of latent variables and
-    selection bias. Zhang (2008), On the completeness of orientation rules for causal discovery in the presence of
-    latent confounders and selection bias. Colombo, Maathuis, Kalisch & Richardson (2012), Learning high-dimensional
-    directed acyclic graphs with latent and selection variables.
 
     Examples
     --------
@@ -234,13 +221,20 @@ def fci(
     masks, _ = _with_colliders(skeleton, colliders, known, selection)
     skeleton = refine_skeleton(asked, skeleton, masks, remaining(search, clock), known, max_path_length)
     colliders, ambiguous = find_colliders(asked, skeleton, alpha, variant, recorded_votes=True)
-    graph, conflicts = _orient(asked, skeleton, _Told(tuple(colliders), ambiguous, known, selection))
+    masks, fixed = _with_colliders(skeleton, colliders, known, selection)
+    conflicts = _orient(masks, fixed, skeleton, ambiguous, known, selection)
+    graph = PAG(masks.edges(sorted(skeleton.neighbors)), nodes=asked.names)
+    # Knowledge that requires or forbids anything narrows the class; ambiguous triples and a search that was stopped
+    # leave marks open that a class has.
+    narrowed = bool(known.required.any() or not known.allowed[joined.allowed].all())
+    if not (ambiguous or skeleton.stopped_by or stands_for_class(graph, narrowed=narrowed)):
+        conflicts.append(MarkConflict("no class"))
     return PAGResult(
         graph,
         skeleton.separating_sets,
         skeleton.p_values,
         skeleton.num_tests,
-        conflicts,
+        tuple(conflicts),
         ambiguous,
         skeleton.determined,
         skeleton.stopped_by,
@@ -248,43 +242,39 @@ def fci(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What orients a skeleton: colliders, triples that may be some, knowledge, and whether there is selection."""
-
-    colliders: tuple[Triple, ...]
-    ambiguous: tuple[Triple, ...]
-    known: Constraints
-    selection: bool
-
-
-def _orient(test: IndependenceTest, skeleton: Skeleton, told: _Told) -> tuple[PAG, tuple[MarkConflict, ...]]:
-    """The marks that follow."""
+def _orient(
+    masks: MarkMasks,
+    fixed: set[End],
+    skeleton: Skeleton,
+    ambiguous: Iterable[Triple],
+    known: Constraints,
+    selection: bool,
+) -> list[MarkConflict]:
+    """Put the marks that follow; where marks contradict each other."""
     names = sorted(skeleton.neighbors)
     places = {name: place for place, name in enumerate(names)}
-    masks, fixed = _with_colliders(skeleton, told.colliders, told.known, told.selection)
 
     def is_collider(path: DiscriminatingPath) -> bool | None:
         given = skeleton.separating_sets.get(frozenset((names[path.theta], names[path.gamma])))
         return None if given is None else names[path.beta] not in given
 
-    unsure = [(places[a], places[b], places[c]) for a, b, c in told.ambiguous]
-    rules = MarkRules(masks, is_collider, selection=told.selection, ambiguous=unsure)
-    rules.close()
-    while _forbid(masks, told.known):
+    unsure = [(places[a], places[b], places[c]) for a, b, c in ambiguous]
+    rules = MarkRules(masks, is_collider, selection=selection, ambiguous=unsure)
+    is_new = True
+    while is_new:
         rules.close()
-    conflicts = conflicts_of(masks, fixed, names)
-    conflicts += take_back(masks, names, selection=told.selection)
-    if not told.selection:
-        conflicts += cycle_conflicts(rules.circle_cycles(), names)
-    graph = PAG(masks.edges(names), nodes=test.names)
-    # Knowledge that requires or forbids anything narrows the class; ambiguous triples and a search that was stopped
-    # leave marks open that a class has.
-    off_diagonal = ~np.eye(len(told.known.allowed), dtype=np.bool_)
-    narrowed = bool(told.known.required.any() or not told.known.allowed[off_diagonal].all())
-    if not (told.ambiguous or skeleton.stopped_by or stands_for_class(graph, narrowed=narrowed)):
-        conflicts.append(MarkConflict("no class"))
-    return graph, tuple(conflicts)
+        # Arrowheads at A where `A o-> B` must not become `A -> B`.
+        for a in range(len(masks)):
+            for b in bits(masks.circle(a) & masks.arrow_from[a]):
+                if not known.allowed[a, b]:
+                    masks.want(a, b, Mark.ARROW)
+        is_new = masks.settle()
+    conflicts = [
+        MarkConflict("against knowledge" if end in fixed else "opposed marks", (names[end[0]], names[end[1]]))
+        for end in sorted(masks.conflicts)
+    ]
+    conflicts += take_back(masks, names, selection=selection)
+    return conflicts if selection else conflicts + cycle_conflicts(rules.circle_cycles(), names)
 
 
 def _with_colliders(
@@ -296,33 +286,14 @@ def _with_colliders(
     pairs = ((places[name], places[other]) for name, row in skeleton.neighbors.items() for other in row)
     masks = MarkMasks(adjacency_masks(len(names), pairs))
     fixed = set()
-    for node, other, mark in _known_marks(masks, known, selection):
-        masks.put(node, other, mark)
-        fixed.add((node, other))
+    for a in range(len(names)):
+        for b in bits(masks.adjacent[a]):
+            # With selection, that A does not cause B does not make an arrowhead: A may cause what selects.
+            if known.required[a, b] or known.required[b, a] or not (selection or known.allowed[a, b]):
+                masks.put(a, b, Mark.TAIL if known.required[a, b] else Mark.ARROW)
+                fixed.add((a, b))
     for left, middle, right in colliders:
         for end in (left, right):
             masks.want(places[middle], places[end], Mark.ARROW)
     masks.settle()
     return masks, fixed
-
-
-def _known_marks(masks: MarkMasks, known: Constraints, selection: bool) -> Iterator[tuple[int, int, Mark]]:
-    """The marks (node, other, mark) that knowledge gives.
-
-    With selection, that A does not cause B does not make an arrowhead: A may cause what selects.
-    """
-    for a in range(len(masks)):
-        for b in bits(masks.adjacent[a]):
-            if known.required[a, b]:
-                yield a, b, Mark.TAIL
-            elif known.required[b, a] or not (selection or known.allowed[a, b]):
-                yield a, b, Mark.ARROW
-
-
-def _forbid(masks: MarkMasks, known: Constraints) -> bool:
-    """Arrowheads at A where `A o-> B` must not become `A -> B`; whether there are any."""
-    for a in range(len(masks)):
-        for b in bits(masks.circle(a) & masks.arrow_from[a]):
-            if not known.allowed[a, b]:
-                masks.want(a, b, Mark.ARROW)
-    return masks.settle()

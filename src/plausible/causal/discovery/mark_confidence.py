@@ -116,24 +116,15 @@ def bootstrap_marks(
 ) -> MarkConfidence:
     """Learn a PAG from each of many samples of the rows, drawn with replacement; count marks and certain causes.
 
-    Costs one search a sample. The answer does not depend on the number of threads.
+    Costs one search a sample. The answer does not depend on the number of threads. See Friedman, Goldszmidt & Wyner
+    (1999), Data analysis with Bayesian networks: a bootstrap approach, UAI.
 
     Parameters
     ----------
-    data
-        What `Table.read` takes.
     learner
         A function of a `Table` that gives a PAG or a result with `.graph`, such as `partial(fci, alpha=0.01)`.
-    num_samples
-        How many graphs to learn.
-    num_threads
-        Samples at work at the same time.
     progress
         Called with the number of graphs learned and of all; an answer that is true stops.
-
-    References
-    ----------
-    Friedman, Goldszmidt & Wyner (1999), Data analysis with Bayesian networks: a bootstrap approach, UAI.
 
     Examples
     --------
@@ -149,10 +140,7 @@ def bootstrap_marks(
         return found if isinstance(found, PAG) else found.graph
 
     samples = Samples(num_samples, "ordinary", seed, num_threads, progress, time_limit)
-    return _confidence(samples.learn(Table.read(data), learn))
-
-
-def _confidence(graphs: list[PAG]) -> MarkConfidence:
+    graphs = samples.learn(Table.read(data), learn)
     names = tuple(map(str, graphs[0].nodes))
     places: dict[object, int] = {name: place for place, name in enumerate(names)}
     num = len(names)

@@ -186,7 +186,11 @@ def refine_skeleton(
 
 def _edge_doubts(work: SkeletonWork, masks: MarkMasks, max_path_length: int | None) -> Iterator[_Doubt]:
     """The edges that sets beyond the neighbours may take out."""
-    for component in _components(masks):
+    import networkx as nx
+
+    graph = nx.Graph((a, b) for a in range(len(masks)) for b in bits(masks.adjacent[a]))
+    parts: Iterator[Any] = nx.biconnected_components(graph)
+    for component in sorted(sum(1 << node for node in part) for part in parts):
         for a in bits(component):
             for b in bits(masks.adjacent[a] & component & ~((1 << a) - 1)):
                 around = possible_causes_of(masks, 1 << a | 1 << b) & component
@@ -197,15 +201,6 @@ def _edge_doubts(work: SkeletonWork, masks: MarkMasks, max_path_length: int | No
                 if all(found & ~masks.adjacent[end] for end, _, found in sides):
                     end, other, found = min(sides, key=lambda side: side[2].bit_count())
                     yield _Doubt(work.names[end], work.names[other], tuple(work.names[place] for place in bits(found)))
-
-
-def _components(masks: MarkMasks) -> list[int]:
-    """The biconnected components as bit sets."""
-    import networkx as nx
-
-    graph = nx.Graph((a, b) for a in range(len(masks)) for b in bits(masks.adjacent[a]))
-    parts: Iterator[Any] = nx.biconnected_components(graph)
-    return sorted(sum(1 << node for node in part) for part in parts)
 
 
 def _level(work: SkeletonWork, level: int, doubts: Sequence[_Doubt], skeleton: Skeleton) -> None:

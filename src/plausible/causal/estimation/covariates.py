@@ -20,13 +20,18 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge
 from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.mixed import PDAG
-from plausible.graphs.nodes import Node
 
 BY_FORMULA = Remedy("evaluate the formula of ", Call("identify"), " on a fitted network")
 _OTHER_WAYS = (
     Remedy("try ", Argument("method", Call("FrontDoor"))),
     Remedy(Argument("method", Call("InstrumentalVariable"))),
     BY_FORMULA,
+)
+
+
+_BY_PLUG_IN = Remedy(
+    *("where they are different rows for each variable, take ", Argument("method", Call("PlugIn"))),
+    ", which puts together what they tell",
 )
 
 
@@ -140,7 +145,12 @@ def without_causes_of_set(graph: KnownGraph, table: Table) -> KnownGraph:
 
 def _as_things_are(table: Table, graph: KnownGraph, outcome: str, treatment: str) -> tuple[Table, str]:
     """The rows in which nothing was set that acts on the outcome past the treatment, and what was left out."""
-    acting = _acting(graph, outcome, treatment)
+    # The outcome, and what may act on it once the treatment is set.
+    if isinstance(graph, DAG | CausalGraph):
+        acting = frozenset({outcome, *graph.without_incoming([treatment]).ancestors(outcome)} - {treatment})
+    else:
+        members = apply_meek_rules(graph) if isinstance(graph, PDAG) else graph
+        acting = possible_causes(members, [outcome], frozenset({treatment}))
     names = [name for name in table.interventions if name in acting]
     if not names:
         return table, ""
@@ -150,24 +160,10 @@ def _as_things_are(table: Table, graph: KnownGraph, outcome: str, treatment: str
         raise NotSupported(
             f"In all {table.num_rows} rows {listed} was set from outside, so that none tells how {outcome!r} comes "
             f"about by itself once {treatment!r} is set.",
-            remedies=[
-                Remedy("give rows in which that was not so"),
-                Remedy(
-                    *("where they are different rows for each variable, take ", Argument("method", Call("PlugIn"))),
-                    ", which puts together what they tell",
-                ),
-            ],
+            remedies=[Remedy("give rows in which that was not so"), _BY_PLUG_IN],
         )
     left_out = f"{int(is_changed.sum())} of {table.num_rows} rows left out, in which {listed} was set from outside"
     return table.take(~is_changed), left_out
-
-
-def _acting(graph: KnownGraph, outcome: str, treatment: str) -> frozenset[Node]:
-    """The outcome, and what may act on it once the treatment is set."""
-    if isinstance(graph, DAG | CausalGraph):
-        return frozenset({outcome, *graph.without_incoming([treatment]).ancestors(outcome)} - {treatment})
-    members = apply_meek_rules(graph) if isinstance(graph, PDAG) else graph
-    return possible_causes(members, [outcome], frozenset({treatment}))
 
 
 def _is_identified(table: Table, graph: KnownGraph, outcome: str, treatment: str) -> bool:

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.adjustment.front_door import front_door_set
 from plausible.causal.adjustment.instruments import instruments
+from plausible.causal.adjustment.mediators import front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, unclear_reason
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
@@ -33,8 +33,7 @@ from plausible.causal.estimation.estimate import (
     read_bootstrap,
     uncertainty,
 )
-from plausible.causal.estimation.front_door_method import FrontDoor
-from plausible.causal.estimation.instrument_method import InstrumentalVariable
+from plausible.causal.estimation.mediators_and_instruments import FrontDoor, InstrumentalVariable
 from plausible.causal.estimation.plug_in import Identified, PlugIn
 from plausible.causal.estimation.rows import EffectTask, effect_rows, read_levels, scored_state, state_scores
 from plausible.causal.identification.algorithm import identify
@@ -141,17 +140,10 @@ def _refuse_unidentified(task: EffectTask, graph: DAG | CausalGraph, allowed: li
         identify(graph, outcome=y, treatment=x, observed=[*allowed, y, x])
     except NotIdentifiable as error:
         found = "; ".join(map(str, instruments(graph, y, x, allowed=allowed)))
-        advice = (
-            f" method='instrument' estimates it by an instrument ({found}) if it is linear and the same for all cases."
-            if found
-            else ""
-        )
+        by = f" method='instrument' estimates it by an instrument ({found}) if it is linear and the same for all cases."
         unseen = missing_columns(task, graph)
-        raise NotIdentifiable(
-            f"{error}{unseen}{advice} What it can be at least and at most: causal.bounds.",
-            error.hedge,
-            unseen.strip(),
-        ) from None
+        message = f"{error}{unseen}{by if found else ''} What it can be at least and at most: causal.bounds."
+        raise NotIdentifiable(message, error.hedge, unseen.strip()) from None
 
 
 def estimate_effect(
@@ -168,7 +160,10 @@ def estimate_effect(
     """E[Y | do(x')] - E[Y | do(x)], estimated from rows, with an interval.
 
     The graph says what the method may do: sets, mediators and instruments are checked against it, or chosen by it among
-    the columns there are. Several graphs that data can't tell apart (a PDAG or PAG) will do for adjustment.
+    the columns there are. Several graphs that data can't tell apart (a PDAG or PAG) will do for adjustment. In
+    resamples, both levels are averaged over the strata that have cases of both. Discrete rows are counted once, so that
+    a resample costs what its different rows do; regressions are fitted anew for each. Raises `NotIdentifiable` where no
+    method can be right; the message names instruments, if there are any, and columns that are missing.
 
     Parameters
     ----------
@@ -178,8 +173,6 @@ def estimate_effect(
         Rows: a frame, columns, a file, a `Table` (which may have weights, and rows of experiments: those that tell
         another effect are left out, and where the treatment was set in all rows, or has to be for the effect to be
         identified, its causes do not matter; `rows` of the result says so).
-    outcome, treatment
-        Y and X.
     method
         A method or its name: `DoublyRobust` ("doubly-robust"), `Standardization`, `Weighting`, `PlugIn` ("plug-in"),
         `FrontDoor` ("front-door"), `InstrumentalVariable` ("instrument"). Where left out: doubly robust if a set to
@@ -195,16 +188,6 @@ def estimate_effect(
     bootstrap
         How intervals are made, or with how many resamples; 200 with a fixed seed by default.
 
-    Raises
-    ------
-    NotIdentifiable
-        Where no method can be right; the message names instruments, if there are any, and columns that are missing.
-
-    Notes
-    -----
-    In resamples, both levels are averaged over the strata that have cases of both. Discrete rows are counted once, so
-    that a resample costs what its different rows do; regressions are fitted anew for each.
-
     Examples
     --------
     >>> rows = {"gender": ["m"] * 200 + ["f"] * 200, "drug": ([1] * 150 + [0] * 50) + ([1] * 50 + [0] * 150)}
@@ -214,7 +197,19 @@ def estimate_effect(
     (('gender',), [0.6, 0.45], -0.15)
     """
     named = named_method(method)
-    table = _read(graph, data, outcome, treatment)
+    for role, name in (("outcome", outcome), ("treatment", treatment)):
+        if not isinstance(name, str):
+            raise InvalidArgument(
+                f"An estimate is about one {role}, named as a text, not {name!r}. For several at once, evaluate the "
+                "estimand of identify() on a fitted network."
+            )
+    read_problem(graph, outcome, treatment)  # refuses what is no graph, and names that it does not have
+    table = Table.read(data)
+    if isinstance(graph, BayesianNetwork):
+        table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
+    for name in (outcome, treatment):
+        if name not in table.variables:
+            raise UnknownVariable.named(name, table.variables, "the data")
     known = as_one_graph(graph)
     if isinstance(named, PlugIn):  # learns each variable from the rows in which it was not set
         used = ExperimentRows(table, without_causes_of_set(known, table))
@@ -246,40 +241,17 @@ def estimate_effect(
     )
 
 
-def _read(graph: AdjustableGraph, data: TableLike, outcome: str, treatment: str) -> Table:
-    """All rows; refuses names that the data or the graph don't have."""
-    for role, name in (("outcome", outcome), ("treatment", treatment)):
-        if not isinstance(name, str):
-            raise InvalidArgument(
-                f"An estimate is about one {role}, named as a text, not {name!r}. For several at once, evaluate the "
-                "estimand of identify() on a fitted network."
-            )
-    read_problem(graph, outcome, treatment)  # refuses what is no graph, and names that it does not have
-    table = Table.read(data)
-    if isinstance(graph, BayesianNetwork):
-        table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
-    for name in (outcome, treatment):
-        if name not in table.variables:
-            raise UnknownVariable.named(name, table.variables, "the data")
-    return table
-
-
 def _task(
     table: Table, outcome: str, treatment: str, levels: tuple[State, State] | None, event: State | None
 ) -> EffectTask:
     y, x = table.variables[outcome], table.variables[treatment]
     scores = None if y.is_continuous and event is None else state_scores(y, event)
     if levels is None and x.is_continuous:
-        levels = _one_unit(table, treatment)
+        # The mean of a continuous treatment, where data can tell most, and one more.
+        numbers = table.column(treatment)
+        there = ~np.isnan(numbers)
+        weights = None if table.weights is None else table.weights[there]
+        if there.any() if weights is None else weights.sum() > 0:
+            mean = float(np.average(numbers[there], weights=weights))
+            levels = mean, mean + 1.0
     return EffectTask(table, y, x, read_levels(x, levels), scores)
-
-
-def _one_unit(table: Table, treatment: str) -> tuple[State, State] | None:
-    """The mean of a continuous treatment, where data can tell most, and one more; `None` without any number."""
-    numbers = table.column(treatment)
-    there = ~np.isnan(numbers)
-    weights = None if table.weights is None else table.weights[there]
-    if not (there.any() if weights is None else weights.sum() > 0):
-        return None
-    mean = float(np.average(numbers[there], weights=weights))
-    return mean, mean + 1.0

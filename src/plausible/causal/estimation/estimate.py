@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -14,8 +14,7 @@ from plausible.base.display import format_number
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph
-from plausible.causal.estimation.positivity import PositivityReport
-from plausible.causal.estimation.rows import EffectTask
+from plausible.causal.estimation.rows import EffectTask, PositivityReport
 from plausible.errors import InvalidArgument
 from plausible.variables import State
 
@@ -100,7 +99,18 @@ def uncertainty(
 ) -> tuple[float | None, tuple[float, float] | None]:
     """The standard error and the interval."""
     if plan.resamples:
-        draws = _resampled(prepared, plan)
+        rng = np.random.default_rng(plan.seed)
+        total = prepared.weights.sum()
+        num_cases = max(1, round(total))
+        cases = (rng.multinomial(num_cases, prepared.weights / total) for _ in range(plan.resamples))
+        differences = np.array([prepared.estimate(counts * (total / num_cases)).difference for counts in cases])
+        draws = differences[np.isfinite(differences)]  # resamples without a level have no difference
+        if len(draws) < max(2, plan.resamples // 2):
+            raise InvalidArgument(
+                f"Only {len(draws)} of {plan.resamples} resamples have cases of both levels: the rows are too few for "
+                "an interval.",
+                remedies=[Remedy("give more rows"), Remedy("take ", Call("Bootstrap", Argument("resamples", 0)))],
+            )
         tail = (1.0 - plan.confidence) / 2
         # Weibull's positions allow for the tails that few draws do not reach.
         low, high = np.quantile(draws, [tail, 1.0 - tail], method="weibull").tolist()
@@ -109,26 +119,6 @@ def uncertainty(
         return None, None
     half = NormalDist().inv_cdf(0.5 + plan.confidence / 2) * prepared.standard_error
     return prepared.standard_error, (difference - half, difference + half)
-
-
-def _resampled(prepared: PreparedEstimate, plan: Bootstrap) -> Floats:
-    """The differences in resamples; those in which a level does not occur have none and are drawn without."""
-    rng = np.random.default_rng(plan.seed)
-    weights = prepared.weights
-    total = weights.sum()
-    num_cases = max(1, round(total))
-    draws = []
-    for _ in range(plan.resamples):
-        counts = rng.multinomial(num_cases, weights / total) * (total / num_cases)
-        draws.append(prepared.estimate(counts).difference)
-    known = np.array([draw for draw in draws if np.isfinite(draw)])
-    if len(known) < max(2, plan.resamples // 2):
-        raise InvalidArgument(
-            f"Only {len(known)} of {plan.resamples} resamples have cases of both levels: the rows are too few for an "
-            "interval.",
-            remedies=[Remedy("give more rows"), Remedy("take ", Call("Bootstrap", Argument("resamples", 0)))],
-        )
-    return known
 
 
 @record
@@ -179,17 +169,18 @@ class EffectEstimate:
             lines.append(f"  rows       {self.rows}")
         if self.assumption:
             lines.append(f"  assuming   {self.assumption}")
-        return "\n".join([*lines, *(f"  caution    {line}" for line in self._cautions())])
-
-    def _cautions(self) -> Iterator[str]:
-        if self.positivity is None:
-            return
-        if self.positivity.empty:
-            yield "where there are no cases, a model or a prior fills in, and not the data"
-        if self.positivity.unlikely:
-            yield (
-                f"only {self.positivity.comparable:.2%} of all cases had a real chance of both levels; for the others "
-                "very few cases tell, or a model alone. Take cases that could have had both, or adjust for another set"
+        report = self.positivity
+        if report is not None and report.empty:
+            lines.append("  caution    where there are no cases, a model or a prior fills in, and not the data")
+        if report is not None and report.unlikely:
+            lines.append(
+                f"  caution    only {report.comparable:.2%} of all cases had a real chance of both levels; for the "
+                "others very few cases tell, or a model alone. Take cases that could have had both, or adjust for "
+                "another set"
             )
-        if self.positivity.sparse and self.interval is not None:
-            yield "where there are few cases, their mean hardly varies over resamples: the interval may be too narrow"
+        if report is not None and report.sparse and self.interval is not None:
+            lines.append(
+                "  caution    where there are few cases, their mean hardly varies over resamples: the interval may be "
+                "too narrow"
+            )
+        return "\n".join(lines)

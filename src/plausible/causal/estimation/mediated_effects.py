@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.causal.adjustment.mediation import recanting_witness
+from plausible.causal.adjustment.mediators import recanting_witness
 from plausible.causal.estimation.rows import expected_outcome, read_levels, state_scores
-from plausible.causal.queries.arguments import fresh_name, refuse_overlap
+from plausible.causal.queries.observed import fresh_name, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.models import BayesianNetwork
 from plausible.models.network_parts import rebuilt
@@ -82,31 +82,19 @@ def mediated_effects(
     Edges that lead to a mediator first carry the value that the mediators respond to, the others the value that acts
     directly. With the treatment split in two, E[Y_{a, M_b}] is an ordinary query. Without latent causes this is right
     wherever the effects can be told apart at all. With them, or where one knows how noise acts: `natural_effects` of a
-    functional model.
+    functional model. Raises `NotSupported` if an effect of the treatment acts both through the mediators and past them:
+    no data tell the effects apart. See Pearl (2001), Direct and indirect effects, UAI; Avin, Shpitser & Pearl (2005),
+    Identifiability of path-specific effects, IJCAI; Shpitser & Tchetgen Tchetgen (2016), Causal inference with a
+    graphical hierarchy of interventions, Annals of Statistics 44.
 
     Parameters
     ----------
     network
         A causal network without latent causes: its edges are taken for all causes.
-    outcome, treatment
-        Y and X.
-    mediators
-        M, one or several.
     levels
         x and x'; the two states of the treatment, or 0 and 1 for a continuous one, where left out.
     event
         The state of a discrete outcome whose probability is the mean; see `state_scores`.
-
-    Raises
-    ------
-    NotSupported
-        If an effect of the treatment acts both through the mediators and past them: no data tell the effects apart.
-
-    References
-    ----------
-    Pearl (2001), Direct and indirect effects, UAI; Avin, Shpitser & Pearl (2005), Identifiability of path-specific
-    effects, IJCAI; Shpitser & Tchetgen Tchetgen (2016), Causal inference with a graphical hierarchy of interventions,
-    Annals of Statistics 44.
 
     Examples
     --------
@@ -153,10 +141,6 @@ def controlled_direct_effect(
 
     Parameters
     ----------
-    network
-        A causal network.
-    outcome, treatment
-        Y and X.
     mediators
         m: mediator -> its value.
     levels, event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -14,9 +14,16 @@ from plausible.base.arrays import Floats, Ints
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
 from plausible.causal.estimation.estimate import Means, PreparedEstimate
-from plausible.causal.estimation.positivity import FEW_CASES, PositivityReport, ThinCell
-from plausible.causal.estimation.rows import EffectTask, expected_outcome, refuse_unusable, totals
-from plausible.causal.expressions.symbols import distinct_parts
+from plausible.causal.estimation.rows import (
+    FEW_CASES,
+    EffectTask,
+    PositivityReport,
+    ThinCell,
+    expected_outcome,
+    refuse_unusable,
+    totals,
+)
+from plausible.causal.expressions.notation import distinct_parts
 from plausible.causal.expressions.tree import Probability
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.identification.estimand import Estimand
@@ -37,12 +44,8 @@ _MAX_STATES = 2**20
 class Identified:
     """The estimand that the complete identification algorithm finds, with frequencies for its probabilities.
 
-    All variables in it must be discrete. It needs neither a set to adjust for nor a front door.
-
-    References
-    ----------
-    Shpitser & Pearl (2006), Identification of joint interventional distributions in recursive semi-Markovian causal
-    models, AAAI.
+    All variables in it must be discrete. It needs neither a set to adjust for nor a front door. See Shpitser & Pearl
+    (2006), Identification of joint interventional distributions in recursive semi-Markovian causal models, AAAI.
     """
 
     name: ClassVar[str] = "identified"
@@ -154,7 +157,13 @@ class PlugIn:
             raise InvalidArgument(
                 f"The data have no column for {hidden[0]!r}. Ask about latent_projection(graph, observed=...)."
             )
-        _refuse_always_set(task, [str(node) for node in dag.nodes])
+        marks = task.table.interventions
+        for name in map(str, dag.nodes):
+            if name != task.treatment.name and name in marks and marks[name].all():
+                raise NotSupported(
+                    f"In all {task.table.num_rows} rows {name!r} was set from outside, so that none tells how it comes "
+                    "about by itself. Give rows in which it was not set."
+                )
         table, weights = _distinct(task.table.select([str(node) for node in dag.nodes]))
 
         def fitted_to(resampled: Floats) -> BayesianNetwork:
@@ -162,27 +171,12 @@ class PlugIn:
 
         def estimate(resampled: Floats) -> Means:
             fitted = fitted_to(resampled)
-            return Means.of(
-                [
-                    expected_outcome(fitted, task.outcome, task.scores, {task.treatment.name: level})
-                    for level in task.levels
-                ]
-            )
+            settings = [{task.treatment.name: level} for level in task.levels]
+            return Means.of([expected_outcome(fitted, task.outcome, task.scores, do) for do in settings])
 
         thin = _thin_parents(task, table.weighted(weights), fitted_to(weights))
         used = tuple(str(node) for node in dag.nodes if node not in names)
         return PreparedEstimate(weights, estimate, used, PositivityReport.of(thin))
-
-
-def _refuse_always_set(task: EffectTask, names: list[str]) -> None:
-    """Refuse what was set from outside in all rows: none tells how it comes about by itself."""
-    marks = task.table.interventions
-    for name in names:
-        if name != task.treatment.name and name in marks and marks[name].all():
-            raise NotSupported(
-                f"In all {task.table.num_rows} rows {name!r} was set from outside, so that none tells how it comes "
-                "about by itself. Give rows in which it was not set."
-            )
 
 
 def _thin_parents(task: EffectTask, table: Table, network: BayesianNetwork) -> Iterator[ThinCell]:
@@ -193,7 +187,11 @@ def _thin_parents(task: EffectTask, table: Table, network: BayesianNetwork) -> I
         if child == treatment or not parents or any(parent.is_continuous for parent in parents):
             continue
         counts, others = _parent_counts(table, child, parents), [p for p in parents if p.name != treatment]
-        reached = {level: _reached(network, others, {treatment: level}) for level in task.levels}
+        # How likely each joint state of the other parents is once the treatment is set.
+        names = [parent.name for parent in others]
+        reached: dict[State, Floats] = {
+            level: network.query(names, do={treatment: level}).values if names else np.ones(()) for level in task.levels
+        }
         tables: dict[State | None, Floats] = {None: counts}
         if len(others) < len(parents):
             axis = cpd.parent_names.index(treatment)
@@ -204,12 +202,6 @@ def _thin_parents(task: EffectTask, table: Table, network: BayesianNetwork) -> I
                 states = {p.name: p.states[i] for p, i in zip(others, place, strict=True)}
                 at = tuple(place)
                 yield ThinCell(level, MappingProxyType(states), float(here[at]), float(share[at]))
-
-
-def _reached(network: BayesianNetwork, variables: list[Variable], do: Mapping[str, State]) -> Floats:
-    """How likely each joint state of some variables is once the treatment is set."""
-    names = [variable.name for variable in variables]
-    return np.asarray(network.query(names, do=do).values) if names else np.ones(())
 
 
 def _parent_counts(table: Table, child: str, parents: list[Variable]) -> Floats:

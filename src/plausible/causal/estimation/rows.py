@@ -1,15 +1,18 @@
-"""What an estimate is about: the outcome as a number, and the columns it needs; equal rows are kept once."""
+"""What an estimate is about: the outcome as a number, rows, and whether all kinds of cases may be treated."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
+from plausible.base.display import format_number
+from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
@@ -161,14 +164,10 @@ def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tupl
             "with. Give rows in which it varies."
         )
     if treatment.num_states != 2:
+        ends = Argument("levels", (treatment.states[0], treatment.states[-1]))
         raise InvalidArgument(
             f"The treatment {treatment.name!r} has {treatment.num_states} states.",
-            remedies=[
-                Remedy(
-                    "name the two to compare, as with ",
-                    Argument("levels", (treatment.states[0], treatment.states[-1])),
-                )
-            ],
+            remedies=[Remedy("name the two to compare, as with ", ends)],
         )
     return treatment.states[0], treatment.states[1]
 
@@ -203,7 +202,12 @@ def effect_rows(task: EffectTask, covariates: Sequence[str]) -> EffectRows:
     variables = [table.variables[name] for name in covariates]
     places = [place for place, variable in enumerate(variables) if not variable.is_continuous]
     numbers = {v.name: column for v, column in zip(variables, columns[2:], strict=True) if v.is_continuous}
-    cell, states = _cells(columns[2:][places])
+    # The joint states of the discrete covariates that occur, and which of them each row has.
+    discrete = columns[2:][places].astype(np.int64)
+    cell, states = np.zeros(columns.shape[1], dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
+    if places:
+        occurring, of_row = np.unique(discrete, axis=1, return_inverse=True)
+        cell, states = of_row.reshape(-1), np.ascontiguousarray(occurring.T)
     return EffectRows(
         outcome=columns[0],
         treatment=columns[1],
@@ -237,9 +241,123 @@ def design_of(columns: Floats, variables: Sequence[Variable], weights: Floats) -
     return np.ascontiguousarray(design.T)
 
 
-def _cells(columns: Floats) -> tuple[Codes, Codes]:
-    """The different columns: which of them each one is, and their entries."""
-    if not len(columns):
-        return np.zeros(columns.shape[1], dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
-    states, cell = np.unique(columns.astype(np.int64), axis=1, return_inverse=True)
-    return cell.reshape(-1), np.ascontiguousarray(states.T)
+#: Fewer cases than these are few.
+FEW_CASES = 5.0
+#: A chance that is smaller than this part of the level's share of all cases is all but none.
+_HARDLY = 0.02
+#: A smaller share of cases with a chance of both levels is all but none.
+_FEW_COMPARABLE = 0.05
+#: Into so many parts, of equally many cases, the range of a continuous covariate is cut.
+_NUM_PARTS = 10
+
+
+@record
+class ThinCell:
+    """A stratum in which a level of the treatment hardly occurs."""
+
+    level: State | None  # The level; `None` where the stratum itself hardly occurs, with whatever treatment
+    covariates: Mapping[str, State]  # Covariate -> its state
+    num_cases: float  # How many cases have both
+    #: The share of all cases that are in the stratum, with whatever treatment; for `PlugIn`, its probability once the
+    #: treatment is set.
+    share: float
+
+    def __str__(self) -> str:
+        place = ", ".join(f"{name}={state}" for name, state in self.covariates.items()) or "all"
+        if self.level is None:
+            return f"cases where {place}"
+        return f"cases of {self.level} where {place} ({self.share:.2%} of all cases)"
+
+
+@record
+class PositivityReport:
+    """Whether the levels of a treatment occur in all strata of the covariates."""
+
+    #: Strata of the discrete covariates in which a level never occurs, and tenths of the range of a continuous one in
+    #: which five cases of it or more were to be expected: there the data do not tell what it does.
+    empty: tuple[ThinCell, ...]
+    sparse: tuple[ThinCell, ...]  # Strata with some cases of a level, but fewer than asked for
+    #: Level -> the least and the greatest estimated P(level | covariates); for methods that adjust.
+    propensity: Mapping[State, tuple[float, float]]
+    #: Level -> how many cases of equal weight are worth as much as its weighted ones: (Σ 1/e)² / Σ 1/e²; likewise.
+    effective: Mapping[State, float]
+    #: Level -> the share of all cases whose estimated P(level | covariates) is less than a fiftieth of P(level), where
+    #: there are some; likewise.
+    unlikely: Mapping[State, float]
+    comparable: float = 1.0  # The share of all cases for which neither level is that unlikely
+
+    @classmethod
+    def of(cls, cells: Iterable[ThinCell]) -> PositivityReport:
+        """The report on these cells alone."""
+        thin = tuple(cells)
+        empty, sparse = (tuple(cell for cell in thin if (cell.num_cases > 0) is some) for some in (False, True))
+        nothing: Mapping[State, Any] = MappingProxyType({})
+        return cls(empty, sparse, nothing, nothing, nothing)
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether no stratum lacks a level, and no case is all but sure not to have it."""
+        return not self.empty and not self.unlikely
+
+    @property
+    def has_overlap(self) -> bool:
+        """Whether some cases, one in twenty at least, had a chance of both levels."""
+        return self.comparable >= _FEW_COMPARABLE
+
+    def __str__(self) -> str:
+        lines = []
+        for level, (low, high) in self.propensity.items():
+            worth = format_number(round(self.effective[level], 1))
+            share = f", all but 0 for {self.unlikely[level]:.2%} of all cases" if level in self.unlikely else ""
+            lines.append(f"P({level} | covariates) is {low:.3g} to {high:.3g}{share}; {worth} effective cases")
+        for word, cells in (("no", self.empty), ("few", self.sparse)):
+            lines += [f"{word} {cell}" for cell in cells[:5]]
+            if len(cells) > 5:
+                lines.append(f"... and {len(cells) - 5} more strata with {word} cases")
+        return "\n".join(lines)
+
+
+def positivity_report(task: EffectTask, rows: EffectRows, propensities: Sequence[Floats]) -> PositivityReport:
+    """The report on rows with estimated propensities."""
+    thin: list[ThinCell] = []
+    propensity, effective, unlikely = {}, {}, {}
+    comparable, total = np.ones(len(rows.weights), dtype=bool), rows.weights.sum()
+    for level, code, chance in zip(task.levels, task.level_codes, propensities, strict=True):
+        thin += [*thin_cells(task, rows, code), *_empty_ranges(task, rows, code)]
+        propensity[level] = (float(chance.min()), float(chance.max()))
+        treated = (rows.treatment == code) & (chance > 0)
+        inverse, weights = 1.0 / chance[treated], rows.weights[treated]
+        squares = float(weights @ inverse**2)
+        effective[level] = float(weights @ inverse) ** 2 / squares if squares else 0.0
+        is_unlikely = chance < _HARDLY * float(rows.weights @ (rows.treatment == code)) / total
+        comparable &= ~is_unlikely
+        if is_unlikely.any():
+            unlikely[level] = float(rows.weights @ is_unlikely / total)
+    return replace(
+        PositivityReport.of(thin),
+        propensity=MappingProxyType(propensity),
+        effective=MappingProxyType(effective),
+        unlikely=MappingProxyType(unlikely),
+        comparable=float(rows.weights @ comparable / total),
+    )
+
+
+def thin_cells(task: EffectTask, rows: EffectRows, code: int) -> list[ThinCell]:
+    """The strata of the discrete covariates with few cases of the treatment's state at a position, or none."""
+    here = totals(rows.cell, rows.weights * (rows.treatment == code), rows.num_cells)
+    shares = totals(rows.cell, rows.weights, rows.num_cells) / rows.weights.sum()
+    level, few = task.treatment.states[code], np.flatnonzero(here < FEW_CASES).tolist()
+    strata = [MappingProxyType(rows.stratum(cell)) for cell in few]
+    return [ThinCell(level, s, float(here[c]), float(shares[c])) for c, s in zip(few, strata, strict=True)]
+
+
+def _empty_ranges(task: EffectTask, rows: EffectRows, code: int) -> Iterator[ThinCell]:
+    """Tenths of the range of each continuous covariate without cases of the treatment's state, though some were due."""
+    treated, total = rows.weights * (rows.treatment == code), rows.weights.sum()
+    for name, column in rows.numbers.items():
+        edges = np.unique(np.quantile(column, np.linspace(0.0, 1.0, _NUM_PARTS + 1)))
+        part = np.searchsorted(edges[1:-1], column, side="right")
+        here, shares = totals(part, treated, len(edges)), totals(part, rows.weights, len(edges)) / total
+        for place in np.flatnonzero((here == 0) & (shares * treated.sum() >= FEW_CASES)).tolist():
+            ends = f"{format_number(float(edges[place]))} to {format_number(float(edges[place + 1]))}"
+            yield ThinCell(task.treatment.states[code], MappingProxyType({name: ends}), 0.0, float(shares[place]))

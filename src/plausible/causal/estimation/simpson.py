@@ -16,8 +16,8 @@ from plausible.causal.adjustment.sets import is_adjustment_set
 from plausible.causal.estimation.covariates import experiment_rows
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
-from plausible.causal.queries.arguments import CausalLike, refuse_overlap
 from plausible.causal.queries.association import effect_table
+from plausible.causal.queries.observed import CausalLike, refuse_overlap
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import DataLike, TableStatistics, read_statistics
 from plausible.errors import InvalidArgument, NotIdentifiable, PositivityViolation, UnknownVariable
@@ -105,7 +105,12 @@ class SimpsonReport:
     def __str__(self) -> str:
         x0, x1 = self.states
         header = ("within", "stratum", *(f"P({self.event} | {x})" for x in (x0, x1)), "difference")
-        cells = [row for comparison in self.comparisons for row in _table_rows(comparison)]
+        cells = []
+        for each in self.comparisons:
+            for place in np.ndindex(each.weights.shape):
+                stratum = ", ".join(f"{v.name}={v.states[i]}" for v, i in zip(each.strata, place, strict=True))
+                numbers = (rates[place] for rates in (each.baseline, each.treated, each.difference))
+                cells.append((_names(each.strata), stratum, *(format_number(float(number)) for number in numbers)))
         shown = num_shown(len(cells))
         rows = [f"Rows: {self.rows}."] if self.rows else []
         table = TextTable(header, tuple(cells[:shown]), 2, len(cells) - shown)
@@ -126,12 +131,12 @@ class SimpsonReport:
             for x, p in zip(self.states, self.effect, strict=True)
         ]
         causal = "; ".join(_names(comparison.strata) for comparison in self.admissible) or "none of these"
-        return [*lines, f"{', '.join(effects)}. Causal comparisons: {causal}.", *self._gaps()]
-
-    def _gaps(self) -> list[str]:
-        places, number = self.unknown[:_SHOWN], len(self.unknown) - _SHOWN
-        more = [f"and {number} more"] if number > 0 else []
-        return [f"There are no cases with {'; '.join([*places, *more])}."] if places else []
+        lines.append(f"{', '.join(effects)}. Causal comparisons: {causal}.")
+        if self.unknown:
+            number = len(self.unknown) - _SHOWN
+            more = [f"and {number} more"] if number > 0 else []
+            lines.append(f"There are no cases with {'; '.join([*self.unknown[:_SHOWN], *more])}.")
+        return lines
 
 
 def _rounded(difference: Floats) -> Floats:
@@ -140,16 +145,6 @@ def _rounded(difference: Floats) -> Floats:
 
 def _names(strata: Sequence[Variable]) -> str:
     return ", ".join(variable.name for variable in strata) or "all cases"
-
-
-def _table_rows(comparison: StratifiedComparison) -> list[tuple[str, ...]]:
-    within = _names(comparison.strata)
-    rows = []
-    for place in np.ndindex(comparison.weights.shape):
-        stratum = ", ".join(f"{v.name}={v.states[i]}" for v, i in zip(comparison.strata, place, strict=True))
-        numbers = (comparison.baseline[place], comparison.treated[place], comparison.difference[place])
-        rows.append((within, stratum, *(format_number(float(number)) for number in numbers)))
-    return rows
 
 
 def simpson(
@@ -164,35 +159,24 @@ def simpson(
 ) -> SimpsonReport:
     """Compare two states of a treatment over all cases and within strata, find reversals, and say what is causal.
 
-    The same numbers can come from causal structures in which different comparisons are the effect: only the graph
-    tells which. The effect is P(event | do(x)) in the network. For data, or over a graph that is not the network's own,
-    it is Σ_s P(event | x, s) P(s) for the first of the comparisons that is admissible and has cases of both states in
-    all its strata; where none is admissible, the estimand that `identify` finds among the variables that are there. It
-    is NaN where there are no cases to tell it.
+    The same numbers can come from causal structures in which different comparisons are the effect: only the graph tells
+    which. The effect is P(event | do(x)) in the network. For data, or over a graph that is not the network's own, it is
+    Σ_s P(event | x, s) P(s) for the first of the comparisons that is admissible and has cases of both states in all its
+    strata; where none is admissible, the estimand that `identify` finds among the variables that are there. It is NaN
+    where there are no cases to tell it. The cost is that of one table over the treatment, all strata and the outcome.
+    See Koller & Friedman (2009), Probabilistic graphical models, examples 21.9 and 21.14.
 
     Parameters
     ----------
     source
         A causal network, rows, or statistics of them. With a graph, rows of experiments that tell another effect are
         left out, as in `estimate_effect`.
-    outcome, treatment
-        The names of two discrete variables.
-    strata
-        The variables to stratify by, one after the other; a name or several.
     graph
         What causes what; needed with data, and with a network whose own graph is not causal.
     event
         The state of the outcome whose probability is compared; its last one where left out.
     states
         The two states of the treatment, baseline first; its first and its last where left out.
-
-    Notes
-    -----
-    The cost is that of one table over the treatment, all strata and the outcome.
-
-    References
-    ----------
-    Koller & Friedman (2009), Probabilistic graphical models, examples 21.9 and 21.14.
 
     Examples
     --------
@@ -212,37 +196,23 @@ def simpson(
     refuse_overlap({"outcome": [outcome], "treatment": [treatment], "strata": names})
     causes, rows = None if graph is None else read_causes(graph), ""
     known = source if isinstance(source, BayesianNetwork) else _Observed(read_statistics(source))
-    if causes is not None and isinstance(known, _Observed):
-        known, causes, rows = _of_experiments(known, causes, outcome, treatment)
+    if causes is not None and isinstance(known, _Observed) and known.statistics.interventions:
+        found = experiment_rows(known.statistics.table, causes, outcome, treatment)
+        known, causes, rows = _Observed(TableStatistics(found.table)), read_causes(found.graph), found.told
     joint = known.query([treatment, *names, outcome])
     question = _Question.of(joint.scope, event, states)
     judge = known.graph if causes is None else causes
     comparisons = tuple(_comparison(joint, depth, question, judge) for depth in range(len(names) + 1))
-    if causes is None:
-        effect = _network_effect(source, question) if isinstance(source, BayesianNetwork) else _Effect(None)
-    else:
+    if causes is not None:
         effect = _adjusted_effect(comparisons, question) or _identified_effect(known, causes, question)
-    return SimpsonReport(
-        question.treatment,
-        question.states,
-        question.outcome,
-        question.event,
-        comparisons,
-        effect.values,
-        effect.unknown,
-        rows,
-    )
-
-
-def _of_experiments(
-    observed: _Observed, causes: DAG | CausalGraph, outcome: str, treatment: str
-) -> tuple[_Observed, DAG | CausalGraph, str]:
-    """The rows that tell the effect, what causes what in them, and which they are."""
-    statistics = observed.statistics
-    if not statistics.interventions:
-        return observed, causes, ""
-    found = experiment_rows(statistics.table, causes, outcome, treatment)
-    return _Observed(TableStatistics(found.table)), read_causes(found.graph), found.told
+    elif isinstance(source, BayesianNetwork):
+        table = effect_table(source, [question.outcome], [question.treatment])
+        low, high = table[list(question.places), question.outcome.index(question.event)].tolist()
+        effect = _Effect((low, high))
+    else:
+        effect = _Effect(None)
+    q = question
+    return SimpsonReport(q.treatment, q.states, q.outcome, q.event, comparisons, effect.values, effect.unknown, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,12 +280,6 @@ def _comparison(
     return StratifiedComparison(strata, total.sum(axis=0), rates[low], rates[high], is_right)
 
 
-def _network_effect(network: BayesianNetwork, question: _Question) -> _Effect:
-    table = effect_table(network, [question.outcome], [question.treatment])
-    low, high = table[list(question.places), question.outcome.index(question.event)].tolist()
-    return _Effect((low, high))
-
-
 def _adjusted_effect(comparisons: Sequence[StratifiedComparison], question: _Question) -> _Effect | None:
     """That of the first admissible comparison that has all cases, else of the first; none where none is admissible."""
     admissible = [comparison for comparison in comparisons if comparison.is_admissible]
@@ -346,5 +310,5 @@ def _identified_effect(known: BayesianNetwork | _Observed, causes: DAG | CausalG
         except PositivityViolation:
             values.append(float("nan"))
     evaluation = Evaluation(known)
-    evaluation.table(estimand.expression)
+    evaluation.value(estimand.expression)
     return _Effect((values[0], values[1]), tuple(evaluation.impossible) if np.isnan(values).any() else ())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from plausible.causal.expressions.notation import LONGEST
-from plausible.causal.expressions.symbols import Symbol
+from plausible.causal.expressions.notation import LONGEST, Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Product, Quotient, Sum, product_of, sum_over
 
 #: Expressions that are nested deeper are not simplified.
@@ -21,13 +20,6 @@ def simplify(expression: Expression) -> Expression:
     becomes P(b | c). Bound symbols get as few primes as tell them from those around them. Expressions that would take
     more than 1,500 symbols to write, or are nested more than 80 deep, are left as they are.
 
-    Parameters
-    ----------
-    expression
-        What to simplify.
-
-    Examples
-    --------
     >>> from plausible.causal.expressions.tree import probability, sum_over
     >>> print(simplify(sum_over("Z", probability("Y", ["X", "Z"]) * probability("Z", "X"))))
     P(y | x)
@@ -69,28 +61,34 @@ def _settled(above: list[Expression], below: list[Expression]) -> _Term:
     above, below = _cancelled(_merged(above), _merged(below))
     for place, divisor in enumerate(below):
         for other, factor in enumerate(above):
-            if (conditional := _conditional(factor, divisor)) is not None:
-                above = [*above[:other], conditional, *above[other + 1 :]]
+            # P(a, b | c) / P(b | c) = P(a | b, c).
+            if (
+                isinstance(factor, Probability)
+                and isinstance(divisor, Probability)
+                and set(factor.given) == set(divisor.given)
+                and set(divisor.outcome) < set(factor.outcome)
+            ):
+                outcome = tuple(symbol for symbol in factor.outcome if symbol not in divisor.outcome)
+                above = [*above[:other], Probability(outcome, (*divisor.outcome, *factor.given)), *above[other + 1 :]]
                 return _settled(above, below[:place] + below[place + 1 :])
     return _Term(above, below)
 
 
 def _cancelled(above: list[Expression], below: list[Expression]) -> tuple[list[Expression], list[Expression]]:
+    def is_equal(a: Expression, b: Expression) -> bool:
+        """Whether both say the same, whatever their bound symbols are called."""
+        if a.size != b.size or a.free != b.free or a.variables != b.variables:
+            return False
+        return a == b or with_canonical_symbols(a) == with_canonical_symbols(b)
+
     kept: list[Expression] = []
     for factor in above:
-        position = next((i for i, divisor in enumerate(below) if _is_equal(factor, divisor)), None)
+        position = next((i for i, divisor in enumerate(below) if is_equal(factor, divisor)), None)
         if position is None:
             kept.append(factor)
         else:
             below = below[:position] + below[position + 1 :]
     return kept, below
-
-
-def _is_equal(a: Expression, b: Expression) -> bool:
-    """Whether both say the same, whatever their bound symbols are called."""
-    if a.size != b.size or a.free != b.free or a.variables != b.variables:
-        return False
-    return a == b or with_canonical_symbols(a) == with_canonical_symbols(b)
 
 
 def _merged(factors: list[Expression]) -> list[Expression]:
@@ -108,50 +106,34 @@ def _merged(factors: list[Expression]) -> list[Expression]:
     return factors
 
 
-def _conditional(factor: Expression, divisor: Expression) -> Expression | None:
-    """P(a, b | c) / P(b | c) = P(a | b, c)."""
-    if not isinstance(factor, Probability) or not isinstance(divisor, Probability):
-        return None
-    if set(factor.given) != set(divisor.given) or not set(divisor.outcome) < set(factor.outcome):
-        return None
-    outcome = tuple(symbol for symbol in factor.outcome if symbol not in divisor.outcome)
-    return Probability(outcome, (*divisor.outcome, *factor.given))
-
-
 def _summed(over: list[Symbol], term: _Term) -> _Term:
     """Σ of a reduced term: sums that come to one go, the rest of it stands behind as few sums as need be."""
     above, below = term
-    while found := next(filter(None, (_closing(symbol, above, below) for symbol in over)), None):
-        symbol, factor = found
+    place = 0
+    while place < len(over):
+        # Where one factor alone has the symbol, and not below, the sum over it can go into that factor.
+        symbol = over[place]
+        touched = [factor for factor in (*above, *below) if symbol in factor.free]
+        factor = touched[0] if len(touched) == 1 and not any(symbol in each.free for each in below) else None
+        if isinstance(factor, Sum):
+            inner = _summed([symbol, *factor.over], _reduced(factor.body))
+        elif isinstance(factor, Probability) and symbol in factor.outcome:
+            outcome = tuple(other for other in factor.outcome if other != symbol)
+            inner = _Term([Probability(outcome, factor.given)] if outcome else [], [])
+        else:
+            place += 1
+            continue
         over.remove(symbol)
         rest = [f for f in above if f is not factor]
-        inner = _without(symbol, factor)
-        above, below = _settled([*inner.above, *rest], [*inner.below, *below])
-    unbound = [f for f in above if f.free.isdisjoint(over)], [f for f in below if f.free.isdisjoint(over)]
-    bound = [f for f in above if not f.free.isdisjoint(over)], [f for f in below if not f.free.isdisjoint(over)]
-    sums = [_sum_of(symbols, *bound) for symbols in _groups(over, [*bound[0], *bound[1]])]
-    return _settled([*unbound[0], *sums], unbound[1]) if over else _settled(above, below)
-
-
-def _closing(
-    symbol: Symbol, above: Sequence[Expression], below: Sequence[Expression]
-) -> tuple[Symbol, Probability | Sum] | None:
-    """The one factor that a symbol occurs in, where the sum over it can go into that factor alone."""
-    touched = [factor for factor in (*above, *below) if symbol in factor.free]
-    if len(touched) != 1 or any(symbol in factor.free for factor in below):
-        return None
-    factor = touched[0]
-    if isinstance(factor, Sum) or (isinstance(factor, Probability) and symbol in factor.outcome):
-        return symbol, factor
-    return None
-
-
-def _without(symbol: Symbol, factor: Probability | Sum) -> _Term:
-    """Σ of one factor over a symbol."""
-    if isinstance(factor, Sum):
-        return _summed([symbol, *factor.over], _reduced(factor.body))
-    outcome = tuple(other for other in factor.outcome if other != symbol)
-    return _Term([Probability(outcome, factor.given)] if outcome else [], [])
+        (above, below), place = _settled([*inner.above, *rest], [*inner.below, *below]), 0
+    if not over:
+        return _settled(above, below)
+    unbound = [[f for f in factors if f.free.isdisjoint(over)] for factors in (above, below)]
+    sums: list[Expression] = []
+    for symbols in _groups(over, [f for f in (*above, *below) if not f.free.isdisjoint(over)]):
+        body = _Term(*([f for f in factors if not f.free.isdisjoint(symbols)] for factors in (above, below))).expression
+        sums.append(Sum((*symbols, *body.over), body.body) if isinstance(body, Sum) else sum_over(symbols, body))
+    return _settled([*unbound[0], *sums], unbound[1])
 
 
 def _groups(over: Iterable[Symbol], factors: Iterable[Expression]) -> list[list[Symbol]]:
@@ -163,14 +145,6 @@ def _groups(over: Iterable[Symbol], factors: Iterable[Expression]) -> list[list[
             groups = [group for group in groups if group not in met] + [set().union(*met)]
     order = list(over)
     return sorted((sorted(group, key=order.index) for group in groups), key=lambda group: order.index(group[0]))
-
-
-def _sum_of(symbols: list[Symbol], above: Iterable[Expression], below: Iterable[Expression]) -> Expression:
-    inside = [[f for f in factors if not f.free.isdisjoint(symbols)] for factors in (above, below)]
-    body = _Term(*inside).expression
-    if isinstance(body, Sum):
-        return Sum((*symbols, *body.over), body.body)
-    return sum_over(symbols, body)
 
 
 def with_canonical_symbols(expression: Expression) -> Expression:
@@ -192,27 +166,23 @@ def _renamed(expression: Expression, names: Mapping[Symbol, Symbol], taken: froz
     if isinstance(expression, Sum):
         fresh: dict[Symbol, Symbol] = {}
         for symbol in expression.over:
-            fresh[symbol] = _free_symbol(symbol, taken)
+            primes = 0
+            while (candidate := Symbol(symbol.variable, primes)) in taken:
+                primes += 1
+            fresh[symbol] = candidate
             taken |= {fresh[symbol]}
         return Sum(tuple(fresh.values()), _renamed(expression.body, {**names, **fresh}, taken))
     if isinstance(expression, Quotient):
         return Quotient(_renamed(expression.above, names, taken), _renamed(expression.below, names, taken))
-    return Product(tuple(sorted((_renamed(part, names, taken) for part in expression.parts), key=_rank)))
+
+    # Probabilities by the number of their conditions, then quotients, then sums.
+    def rank(factor: Expression) -> tuple[int, int]:
+        if isinstance(factor, Probability):
+            return 0, -len(factor.given)
+        return (2, 0) if isinstance(factor, Sum) else (1, 0)
+
+    return Product(tuple(sorted((_renamed(part, names, taken) for part in expression.parts), key=rank)))
 
 
 def _symbols(symbols: Iterable[Symbol], names: Mapping[Symbol, Symbol]) -> tuple[Symbol, ...]:
     return tuple(sorted((names.get(symbol, symbol) for symbol in symbols), key=lambda symbol: symbol.primes))
-
-
-def _free_symbol(symbol: Symbol, taken: frozenset[Symbol]) -> Symbol:
-    primes = 0
-    while (candidate := Symbol(symbol.variable, primes)) in taken:
-        primes += 1
-    return candidate
-
-
-def _rank(factor: Expression) -> tuple[int, int]:
-    """Probabilities by the number of their conditions, then quotients, then sums."""
-    if isinstance(factor, Probability):
-        return 0, -len(factor.given)
-    return (2, 0) if isinstance(factor, Sum) else (1, 0)

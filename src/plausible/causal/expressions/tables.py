@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.expressions.symbols import Part, Symbol, distinct_parts
+from plausible.causal.expressions.notation import Computation, Part, Symbol
 from plausible.errors import NotSupported, PositivityViolation, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
@@ -87,22 +87,14 @@ class SymbolTable(NamedTuple):
         return ordered.reshape([next(lengths) if symbol in self.symbols else 1 for symbol in symbols])
 
 
-class Evaluation:
-    """The tables of one expression under one distribution; shared parts are computed once."""
+class Evaluation(Computation[SymbolTable]):
+    """The tables of expressions under one distribution."""
 
     def __init__(self, source: Source) -> None:
+        super().__init__()
         self._distribution = Distribution(source)
-        self._tables: dict[int, SymbolTable] = {}
         #: Conditions of probability zero, in words.
         self.impossible: list[str] = []
-
-    def table(self, expression: Part) -> SymbolTable:
-        """The numbers of an expression."""
-        if id(expression) not in self._tables:
-            for part in distinct_parts(expression, lambda each: each.operands):
-                if id(part) not in self._tables:
-                    self._tables[id(part)] = part.tabulate(self)
-        return self._tables[id(expression)]
 
     def variable(self, symbol: Symbol) -> Variable:
         """The variable that a symbol's axis belongs to, called as the symbol."""
@@ -110,7 +102,7 @@ class Evaluation:
 
     # --- one operation for each kind of expression ---
 
-    def conditional(self, outcome: tuple[Symbol, ...], given: tuple[Symbol, ...]) -> SymbolTable:
+    def conditional(self, outcome: Sequence[Symbol], given: Sequence[Symbol]) -> SymbolTable:
         """P(outcome | given); NaN where P(given) = 0."""
         symbols = (*given, *outcome)
         names = [self._distribution.variable(symbol.variable).name for symbol in symbols]
@@ -118,25 +110,32 @@ class Evaluation:
         if not given:
             return SymbolTable(symbols, joint)
         below = joint.sum(axis=tuple(range(len(given), len(symbols))), keepdims=True)
-        if not below.all():
-            self._note_impossible(given, below.reshape(joint.shape[: len(given)]))
+        scope = tuple(self._distribution.variables[name] for name in names[: len(given)])
+        for position in np.flatnonzero(below == 0)[:_SHOWN]:
+            text = ", ".join(f"{name}={state!r}" for name, state in assignment_at(scope, int(position)).items())
+            if text not in self.impossible:
+                self.impossible.append(text)
         return SymbolTable(symbols, _quotient(joint, below))
 
     def contract(self, factors: Sequence[Part], over: Sequence[Symbol]) -> SymbolTable:
         """Σ over some symbols of a product, by eliminating one after the other, the cheapest first."""
-        tables, waiting = [self.table(factor) for factor in factors], dict.fromkeys(over)
+        tables, waiting = [self.value(factor) for factor in factors], dict.fromkeys(over)
         while waiting:
             symbol = min(waiting, key=lambda each: self._cost(tables, each))
             del waiting[symbol]
             touching = [table for table in tables if symbol in table.symbols]
-            merged = self._product(touching)
             tables = [table for table in tables if symbol not in table.symbols]
-            tables.append(self._summed(merged, symbol))
+            if touching:
+                symbols, values = self._product(touching)
+                axis = symbols.index(symbol)
+                tables.append(SymbolTable(symbols[:axis] + symbols[axis + 1 :], values.sum(axis=axis)))
+            else:
+                tables.append(SymbolTable((), np.array(float(self.variable(symbol).num_states))))
         return self._product(tables)
 
     def ratio(self, above: Part, below: Part) -> SymbolTable:
         """The quotient; NaN where the divisor is zero."""
-        first, second = self.table(above), self.table(below)
+        first, second = self.value(above), self.value(below)
         symbols = self._union([first, second])
         return SymbolTable(symbols, _quotient(first.aligned(symbols), second.aligned(symbols)))
 
@@ -149,12 +148,6 @@ class Evaluation:
         symbols = self._union(tables)
         arrays = [table.aligned(symbols) for table in tables]
         return SymbolTable(symbols, reduce(_times, arrays) if arrays else np.ones(()))
-
-    def _summed(self, table: SymbolTable, symbol: Symbol) -> SymbolTable:
-        if symbol not in table.symbols:
-            return SymbolTable((), np.array(float(self.variable(symbol).num_states)))
-        axis = table.symbols.index(symbol)
-        return SymbolTable(table.symbols[:axis] + table.symbols[axis + 1 :], table.values.sum(axis=axis))
 
     def _cost(self, tables: Sequence[SymbolTable], symbol: Symbol) -> float:
         touched = {
@@ -176,30 +169,24 @@ class Evaluation:
         fixed: Mapping[str, Any] | None = None,
     ) -> Factor:
         """The table as a factor, refused with the reasons where numbers in it are undefined."""
-        values = _average(table.aligned([*order, *arbitrary]), len(arbitrary))
+        # Along the axes of arbitrary values, the mean of what is defined.
+        values = table.aligned([*order, *arbitrary])
+        axes, defined = tuple(range(len(order), values.ndim)), ~np.isnan(values)
+        sums = np.where(defined, values, 0.0).sum(axis=axes)
+        values = _quotient(sums, defined.sum(axis=axes).astype(np.float64))
         scope = tuple(self.variable(symbol) for symbol in order)
         check_size(scope, "The estimand")
         settings = fixed or {}
         place = tuple(v.index(settings[v.name]) if v.name in settings else slice(None) for v in scope)
         values = np.broadcast_to(values, [v.num_states for v in scope])[place]
         kept = tuple(v for v in scope if v.name not in settings)
-        if np.isnan(values).any():
-            raise self._violation(kept, values, settings)
-        return Factor(kept, values)
-
-    def _note_impossible(self, given: tuple[Symbol, ...], below: Floats) -> None:
-        scope = tuple(self._distribution.variable(symbol.variable) for symbol in given)
-        for position in np.flatnonzero(below == 0)[:_SHOWN]:
-            text = ", ".join(f"{name}={state!r}" for name, state in assignment_at(scope, int(position)).items())
-            if text not in self.impossible:
-                self.impossible.append(text)
-
-    def _violation(self, scope: tuple[Variable, ...], values: Floats, fixed: Mapping[str, Any]) -> PositivityViolation:
-        places = [{**fixed, **assignment_at(scope, int(position))} for position in np.flatnonzero(np.isnan(values))]
+        if not np.isnan(values).any():
+            return Factor(kept, values)
+        places = [{**settings, **assignment_at(kept, int(position))} for position in np.flatnonzero(np.isnan(values))]
         shown = "; ".join(str(place) for place in places[:_SHOWN]) + ("; ..." if len(places) > _SHOWN else "")
         reasons = "; ".join(self.impossible[:_SHOWN]) + ("; ..." if len(self.impossible) > _SHOWN else "")
         why = f"Probability zero have: {reasons}." if reasons else "A divisor is zero there."
-        return PositivityViolation(
+        raise PositivityViolation(
             f"Positivity is violated: the estimand conditions on what never happens, so it has no value at {shown}. "
             f"{why} Ask only for states that are possible with do= and evidence=, or smooth the distribution.",
             places,
@@ -217,10 +204,3 @@ def _quotient(above: Floats, below: Floats) -> Floats:
     values = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     np.divide(above, below, out=values, where=np.broadcast_to(below != 0, values.shape))
     return values
-
-
-def _average(values: Floats, num_axes: int) -> Floats:
-    """The mean of what is defined along the last axes; NaN where nothing is."""
-    axes = tuple(range(values.ndim - num_axes, values.ndim))
-    defined = ~np.isnan(values)
-    return _quotient(np.where(defined, values, 0.0).sum(axis=axes), defined.sum(axis=axes).astype(np.float64))

@@ -8,10 +8,17 @@ from dataclasses import dataclass, fields
 from typing import Any, final
 
 from plausible.base.display import html_of_print
-from plausible.causal.expressions.code import CodeWriter, function_text
-from plausible.causal.expressions.notation import LatexNotation, Notation, TextNotation, written
-from plausible.causal.expressions.symbols import Symbol, Symbols, read_symbols
-from plausible.causal.expressions.tables import Evaluation, Source, SymbolTable
+from plausible.causal.expressions.notation import (
+    Computation,
+    Notation,
+    Symbol,
+    Symbols,
+    ValueT,
+    function_text,
+    read_symbols,
+    written,
+)
+from plausible.causal.expressions.tables import Evaluation, Source
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.nodes import Node
@@ -65,12 +72,8 @@ class Expression(ABC):
         """This in a notation, given its parts in it."""
 
     @abstractmethod
-    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
-        """Its numbers, by way of those of its parts."""
-
-    @abstractmethod
-    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
-        """Write the lines of Python that compute it; the name of the array and its axes."""
+    def compute(self, computation: Computation[ValueT]) -> ValueT:
+        """Its value, by way of those of its operands."""
 
     # --- algebra ---
 
@@ -85,7 +88,7 @@ class Expression(ABC):
     # --- ways to see it ---
 
     def __str__(self) -> str:
-        return written(self, TextNotation)
+        return written(self)
 
     _repr_html_ = html_of_print
 
@@ -95,7 +98,7 @@ class Expression(ABC):
     @property
     def latex(self) -> str:
         """LaTeX for it, without dollar signs."""
-        return written(self, LatexNotation)
+        return written(self, is_latex=True)
 
     @property
     def python(self) -> str:
@@ -108,16 +111,13 @@ class Expression(ABC):
     def evaluate(self, source: Source) -> Factor:
         """Its exact values under a distribution, as a factor over its free symbols in alphabetic order.
 
+        Raises `PositivityViolation` where the value depends on a probability given what never happens.
+
         Parameters
         ----------
         source
             A network or a compiled engine, which is asked for one table for each probability in the expression; or the
             joint distribution as a factor.
-
-        Raises
-        ------
-        PositivityViolation
-            Where the value depends on a probability given what never happens.
 
         Examples
         --------
@@ -128,7 +128,7 @@ class Expression(ABC):
                [0.333, 0.667]])
         """
         evaluation = Evaluation(source)
-        return evaluation.factor(evaluation.table(self), sorted(self.free, key=str))
+        return evaluation.factor(evaluation.value(self), sorted(self.free, key=str))
 
     # --- as a value ---
 
@@ -186,13 +186,9 @@ class Probability(Expression):
         """P(a | b)."""
         return notation.probability([*map(notation.symbol, self.outcome)], [*map(notation.symbol, self.given)])
 
-    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
-        """From one joint table of the source."""
-        return evaluation.conditional(self.outcome, self.given)
-
-    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
-        """Sums of the joint array and their ratio."""
-        return writer.conditional(self.outcome, self.given)
+    def compute(self, computation: Computation[ValueT]) -> ValueT:
+        """From the joint distribution."""
+        return computation.conditional(self.outcome, self.given)
 
 
 @final
@@ -215,18 +211,14 @@ class Product(Expression):
         texts = []
         for place, factor in enumerate(self.factors):
             is_open = isinstance(factor, Sum) and place < len(self.factors) - 1
-            is_quotient = isinstance(factor, Quotient) and notation.brackets_quotients
+            is_quotient = isinstance(factor, Quotient) and not notation.is_latex
             text = text_of(factor)
             texts.append(notation.brackets(text) if is_open or is_quotient else text)
         return notation.product(texts)
 
-    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
-        """The product of tables."""
-        return evaluation.contract(self.factors, ())
-
-    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
-        """One `einsum`."""
-        return writer.contract(self.factors, ())
+    def compute(self, computation: Computation[ValueT]) -> ValueT:
+        """A product, of which nothing is summed."""
+        return computation.contract(self.factors, ())
 
 
 @final
@@ -257,17 +249,13 @@ class Sum(Expression):
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
         """Σ with its symbols below."""
         body = text_of(self.body)
-        if isinstance(self.body, Quotient) and notation.brackets_quotients:
+        if isinstance(self.body, Quotient) and not notation.is_latex:
             body = notation.brackets(body)
         return notation.total([*map(notation.symbol, self.over)], body)
 
-    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
-        """By elimination of one symbol after the other from the factors of the body."""
-        return evaluation.contract(self.operands, self.over)
-
-    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
-        """One `einsum`."""
-        return writer.contract(self.operands, self.over)
+    def compute(self, computation: Computation[ValueT]) -> ValueT:
+        """From the factors of the body, symbols summed out."""
+        return computation.contract(self.operands, self.over)
 
 
 @final
@@ -290,17 +278,13 @@ class Quotient(Expression):
         """a / b."""
         texts = []
         for part in self.parts:
-            needs = notation.brackets_quotients and not isinstance(part, Probability)
+            needs = not notation.is_latex and not isinstance(part, Probability)
             texts.append(notation.brackets(text_of(part)) if needs else text_of(part))
         return notation.quotient(*texts)
 
-    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
-        """The quotient of tables."""
-        return evaluation.ratio(self.above, self.below)
-
-    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
-        """A division with aligned axes."""
-        return writer.ratio(self.above, self.below)
+    def compute(self, computation: Computation[ValueT]) -> ValueT:
+        """A division."""
+        return computation.ratio(self.above, self.below)
 
 
 #: The empty product.

@@ -30,7 +30,8 @@ Noise: TypeAlias = "float | Callable[[np.random.Generator, int], npt.ArrayLike]"
 class AdditiveEquations(Frozen):
     """X = f(causes) + noise, the noise of all variables being independent: samples, interventions, counterfactuals.
 
-    A unit of which all variables are seen has known noise, X - f(causes), so that its counterfactuals are numbers.
+    A unit of which all variables are seen has known noise, X - f(causes), so that its counterfactuals are numbers. See
+    Hoyer, Janzing, Mooij, Peters & Schölkopf (2009), Nonlinear causal discovery with additive noise models.
 
     Parameters
     ----------
@@ -39,10 +40,6 @@ class AdditiveEquations(Frozen):
     noise
         Name -> the standard deviation of its normal noise, or a function `(generator, num_rows)` that draws it;
         standard normal where left out.
-
-    References
-    ----------
-    Hoyer, Janzing, Mooij, Peters & Schölkopf (2009), Nonlinear causal discovery with additive noise models.
 
     Examples
     --------
@@ -98,19 +95,17 @@ class AdditiveEquations(Frozen):
 
         The noise of all variables is drawn in their order, also of those that are set: with the same seed, the rows of
         two interventions are the same units.
-
-        Parameters
-        ----------
-        num_rows
-            How many.
-        do
-            Name -> number that an intervention sets.
         """
         import pandas as pd
 
         check_count("num_rows", num_rows)
         generator = np.random.default_rng(seed)
-        drawn = {name: _drawn(name, noise, generator, num_rows) for name, noise in self._noise.items()}
+        drawn: dict[str, Array] = {}
+        for name, noise in self._noise.items():
+            draws = noise(generator, num_rows) if callable(noise) else noise * generator.standard_normal(num_rows)
+            drawn[name] = np.asarray(draws).astype(float)
+            if drawn[name].shape != (num_rows,):
+                raise InvalidModel(f"The noise of {name!r} has shape {drawn[name].shape}, not {(num_rows,)}.")
         return pd.DataFrame(self._solved({name: drawn[name] for name in self._functions}, self._values(do), num_rows))
 
     def abduct(self, units: IntoDataFrame | Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
@@ -121,9 +116,24 @@ class AdditiveEquations(Frozen):
         units
             A number for each variable, or a row for each unit, without gaps.
         """
+        import narwhals as nw
         import pandas as pd
 
-        frame = self._read(units)
+        if not isinstance(units, (pd.DataFrame, Mapping)):
+            units = nw.from_native(units, eager_only=True).to_dict(as_series=False)
+        elif isinstance(units, Mapping):
+            is_one = all(np.ndim(column) == 0 for column in units.values())
+            units = pd.DataFrame([units]) if is_one else units
+        frame = pd.DataFrame(units)
+        for name in self._functions:
+            if name not in frame:
+                raise UnknownVariable.named(name, list(frame), "these units, and abduction needs all variables")
+        try:
+            frame = frame[list(self._functions)].astype(float)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(f"The columns of units are numbers: {error}.") from None
+        if gaps := [name for name, has_gaps in frame.isna().any().items() if has_gaps]:
+            raise InvalidArgument(f"The column {gaps[0]!r} has gaps; abduction needs units that are fully seen.")
         columns = {name: frame[name].to_numpy() for name in self._functions}
         noise = {name: column - self._result(name, columns, len(frame)) for name, column in columns.items()}
         return pd.DataFrame(noise, index=frame.index)
@@ -177,28 +187,6 @@ class AdditiveEquations(Frozen):
             )
         return np.broadcast_to(result, (num_rows,))
 
-    def _read(self, units: IntoDataFrame | Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
-        """The columns of all variables as numbers, with the index that the units have."""
-        import narwhals as nw
-        import pandas as pd
-
-        if not isinstance(units, (pd.DataFrame, Mapping)):
-            units = nw.from_native(units, eager_only=True).to_dict(as_series=False)
-        elif isinstance(units, Mapping):
-            is_one = all(np.ndim(column) == 0 for column in units.values())
-            units = pd.DataFrame([units]) if is_one else units
-        frame = pd.DataFrame(units)
-        for name in self._functions:
-            if name not in frame:
-                raise UnknownVariable.named(name, list(frame), "these units, and abduction needs all variables")
-        try:
-            numbers = frame[list(self._functions)].astype(float)
-        except (TypeError, ValueError) as error:
-            raise InvalidArgument(f"The columns of units are numbers: {error}.") from None
-        if gaps := [name for name, has_gaps in numbers.isna().any().items() if has_gaps]:
-            raise InvalidArgument(f"The column {gaps[0]!r} has gaps; abduction needs units that are fully seen.")
-        return numbers
-
     def _values(self, do: Mapping[str, float] | None) -> dict[str, float]:
         variables = {name: Variable(name) for name in self._functions}
         return dict(Evidence.read(settings_of(do), variables, "these equations").values)
@@ -209,10 +197,3 @@ class AdditiveEquations(Frozen):
 
 def _constant(value: float) -> Callable[[], float]:
     return lambda: value
-
-
-def _drawn(name: str, noise: Noise, generator: np.random.Generator, num_rows: int) -> Array:
-    drawn = np.asarray(noise(generator, num_rows) if callable(noise) else noise * generator.standard_normal(num_rows))
-    if drawn.shape != (num_rows,):
-        raise InvalidModel(f"The noise of {name!r} has shape {drawn.shape}, not {(num_rows,)}.")
-    return drawn.astype(float)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import COMPLIANCE, MAX_ENTRIES, OUTCOME, ResponseVariable
-from plausible.causal.queries.arguments import fresh_name
+from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor, product
@@ -62,9 +62,22 @@ def functional_model(network: BayesianNetwork, coupling: Coupling = "independent
     noise: list[CPD] = []
     for cpd in network.cpds.values():
         if isinstance(cpd, NoisyOr):
-            _add_noisy_or(cpd, taken, functions, noise)
+            # Z_i = X_i AND U_i for each parent, and X = OR of all Z_i and of the leak.
+            copies: list[Variable] = []
+            for parent, chance in zip(cpd.parents, cpd.activation.tolist(), strict=True):
+                passes = Variable(fresh_name(f"U_{cpd.variable.name}_{parent.name}", taken), [False, True])
+                copy = Variable(fresh_name(f"Z_{cpd.variable.name}_{parent.name}", taken), [False, True])
+                active = [state == cpd.active_states[parent.name] for state in parent.states]
+                positions = [int(is_active and u) for is_active in active for u in (False, True)]
+                functions.append(DeterministicCPD.from_record(copy, (parent, passes), {"positions": positions}))
+                noise.append(TableCPD(passes, [1.0 - chance, chance]))
+                copies.append(copy)
+            leak = Variable(fresh_name(f"U_{cpd.variable.name}", taken), [False, True])
+            noise.append(TableCPD(leak, [1.0 - cpd.leak, cpd.leak]))
+            functions.append(NoisyOr(cpd.variable, [*copies, leak], [1.0] * (len(copies) + 1)))
             continue
-        types, chances = _independent(cpd) if coupling == "independent" else _comonotone(cpd)
+        rows = np.asarray(cpd.to_table().values).reshape(-1, cpd.variable.num_states)
+        types, chances = _independent(cpd, rows) if coupling == "independent" else _comonotone(rows)
         states = [[cpd.variable.states[code] for code in row] for row in types]
         name = fresh_name(f"U_{cpd.variable.name}", taken)
         response = ResponseVariable(cpd.variable, cpd.parents, types=[tuple(row) for row in states], name=name)
@@ -73,13 +86,8 @@ def functional_model(network: BayesianNetwork, coupling: Coupling = "independent
     return FunctionalModel(functions, noise)
 
 
-def _rows(cpd: CPD) -> Table:
-    return np.asarray(cpd.to_table().values).reshape(-1, cpd.variable.num_states)
-
-
-def _independent(cpd: CPD) -> tuple[list[tuple[int, ...]], Table]:
+def _independent(cpd: CPD, rows: Table) -> tuple[list[tuple[int, ...]], Table]:
     """The functions of positive probability, listed in order, and their probabilities."""
-    rows = _rows(cpd)
     support = [np.flatnonzero(row).tolist() for row in rows]
     digits = sum(math.log10(len(states)) for states in support)
     if digits + math.log10(len(rows)) > math.log10(MAX_ENTRIES):
@@ -92,9 +100,9 @@ def _independent(cpd: CPD) -> tuple[list[tuple[int, ...]], Table]:
     return types, chances / chances.sum()
 
 
-def _comonotone(cpd: CPD) -> tuple[list[tuple[int, ...]], Table]:
+def _comonotone(rows: Table) -> tuple[list[tuple[int, ...]], Table]:
     """The quantile functions of all rows between neighbouring levels at which one of them jumps."""
-    cumulative = np.cumsum(_rows(cpd), axis=1)
+    cumulative = np.cumsum(rows, axis=1)
     cumulative /= cumulative[:, -1:]
     levels = np.unique(np.concatenate([[0.0], cumulative[:, :-1].ravel(), [1.0]]))
     # Jumps of different rows at one level may miss each other by rounding; what lies between is no type.
@@ -104,22 +112,6 @@ def _comonotone(cpd: CPD) -> tuple[list[tuple[int, ...]], Table]:
     return [tuple(row) for row in types.tolist()], np.diff(levels) / levels[-1]
 
 
-def _add_noisy_or(cpd: NoisyOr, taken: set[str], functions: list[CPD | ResponseVariable], noise: list[CPD]) -> None:
-    """Z_i = X_i AND U_i for each parent, and X = OR of all Z_i and of the leak."""
-    copies: list[Variable] = []
-    for parent, chance in zip(cpd.parents, cpd.activation.tolist(), strict=True):
-        passes = Variable(fresh_name(f"U_{cpd.variable.name}_{parent.name}", taken), [False, True])
-        copy = Variable(fresh_name(f"Z_{cpd.variable.name}_{parent.name}", taken), [False, True])
-        active = [state == cpd.active_states[parent.name] for state in parent.states]
-        positions = [int(is_active and u) for is_active in active for u in (False, True)]
-        functions.append(DeterministicCPD.from_record(copy, (parent, passes), {"positions": positions}))
-        noise.append(TableCPD(passes, [1.0 - chance, chance]))
-        copies.append(copy)
-    leak = Variable(fresh_name(f"U_{cpd.variable.name}", taken), [False, True])
-    noise.append(TableCPD(leak, [1.0 - cpd.leak, cpd.leak]))
-    functions.append(NoisyOr(cpd.variable, [*copies, leak], [1.0] * (len(copies) + 1)))
-
-
 def observational_network(model: FunctionalModel) -> BayesianNetwork:
     """The distribution of the endogenous variables as a Bayesian network; many functional models share one.
 
@@ -127,13 +119,6 @@ def observational_network(model: FunctionalModel) -> BayesianNetwork:
     A confounded one depends on those before it in its district, and on their parents (Tian & Pearl 2002, lemma 1); its
     edges are not causal then, and its rows are uniform where the others never occur.
 
-    Parameters
-    ----------
-    model
-        A functional model.
-
-    Examples
-    --------
     >>> model = FunctionalModel(
     ...     {"X": lambda U: U, "Y": lambda X, U, V: X != (U and V)},
     ...     noise=[TableCPD("U", [0.5, 0.5]), TableCPD("V", [0.75, 0.25])],
@@ -148,8 +133,13 @@ def observational_network(model: FunctionalModel) -> BayesianNetwork:
     cpds: dict[str, TableCPD] = {}
     for place, name in enumerate(order):
         district = model.graph.subgraph(order[: place + 1]).district(name)
-        if len(district) == 1:
-            cpds[name] = _own_table(model, name)
+        if len(district) == 1:  # its noise is independent of all that comes before it
+            function, own = model.functions[name], model.noise_of(name)
+            joint = [model.noise.query(own)] if own else []
+            parents = [parent for parent in function.parents if parent.name not in own]
+            table = product([function.to_factor(), *joint]).marginalize(own)
+            values = table.reorder([*(parent.name for parent in parents), name]).values
+            cpds[name] = TableCPD(function.variable, np.asarray(values), parents)
             continue
         scope = {parent for member in map(str, district) for parent in model.parents(member)} | district
         family = model.query([*(node for node in order if node in scope and node != name), name])
@@ -157,32 +147,17 @@ def observational_network(model: FunctionalModel) -> BayesianNetwork:
     return BayesianNetwork([cpds[name] for name in model.variables])
 
 
-def _own_table(model: FunctionalModel, name: str) -> TableCPD:
-    """P(x | pa) of a variable whose noise is independent of all that comes before it."""
-    function, own = model.functions[name], model.noise_of(name)
-    joint = [model.noise.query(own)] if own else []
-    parents = [parent for parent in function.parents if parent.name not in own]
-    family = product([function.to_factor(), *joint]).marginalize(own)
-    values = family.reorder([*(parent.name for parent in parents), name]).values
-    return TableCPD(function.variable, np.asarray(values), parents)
-
-
 def trial_model(responses: npt.ArrayLike, assigned: float = 0.5) -> FunctionalModel:
     """A -> T -> O, all binary: assignment, treatment taken, outcome; types of compliance and outcome are dependent.
 
     Randomisation makes A independent of the types, and a placebo keeps A from O but through T; so A is an instrument.
+    See Balke & Pearl (1994), Counterfactual probabilities. Koller & Friedman (2009), example 21.18.
 
     Parameters
     ----------
     responses
         P(U_T, U_O), 4 × 4 with 15 free numbers: rows never taker, complier, defier, always taker; columns never well,
         helped, hurt, always well. State 1 of O is "well".
-    assigned
-        P(A = 1).
-
-    References
-    ----------
-    Balke & Pearl (1994), Counterfactual probabilities. Koller & Friedman (2009), example 21.18.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.frozen import Frozen
-from plausible.causal.queries.arguments import fresh_name
+from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, LinearGaussianCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable
 from plausible.factors import MomentGaussian
@@ -26,6 +26,8 @@ Array = npt.NDArray[np.float64]
 class LinearEquations(Frozen):
     """X = B X + c + ε with ε ~ N(0, Ω): interventions and counterfactuals in closed form.
 
+    See Wright (1921), Correlation and causation. Pearl (2009), Causality, chapter 5 and section 7.1.
+
     Parameters
     ----------
     coefficients
@@ -37,10 +39,6 @@ class LinearEquations(Frozen):
         Name -> variance of the noise; one where left out.
     covariances
         Pairs of names -> covariance of their noise, which stands for a latent common cause; zero where left out.
-
-    References
-    ----------
-    Wright (1921), Correlation and causation. Pearl (2009), Causality, chapter 5 and section 7.1.
 
     Examples
     --------
@@ -146,12 +144,8 @@ class LinearEquations(Frozen):
 
         Parameters
         ----------
-        targets
-            A name or several.
         evidence
             Name -> number that was seen, after the intervention.
-        do
-            Name -> number that an intervention sets.
         """
         return self.counterfactual(targets, counterfactual_evidence=evidence, do=do)
 
@@ -195,7 +189,13 @@ class LinearEquations(Frozen):
         try:
             answer = joint.condition(dict(zip(joint.names[len(listed) :], values.tolist(), strict=True)))
         except ImpossibleEvidence:
-            raise _impossible(actual, hypothetical, has_worlds=bool(settings)) from None
+            wheres = ("", " under the intervention" if settings else "")
+            seen = [
+                f"{name}={value:g}{where}"
+                for part, where in zip((actual, hypothetical), wheres, strict=True)
+                for name, value in zip(part.names, part.values, strict=True)
+            ]
+            raise ImpossibleEvidence(f"By these equations {' and '.join(seen)} can't occur together.") from None
         return MomentGaussian(scope[: len(listed)], answer.mean, answer.covariance)
 
     def _solution(self, do: Mapping[int, float]) -> tuple[Array, Array]:
@@ -253,24 +253,21 @@ class _Places(dict[str, int]):
         raise UnknownVariable.named(name, self, "these equations")
 
 
-def _impossible(actual: _Seen, hypothetical: _Seen, *, has_worlds: bool) -> ImpossibleEvidence:
-    texts = [f"{name}={value:g}" for name, value in zip(actual.names, actual.values, strict=True)]
-    where = " under the intervention" if has_worlds else ""
-    texts += [f"{name}={value:g}{where}" for name, value in zip(hypothetical.names, hypothetical.values, strict=True)]
-    return ImpossibleEvidence(f"By these equations {' and '.join(texts)} can't occur together.")
-
-
 def network_of(names: Sequence[str], coefficients: Array, intercepts: Array, covariance: Array) -> BayesianNetwork:
     """The linear Gaussian network of X = B X + c + ε, ε ~ N(0, Ω), with standard normal latent roots U.
 
     Each block of correlated noise is split as Ω = S (Λ Λᵀ + λ I) S, S the standard deviations and λ the smallest
     eigenvalue of the correlations, so that a variable keeps as much noise of its own as can be.
     """
+    from scipy.sparse.csgraph import connected_components
+
     loadings: dict[str, dict[str, float]] = {name: {} for name in names}
     own = covariance.diagonal().copy()
     latent: list[CPD] = []
     taken = set(names)
-    for block in _blocks(covariance):
+    _, labels = connected_components(covariance != 0)
+    groups = (np.flatnonzero(labels == label).tolist() for label in range(labels.max(initial=-1) + 1))
+    for block in (group for group in groups if len(group) > 1):
         scale = np.sqrt(own[block])
         correlation = covariance[np.ix_(block, block)] / scale[:, None] / scale
         least = max(float(np.linalg.eigvalsh(correlation)[0]), 0.0)
@@ -286,19 +283,3 @@ def network_of(names: Sequence[str], coefficients: Array, intercepts: Array, cov
         causes = {names[j]: float(coefficients[place, j]) for j in np.flatnonzero(coefficients[place]).tolist()}
         cpds.append(LinearGaussianCPD(name, float(intercepts[place]), {**causes, **loadings[name]}, float(own[place])))
     return BayesianNetwork([*latent, *cpds])
-
-
-def _blocks(covariance: Array) -> list[list[int]]:
-    """The connected groups of two or more positions whose noise is correlated."""
-    blocks: list[list[int]] = []
-    seen: set[int] = set()
-    for start in range(len(covariance)):
-        group, front = {start}, [start]
-        while front:
-            new = set(np.flatnonzero(covariance[front.pop()]).tolist()) - group
-            group |= new
-            front += new
-        if len(group) > 1 and start not in seen:
-            blocks.append(sorted(group))
-        seen |= group
-    return blocks

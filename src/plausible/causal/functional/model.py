@@ -61,11 +61,20 @@ def read_noise(noise: NoiseLike) -> BayesianNetwork:
     """
     if isinstance(noise, BayesianNetwork):
         network = noise
-    elif isinstance(noise, Mapping):
-        network = BayesianNetwork([_independent(name, probabilities) for name, probabilities in noise.items()])
     else:
-        parts = [noise] if isinstance(noise, (CPD, Factor)) else list(noise)
-        network = BayesianNetwork([cpd for part in parts for cpd in _cpds(part)])
+        cpds: list[CPD] = []
+        for name, probabilities in noise.items() if isinstance(noise, Mapping) else ():
+            if isinstance(probabilities, (CPD, Factor)):
+                raise InvalidModel(f"The noise {name!r} is mapped to {probabilities!r}: list such parts without names.")
+            cpds.append(TableCPD(name, np.asarray(probabilities)))
+        for part in () if isinstance(noise, Mapping) else [noise] if isinstance(noise, (CPD, Factor)) else noise:
+            if not isinstance(part, (CPD, Factor)):
+                raise InvalidModel(
+                    "Noise is given by a mapping such as {'U': [0.5, 0.5]}, CPDs, joint Factors of groups or a "
+                    f"BayesianNetwork, not by {part!r}."
+                )
+            cpds += [part] if isinstance(part, CPD) else chain_rule(part)
+        network = BayesianNetwork(cpds)
     if network.inputs:
         raise InvalidModel(f"The noise variable {network.inputs[0]!r} has no distribution.")
     if not network.is_discrete:
@@ -87,28 +96,12 @@ def chain_rule(joint: Factor) -> list[TableCPD]:
     return [conditional_table(joint.marginal(names[: place + 1]), name) for place, name in enumerate(names)]
 
 
-def _independent(name: str, probabilities: npt.ArrayLike) -> CPD:
-    if isinstance(probabilities, (CPD, Factor)):
-        raise InvalidModel(f"The noise {name!r} is mapped to {probabilities!r}: list such parts without names.")
-    return TableCPD(name, np.asarray(probabilities))
-
-
-def _cpds(part: object) -> list[CPD]:
-    if isinstance(part, CPD):
-        return [part]
-    if isinstance(part, Factor):
-        return list(chain_rule(part))
-    raise InvalidModel(
-        "Noise is given by a mapping such as {'U': [0.5, 0.5]}, CPDs, joint Factors of groups or a BayesianNetwork, "
-        f"not by {part!r}."
-    )
-
-
 class FunctionalModel(Frozen):
     """A discrete functional causal model: X = f_X(parents, noise), the noise having a joint distribution P(U).
 
     The same noise behind two variables, or dependent noise, is what confounds them. Unlike a Bayesian network, which
-    knows P(X | parents) only, it says what each unit would have done, and so answers `counterfactual` questions.
+    knows P(X | parents) only, it says what each unit would have done, and so answers `counterfactual` questions. See
+    Pearl (2009), Causality, section 1.4. Koller & Friedman (2009), definition 21.3.
 
     Parameters
     ----------
@@ -118,10 +111,6 @@ class FunctionalModel(Frozen):
     noise
         The distribution of all exogenous variables: name -> probabilities of the states 0, 1, ..., all independent; a
         `BayesianNetwork`; or CPDs and joint `Factor` tables of groups, the groups being independent.
-
-    References
-    ----------
-    Pearl (2009), Causality, section 1.4. Koller & Friedman (2009), definition 21.3.
 
     Examples
     --------
@@ -162,7 +151,13 @@ class FunctionalModel(Frozen):
         self._functions = {name: bound[name] for name in names}
         self._variables = {name: cpd.variable for name, cpd in self._functions.items()}
         for cpd in self._functions.values():
-            _check_function(cpd)
+            # A plain or of many causes keeps its compact factors as a noisy-or that nothing inhibits.
+            is_or = isinstance(cpd, NoisyOr) and np.all(np.isin([*cpd.activation, cpd.leak], [0.0, 1.0]))
+            if not cpd.is_deterministic and not is_or:
+                raise InvalidModel(
+                    f"{cpd!r} is no function of its causes: move its chance into noise variables, or see "
+                    "functional_model(network)."
+                )
         self.graph = latent_projection(self.network.graph, observed=names)
 
     # --- what is there ---
@@ -249,7 +244,20 @@ class FunctionalModel(Frozen):
 
 def _read_functions(functions: Any, noise: Mapping[str, Variable]) -> list[CPD]:
     if isinstance(functions, Mapping):
-        return _from_python(functions, noise)
+        # The functions as CPDs, causes first so that their states are known, then in the order given.
+        causes = {name: causes_of(name, function) for name, function in functions.items()}
+        for name, given in causes.items():
+            for cause in given:
+                if cause not in noise and cause not in functions:
+                    place = f"this model, where it is a cause of {name!r}"
+                    raise UnknownVariable.named(cause, [*functions, *noise], place)
+        graph = DAG([(cause, name) for name, given in causes.items() for cause in given], nodes=[*noise, *functions])
+        known, cpds = dict(noise), dict[str, CPD]()
+        for name in map(str, graph.topological_order):
+            if name in functions:
+                cpds[name] = DeterministicCPD(name, functions[name], [known[cause] for cause in causes[name]])
+                known[name] = cpds[name].variable
+        return [cpds[name] for name in functions]
     listed = [part.cpd if isinstance(part, ResponseVariable) else part for part in functions]
     for cpd in listed:
         if not isinstance(cpd, CPD):
@@ -258,31 +266,3 @@ def _read_functions(functions: Any, noise: Mapping[str, Variable]) -> list[CPD]:
                 f"Python functions; not {cpd!r}."
             )
     return listed
-
-
-def _from_python(functions: Mapping[str, Callable[..., State]], noise: Mapping[str, Variable]) -> list[CPD]:
-    """The functions as CPDs, causes first so that their states are known, then in the order given."""
-    causes = {name: causes_of(name, function) for name, function in functions.items()}
-    for name, given in causes.items():
-        for cause in given:
-            if cause not in noise and cause not in functions:
-                place = f"this model, where it is a cause of {name!r}"
-                raise UnknownVariable.named(cause, [*functions, *noise], place)
-    graph = DAG([(cause, name) for name, given in causes.items() for cause in given], nodes=[*noise, *functions])
-    known, cpds = dict(noise), dict[str, CPD]()
-    for name in map(str, graph.topological_order):
-        if name in functions:
-            cpds[name] = DeterministicCPD(name, functions[name], [known[cause] for cause in causes[name]])
-            known[name] = cpds[name].variable
-    return [cpds[name] for name in functions]
-
-
-def _check_function(cpd: CPD) -> None:
-    if cpd.is_deterministic:
-        return
-    # A plain or of many causes keeps its compact factors as a noisy-or that nothing inhibits.
-    if isinstance(cpd, NoisyOr) and np.all(np.isin([*cpd.activation, cpd.leak], [0.0, 1.0])):
-        return
-    raise InvalidModel(
-        f"{cpd!r} is no function of its causes: move its chance into noise variables, or see functional_model(network)."
-    )

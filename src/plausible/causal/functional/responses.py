@@ -27,8 +27,6 @@ class Vocabulary(NamedTuple):
     They come in the order in which functions are listed: the effect (without, with) the cause is (no, no), (no, yes),
     (yes, no), (yes, yes).
 
-    Examples
-    --------
     >>> OUTCOME.with_outcome_reversed()
     Vocabulary(never='always well', follows='hurt', opposes='helped', always='never well')
     """
@@ -67,6 +65,12 @@ def written_product(sizes: Iterable[int]) -> str:
     return f"about 10^{magnitude:.0f}"
 
 
+def all_functions(num_states: int, num_rows: int) -> Positions:
+    """Functions × rows: all functions from rows to states, in the order of numbers with a digit for each row."""
+    digits = num_states ** np.arange(num_rows - 1, -1, -1)
+    return np.asarray(np.arange(num_states**num_rows)[:, None] // digits % num_states, dtype=np.intp)
+
+
 class ParameterCounts(NamedTuple):
     """Free parameters of a distribution over all functions, and of a table P(X | parents)."""
 
@@ -83,10 +87,6 @@ class ResponseVariable(Frozen):
 
     Parameters
     ----------
-    variable
-        X, discrete.
-    parents
-        Its endogenous parents, discrete.
     types
         The functions that occur, each as the tuple of its values; all of them where left out. The way to rule out
         defiers, or to keep U^X small.
@@ -139,7 +139,16 @@ class ResponseVariable(Frozen):
                 raise InvalidArgument(f"A response variable needs Variable objects with states, not {known!r}.")
         self.types = self._all_types() if types is None else self._read_types(types)
         self.types.setflags(write=False)
-        self.noise = Variable(name or f"U_{variable.name}", self._names() if names is None else self._checked(names))
+        if names is None:
+            values = ([variable.states[code] for code in given] for given in self.types.tolist())
+            names = [tuple(given) if self.parents else given[0] for given in values]
+        if len(names) != len(self.types):
+            raise InvalidVariable(
+                f"{variable.name!r} has {len(self.types)} response types, but {len(names)} names were given."
+            )
+        if isinstance(names, Vocabulary) and (variable.num_states, num_entries(self.parents)) != (2, 2):
+            raise InvalidVariable(f"A vocabulary names types of a binary variable of a binary cause, not {names!r}.")
+        self.noise = Variable(name or f"U_{variable.name}", names)
 
     def _all_types(self) -> Positions:
         states, rows = self.variable.num_states, num_entries(self.parents)
@@ -151,8 +160,7 @@ class ResponseVariable(Frozen):
                 f"{self.variable.name!r} as a function of smaller noise variables (see FunctionalModel, "
                 'and functional_model(network, coupling="comonotone")).'
             )
-        powers = states ** np.arange(rows - 1, -1, -1)
-        return np.asarray(np.arange(states**rows)[:, None] // powers % states, dtype=np.intp)
+        return all_functions(states, rows)
 
     def _read_types(self, types: Iterable[Sequence[State]]) -> Positions:
         rows = num_entries(self.parents)
@@ -167,19 +175,6 @@ class ResponseVariable(Frozen):
             raise TooLarge(f"{len(listed)} response types of {self.variable.name!r} are too many for a table.")
         codes = [[self.variable.index(value) for value in given] for given in listed]
         return np.array(codes, dtype=np.intp).reshape(len(listed), rows)
-
-    def _names(self) -> list[State]:
-        values = ([self.variable.states[code] for code in given] for given in self.types.tolist())
-        return [tuple(given) if self.parents else given[0] for given in values]
-
-    def _checked(self, names: Sequence[State]) -> Sequence[State]:
-        if len(names) != len(self.types):
-            raise InvalidVariable(
-                f"{self.variable.name!r} has {len(self.types)} response types, but {len(names)} names were given."
-            )
-        if isinstance(names, Vocabulary) and (self.variable.num_states, num_entries(self.parents)) != (2, 2):
-            raise InvalidVariable(f"A vocabulary names types of a binary variable of a binary cause, not {names!r}.")
-        return names
 
     # --- functions ---
 

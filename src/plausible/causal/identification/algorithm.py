@@ -1,37 +1,42 @@
-"""`identify`: a causal effect from observed probabilities, or the proof that there is no way."""
+"""`identify`: a causal effect from observed probabilities, or the proof that there is none; and edges it hangs on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple
 
+from plausible.base.records import record
 from plausible.causal.adjustment.problem import causal_nodes, without_first_edges
+from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.simplification import simplify
-from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
 from plausible.causal.identification.districts import (
     Chain,
     EffectPlan,
     Failure,
+    Hedge,
     district_chains,
     district_steps,
     effect_expression,
+    hedge_of,
     plan_effect,
 )
 from plausible.causal.identification.estimand import Estimand
-from plausible.causal.identification.hedges import Hedge, hedge_of
-from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import (
     Effect,
     IDDerivation,
     IDStep,
+    MaskGraph,
     node_list,
     read_question,
     reduce_question,
 )
-from plausible.causal.queries.arguments import CausalLike
+from plausible.causal.queries.observed import CausalLike
 from plausible.errors import NotIdentifiable
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import bits
+from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 
 
@@ -72,7 +77,9 @@ def identify(
     This uses the algorithms ID and IDC, which are complete: they find an estimand whenever there is one. An adjustment
     Σ_w P(y | x, w) P(w) is preferred if there is one; otherwise, in graphs of up to 30 relevant variables, variables
     are left out if that makes the estimand shorter. Each step costs a few operations on bit sets; effects in graphs of
-    500 nodes take a fraction of a second.
+    500 nodes take a fraction of a second. Raises `NotIdentifiable` if there is no estimand; its `hedge` proves that.
+    See Shpitser & Pearl (2006), Identification of joint interventional distributions in recursive semi-Markovian causal
+    models, AAAI; and Identification of conditional interventional distributions, UAI.
 
     Parameters
     ----------
@@ -87,16 +94,6 @@ def identify(
     -------
     Estimand
         The formula, its derivation, and `evaluate`.
-
-    Raises
-    ------
-    NotIdentifiable
-        If there is no estimand; its `hedge` proves that.
-
-    References
-    ----------
-    Shpitser & Pearl (2006), Identification of joint interventional distributions in recursive semi-Markovian causal
-    models, AAAI; and Identification of conditional interventional distributions, UAI.
 
     Examples
     --------
@@ -114,11 +111,16 @@ def identify(
     effect, steps = reduce_question(masks, asked)
     adjusted = minimal_adjustment(causes, effect) if effect.treatment else ()
     if adjusted is not None:
-        steps.append(_adjustment_step(effect, adjusted))
-        return Estimand(asked, _adjustment(effect, adjusted), IDDerivation(tuple(steps)), adjusted)
+        return _adjusted(asked, effect, adjusted, steps)
     found = _solve(masks, effect)
     if isinstance(found, Failure):
-        raise _not_identifiable(hedge_of(masks, found, _joint(effect)), asked)
+        hedge = hedge_of(masks, found, _joint(effect))
+        reason = "" if hedge.effect == asked else f" It stands or falls with {hedge.effect}."
+        raise NotIdentifiable(
+            f"{asked} is not identifiable: {hedge}.{reason} Latent common causes leave it open, whatever is observed; "
+            "see the error's hedge.explain(). Measure a common cause, or experiment on fewer or other variables.",
+            hedge,
+        )
     if found.plan.ancestors.bit_count() <= _FEW:
         found, shorter = _shortened(masks, effect, found)
         steps += shorter
@@ -134,13 +136,8 @@ def is_identifiable(
 ) -> bool:
     """Whether `identify` would find an estimand; without building one.
 
-    Parameters
-    ----------
-    graph, outcome, treatment, given, observed
-        As for `identify`.
+    Parameters are those of `identify`.
 
-    Examples
-    --------
     >>> is_identifiable("X -> Z -> Y; X <-> Y", "Y", "X"), is_identifiable("X -> Z -> Y; X <-> Z", "Y", "X")
     (True, False)
     """
@@ -154,14 +151,8 @@ def find_hedge(
     """The hedge that proves an effect not identifiable; `None` where it is.
 
     With conditions that can't be exchanged for treatments, it is a hedge for the effect on both outcome and conditions.
+    Parameters are those of `identify`.
 
-    Parameters
-    ----------
-    graph, outcome, treatment, given, observed
-        As for `identify`.
-
-    Examples
-    --------
     >>> find_hedge("X -> Z -> Y; X <-> Z", "Y", "X").roots
     ('Z',)
     """
@@ -179,23 +170,17 @@ def _planned(graph: CausalGraph, effect: Effect) -> tuple[MaskGraph, Effect, Eff
 # --- estimands by adjustment ---
 
 
-def _adjustment(effect: Effect, nodes: tuple[Node, ...]) -> Expression:
+def _adjusted(asked: Effect, effect: Effect, nodes: tuple[Node, ...], steps: list[IDStep]) -> Estimand:
     """Σ_w P(y | x, w, z) P(w | z)."""
     over, conditions = _symbols(nodes), _symbols(effect.given)
     inner = Probability(_symbols(effect.outcome), (*_symbols(effect.treatment), *over, *conditions))
-    return sum_over(over, product_of([inner, Probability(over, conditions)])) if over else inner
-
-
-def _adjustment_step(effect: Effect, nodes: tuple[Node, ...]) -> IDStep:
-    if not effect.treatment:
-        return IDStep("observation", f"{effect} is observed")
-    if not nodes:
-        return IDStep("back-door", "no path but causal ones joins treatment and outcome: do(x) is as good as x")
-    return IDStep(
-        "back-door",
-        f"{{{node_list(nodes)}}} blocks all paths between treatment and outcome but causal ones, and holds nothing "
-        "that these lead to",
-    )
+    whole = sum_over(over, product_of([inner, Probability(over, conditions)])) if over else inner
+    why = "no path but causal ones joins treatment and outcome: do(x) is as good as x"
+    if nodes:
+        blocked = f"{{{node_list(nodes)}}} blocks all paths between treatment and outcome but causal ones"
+        why = f"{blocked}, and holds nothing that these lead to"
+    step = IDStep("back-door", why) if effect.treatment else IDStep("observation", f"{effect} is observed")
+    return Estimand(asked, whole, IDDerivation((*steps, step)), nodes)
 
 
 def _symbols(nodes: tuple[Node, ...]) -> tuple[Symbol, ...]:
@@ -243,10 +228,123 @@ def _shortened(graph: MaskGraph, effect: Effect, best: _Solution) -> tuple[_Solu
     return best, steps
 
 
-def _not_identifiable(hedge: Hedge, asked: Effect) -> NotIdentifiable:
-    reason = "" if hedge.effect == asked else f" It stands or falls with {hedge.effect}."
-    return NotIdentifiable(
-        f"{asked} is not identifiable: {hedge}.{reason} Latent common causes leave it open, whatever is observed; see "
-        "the error's hedge.explain(). Measure a common cause, or experiment on fewer or other variables.",
-        hedge,
+def blocking_bows(
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, *, observed: Nodes | None = None
+) -> tuple[tuple[Node, Node], ...]:
+    """The bows that by themselves make P(outcome | do(treatment)) not identifiable.
+
+    A bow is a treatment X with `X -> C` and `X <-> C`, where C is the outcome or one of its ancestors, along paths that
+    meet no treatment. One is enough; that there is none does not mean that the effect is identifiable.
+
+    Parameters
+    ----------
+    graph
+        A causal graph, a DAG, a model with one of these, or arrow text.
+    outcome, treatment
+        A node or several each.
+    observed
+        The nodes that can be measured; all others are projected out.
+
+    Returns
+    -------
+    tuple
+        Pairs (treatment, child).
+
+    Examples
+    --------
+    >>> blocking_bows("X -> Z -> Y; X <-> Z", "Y", "X")
+    (('X', 'Z'),)
+    >>> other = "X -> Z -> Y; X <-> Y; Z <-> Y"
+    >>> blocking_bows(other, "Y", "X"), is_identifiable(other, "Y", "X")
+    ((), False)
+    """
+    causes, effect = read_question(graph, outcome, treatment, (), observed)
+    actors = causes.without_incoming(effect.treatment).ancestors(effect.outcome).union(effect.outcome)
+    return tuple(
+        (node, child)
+        for node in effect.treatment
+        for child in causes.children(node)
+        if child in actors and child not in effect.treatment and causes.has_edge(node, child, "<->")
     )
+
+
+@record
+class EdgeSensitivity:
+    """What one more or one less edge does to an effect that is, or is not, identifiable.
+
+    Adding an edge never makes an effect identifiable, and removing one never makes it not so.
+    """
+
+    effect: Effect  # The effect
+    identifiable: bool  # Whether it is so in the graph itself
+    breaking: tuple[Edge, ...] = ()  # Edges that are not there and would make it not identifiable
+    harmless: tuple[Edge, ...] = ()  # Edges that are not there and would leave it identifiable
+    repairing: tuple[Edge, ...] = ()  # Edges that are there and whose removal would make it identifiable
+    stubborn: tuple[Edge, ...] = ()  # Edges that are there and whose removal would not
+
+    @property
+    def is_maximal_identifiable(self) -> bool:
+        """Whether it is identifiable, and would not be with any one edge more."""
+        return self.identifiable and not self.harmless
+
+    @property
+    def is_minimal_non_identifiable(self) -> bool:
+        """Whether it is not identifiable, and would be with any one edge less."""
+        return not self.identifiable and not self.stubborn
+
+    def __str__(self) -> str:
+        if self.identifiable:
+            told = {"one more edge that makes it not so": self.breaking, "one more that does not": self.harmless}
+        else:
+            told = {"one less edge that makes it so": self.repairing, "one less that does not": self.stubborn}
+        lines = [f"  {what}: {', '.join(map(str, edges)) or 'none'}" for what, edges in told.items()]
+        return "\n".join([f"{self.effect} is {'' if self.identifiable else 'not '}identifiable", *lines])
+
+
+def edge_sensitivity(
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, given: Nodes = (), *, observed: Nodes | None = None
+) -> EdgeSensitivity:
+    """The edges on which the identifiability of an effect hangs.
+
+    Where the effect is identifiable, each edge that could be added without a cycle is tried; where it is not, each edge
+    is removed in turn: one run of the algorithm for each pair of nodes. Parameters are those of `identify`.
+
+    >>> edge_sensitivity("X -> Z -> Y; X <-> Y", "Y", "X").is_maximal_identifiable
+    True
+    >>> edge_sensitivity("Z -> X -> Y; X <-> Y", "Y", "X").repairing
+    (Edge.of('X', '->', 'Y'), Edge.of('X', '<->', 'Y'))
+    >>> print(edge_sensitivity("Z -> X -> Y; X <-> Y", "Y", "X"))
+    P(Y | do(X)) is not identifiable
+      one less edge that makes it so: X -> Y, X <-> Y
+      one less that does not: Z -> X
+    """
+    causes, effect = read_question(graph, outcome, treatment, given, observed)
+    roles = effect.outcome, effect.treatment, effect.given
+    if is_identifiable(causes, *roles):
+        tried = {
+            edge: is_identifiable(causes.with_edge(edge.left, edge.right, edge.symbol), *roles)
+            for edge in _missing(causes)
+        }
+        breaking, harmless = _parted(tried)
+        return EdgeSensitivity(effect, True, breaking=breaking, harmless=harmless)
+    tried = {
+        edge: is_identifiable(causes.without_edge(edge.left, edge.right, edge.symbol), *roles) for edge in causes.edges
+    }
+    stubborn, repairing = _parted(tried)
+    return EdgeSensitivity(effect, False, repairing=repairing, stubborn=stubborn)
+
+
+def _missing(graph: CausalGraph) -> Iterator[Edge]:
+    """The edges that could be added: latent common causes, and causes that close no cycle."""
+    below = {node: graph.descendants(node) for node in graph.nodes}
+    for a, b in combinations(graph.nodes, 2):
+        for cause, effect in ((a, b), (b, a)):
+            if cause not in below[effect] and not graph.has_edge(cause, effect):
+                yield Edge.of(cause, "->", effect)
+        if not graph.has_edge(a, b, "<->"):
+            yield Edge.of(a, "<->", b)
+
+
+def _parted(tried: dict[Edge, bool]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """The edges whose answer is no, and those whose answer is yes."""
+    return tuple(edge for edge, answer in tried.items() if not answer), tuple(e for e, yes in tried.items() if yes)

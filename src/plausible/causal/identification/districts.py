@@ -1,4 +1,4 @@
-"""The algorithm ID: which steps lead to each district's distribution, and these as chains of conditionals."""
+"""The algorithm ID, district by district, and hedges: why an effect is not identifiable."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plausible.causal.expressions.notation import LONGEST
+from plausible.base.records import record
+from plausible.causal.expressions.notation import LONGEST, Symbol
 from plausible.causal.expressions.simplification import simplify
-from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
-from plausible.causal.identification.masks import MaskGraph
-from plausible.causal.identification.question import IDStep, node_list
+from plausible.causal.identification.question import Effect, IDStep, MaskGraph, node_list
+from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import bits
+from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node
 
 
@@ -55,25 +56,18 @@ def plan_effect(graph: MaskGraph, outcome: int, treatment: int) -> EffectPlan | 
     ancestors = graph.ancestors(outcome, graph.members)
     actors = graph.ancestors(outcome, ancestors & ~treatment)
     plans: list[DistrictPlan] = []
-    for district in graph.districts(actors):
-        plan = _plan_district(graph, ancestors, district)
-        if isinstance(plan, Failure):
-            return plan
-        plans.append(plan)
+    for target in graph.districts(actors):
+        members = above = graph.ancestors(target, ancestors)
+        steps: list[Restriction] = []
+        while (district := graph.district(target, members)) != target:
+            if district == members:
+                return Failure(members, target)
+            steps.append(Restriction(7, district))
+            members = graph.ancestors(target, district)
+            if members != district:
+                steps.append(Restriction(2, members))
+        plans.append(DistrictPlan(target, above, tuple(steps)))
     return EffectPlan(ancestors, actors, tuple(plans))
-
-
-def _plan_district(graph: MaskGraph, members: int, target: int) -> DistrictPlan | Failure:
-    members = ancestors = graph.ancestors(target, members)
-    steps: list[Restriction] = []
-    while (district := graph.district(target, members)) != target:
-        if district == members:
-            return Failure(members, target)
-        steps.append(Restriction(7, district))
-        members = graph.ancestors(target, district)
-        if members != district:
-            steps.append(Restriction(2, members))
-    return DistrictPlan(target, ancestors, tuple(steps))
 
 
 class Link(NamedTuple):
@@ -112,22 +106,33 @@ class Chain:
         once, to stay short when it is summed over again. A variable that no later factor depends on goes with its
         factor.
         """
-        needed = _without_barren(self.links, kept)
-        gone = frozenset(link.symbol for link in needed).difference(kept)
+        used, needed = set(kept), list[Link]()
+        for link in reversed(self.links):
+            if link.symbol in used:
+                used |= link.factor.free
+                needed.insert(0, link)
         groups: list[_Group] = []
         found: list[Link] = []
         free: list[Expression] = []
         for symbol, factor in needed:
             tied = [group for group in groups if not factor.free.isdisjoint(group.gone)]
-            if symbol in gone:
-                groups = [*_others(groups, tied), _joined(tied, symbol, factor)]
-            elif tied:
-                group, conditional = _conditioned(tied, factor)
-                groups = [*_others(groups, tied), group]
-                found.append(Link(symbol, conditional))
-            else:
+            if symbol in kept and not tied:
                 free.append(factor)
                 found.append(Link(symbol, factor))
+                continue
+            # One group of all that are tied, with this factor.
+            gone = tuple(other for group in tied for other in group.gone)
+            factors = (*(other for group in tied for other in group.factors), factor)
+            before = _totals(tied)
+            total = product_of(before) if before else None
+            if symbol in kept:
+                whole = simplify(sum_over(gone, product_of(factors)))
+                found.append(Link(symbol, whole if total is None else simplify(Quotient(whole, total))))
+                total = whole
+            else:  # its factor sums to one as long as nothing depends on it
+                gone = (*gone, symbol)
+            groups = [group for group in groups if factor.free.isdisjoint(group.gone)]
+            groups.append(_Group(gone, factors, total))
         return Chain(tuple(found), product_of([*free, *_totals(groups)]))
 
 
@@ -141,59 +146,21 @@ class _Group:
     total: Expression | None = None
 
 
-def _without_barren(links: Sequence[Link], kept: frozenset[Symbol]) -> list[Link]:
-    needed: set[Symbol] = set(kept)
-    found: list[Link] = []
-    for link in reversed(links):
-        if link.symbol in needed:
-            needed |= link.factor.free
-            found.append(link)
-    return found[::-1]
-
-
-def _others(groups: Iterable[_Group], tied: Sequence[_Group]) -> list[_Group]:
-    return [group for group in groups if all(group is not other for other in tied)]
-
-
-def _joined(tied: Sequence[_Group], symbol: Symbol, factor: Expression) -> _Group:
-    """One group of them all and of a variable that goes: its factor sums to one as long as nothing depends on it."""
-    totals = _totals(tied)
-    gone = (*(other for group in tied for other in group.gone), symbol)
-    factors = (*(other for group in tied for other in group.factors), factor)
-    return _Group(gone, factors, product_of(totals) if totals else None)
-
-
-def _conditioned(tied: Sequence[_Group], factor: Expression) -> tuple[_Group, Expression]:
-    """One group of them all with the factor of a variable that stays, and the variable's new distribution."""
-    gone = tuple(other for group in tied for other in group.gone)
-    factors = (*(other for group in tied for other in group.factors), factor)
-    total = simplify(sum_over(gone, product_of(factors)))
-    before = _totals(tied)
-    return _Group(gone, factors, total), simplify(Quotient(total, product_of(before))) if before else total
-
-
 def _totals(groups: Iterable[_Group]) -> list[Expression]:
     return [group.total for group in groups if group.total is not None]
-
-
-def _observed_chain(graph: MaskGraph, ancestors: int, district: int) -> Chain:
-    """Q of a district of an ancestral set: the product of P(v | all ancestors before it).
-
-    P(v | all before it) = P(v | its pillow): the district of v among what comes before, and that one's parents.
-    """
-    links: list[Link] = []
-    for place in bits(district):
-        pillow = graph.pillow(place, ancestors & ((2 << place) - 1))
-        given = tuple(Symbol(node) for node in graph.names(pillow))
-        symbol = Symbol(graph.nodes[place])
-        links.append(Link(symbol, Probability((symbol,), given)))
-    return Chain.product(links)
 
 
 def district_chains(graph: MaskGraph, plan: DistrictPlan) -> list[Chain]:
     """The chain after every step of a plan; the last one is Q[district]."""
     first = plan.steps[0].members if plan.steps else plan.district
-    chain = _observed_chain(graph, plan.ancestors, first)
+    # Q of a district of an ancestral set: the product of P(v | all ancestors before it).
+    links: list[Link] = []
+    for place in bits(first):
+        pillow = graph.pillow(place, plan.ancestors & ((2 << place) - 1))
+        given = tuple(Symbol(node) for node in graph.names(pillow))
+        symbol = Symbol(graph.nodes[place])
+        links.append(Link(symbol, Probability((symbol,), given)))
+    chain = Chain.product(links)
     chains: list[Chain] = []
     for line, members in plan.steps:
         symbols = _symbols(graph, members)
@@ -260,5 +227,105 @@ def _text(chain: Chain) -> str:
     return str(short) if short.size <= LONGEST else "an expression too long to write"
 
 
-def _braced(nodes: tuple[Node, ...]) -> str:
-    return "{" + node_list(nodes) + "}"
+def _braced(nodes: tuple[Node, ...], most: int | None = None) -> str:
+    more = f", ... ({len(nodes)} nodes)" if most is not None and len(nodes) > most else ""
+    return "{" + node_list(nodes[:most]) + more + "}"
+
+
+#: At most so many nodes are named in a short message.
+_SHOWN = 8
+
+
+@record
+class Hedge:
+    """Two forests that prove an effect not identifiable (Shpitser & Pearl 2006, theorem 4).
+
+    Both are connected by edges `<->`, in both every node has at most one child, and both lead to the same roots, which
+    are ancestors of the outcome that no treatment cuts off. The outer one holds treatments, the inner one none.
+    """
+
+    effect: Effect  # What is not identifiable
+    outer: CausalGraph  # F: a subgraph, its nodes and its edges
+    inner: CausalGraph  # F′: a subgraph of F
+    roots: tuple[Node, ...]  # The nodes without children, the same in both
+
+    def explain(self) -> str:
+        """Why the effect is not identifiable, in words.
+
+        >>> from plausible.causal.identification.algorithm import find_hedge
+        >>> print(find_hedge("X -> Y; X <-> Y", "Y", "X").explain())
+        P(Y | do(X)) is not identifiable, as there is a hedge:
+          F  = {X, Y}, with X in it, which is set:  X <-> Y; X -> Y
+          F' = {Y}, with no treatment in it:  Y
+        In each, latent common causes join all nodes, and all lead to the same roots: Y.
+        Two models can agree on everything observed and differ in what the intervention does to Y.
+        """
+        treated = tuple(node for node in self.outer.nodes if node in self.effect.treatment)
+        roots, verb = node_list(self.roots), "is" if len(treated) == 1 else "are"
+        outer, inner = (_braced(part.nodes, _SHOWN) for part in (self.outer, self.inner))
+        return "\n".join(
+            [
+                f"{self.effect} is not identifiable, as there is a hedge:",
+                f"  F  = {outer}, with {node_list(treated)} in it, which {verb} set:  {self.outer}",
+                f"  F' = {inner}, with no treatment in it:  {self.inner}",
+                f"In each, latent common causes join all nodes, and all lead to the same roots: {roots}.",
+                f"Two models can agree on everything observed and differ in what the intervention does to {roots}.",
+            ]
+        )
+
+    def __str__(self) -> str:
+        return f"hedge with F = {_braced(self.outer.nodes, _SHOWN)} and F' = {_braced(self.inner.nodes, _SHOWN)}"
+
+
+def hedge_of(graph: MaskGraph, failure: Failure, effect: Effect) -> Hedge:
+    """A hedge inside of the graph at which the algorithm failed, from which no node can be spared."""
+    treatment = graph.mask(effect.treatment)
+    sinks = sum(1 << place for place in bits(failure.inner) if not graph.children[place] & failure.inner)
+    singles = (1 << place for place in bits(failure.inner))
+    candidates = ((roots, _forests(graph, failure.outer, roots, treatment)) for roots in (*singles, sinks))
+    roots, (outer, inner) = next((roots, forests) for roots, forests in candidates if forests is not None)
+    for place in bits(outer & ~roots):  # what can be spared
+        outer, inner = _forests(graph, outer & ~(1 << place), roots, treatment) or (outer, inner)
+    inner_edges = _trees(graph, inner, roots & -roots) + _child_edges(graph, inner & ~roots, inner)
+    outer_edges = inner_edges + _trees(graph, outer, inner) + _child_edges(graph, outer & ~inner, outer)
+    names = graph.names
+    return Hedge(
+        effect,
+        CausalGraph(outer_edges, nodes=names(outer)),
+        CausalGraph(inner_edges, nodes=names(inner)),
+        names(roots),
+    )
+
+
+def _forests(graph: MaskGraph, within: int, roots: int, treatment: int) -> tuple[int, int] | None:
+    outer, inner = _forest(graph, within, roots), _forest(graph, within & ~treatment, roots)
+    return (outer, inner) if outer & treatment and inner else None
+
+
+def _forest(graph: MaskGraph, within: int, roots: int) -> int:
+    """The largest part of `within` that is one district and consists of ancestors of the roots; empty if none is."""
+    while roots & within == roots:
+        smaller = graph.ancestors(roots, graph.district(roots & -roots, within))
+        if roots & smaller == roots and smaller == within:
+            return within
+        within = smaller
+    return 0
+
+
+def _child_edges(graph: MaskGraph, nodes: int, within: int) -> list[Edge]:
+    """One edge to a child for each of the nodes."""
+    children = {place: next(bits(graph.children[place] & within)) for place in bits(nodes)}
+    return [Edge.of(graph.nodes[place], "->", graph.nodes[child]) for place, child in children.items()]
+
+
+def _trees(graph: MaskGraph, within: int, found: int) -> list[Edge]:
+    """Edges `<->` that join the rest of a district to what is found of it, as few as will do."""
+    edges: list[Edge] = []
+    frontier = list(bits(found))
+    while frontier:
+        place = frontier.pop()
+        for other in bits(graph.siblings[place] & within & ~found):
+            found |= 1 << other
+            edges.append(Edge.of(graph.nodes[place], "<->", graph.nodes[other]))
+            frontier.append(other)
+    return edges

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plausible.base.records import record
-from plausible.causal.expressions.code import function_text
-from plausible.causal.expressions.notation import TextNotation
-from plausible.causal.expressions.symbols import Symbol
+from plausible.causal.expressions.notation import Notation, Symbol, function_text
 from plausible.causal.expressions.tables import Evaluation, Source
 from plausible.causal.expressions.tree import Expression
 from plausible.causal.identification.question import Effect, IDDerivation
@@ -41,7 +39,7 @@ class Estimand:
     @property
     def formula(self) -> str:
         """The expression as text; where values in it are arbitrary, it says so."""
-        notation = TextNotation.of(self.variables)
+        notation = Notation.of(self.variables)
         free = ", ".join(notation.symbol(Symbol(node)) for node in self.arbitrary)
         return f"{self.expression}{f', for any {free}' if free else ''}"
 
@@ -62,14 +60,9 @@ class Estimand:
 
     def __str__(self) -> str:
         asked = (*self.query.outcome, *self.query.treatment, *self.query.given)
-        notation = TextNotation.of(list(dict.fromkeys([*asked, *self.variables])))
-        named = {node: notation.symbol(Symbol(node)) for node in asked}
-        effect = Effect(
-            *(
-                tuple(named[node] for node in nodes)
-                for nodes in (self.query.outcome, self.query.treatment, self.query.given)
-            )
-        )
+        notation = Notation.of(list(dict.fromkeys([*asked, *self.variables])))
+        roles = (self.query.outcome, self.query.treatment, self.query.given)
+        effect = Effect(*(tuple(notation.symbol(Symbol(node)) for node in nodes) for nodes in roles))
         return f"{effect} = {self.formula}"
 
     @property
@@ -80,6 +73,9 @@ class Estimand:
         self, source: Source, do: Mapping[str, Any] | None = None, evidence: Mapping[str, Any] | None = None
     ) -> Factor:
         """The effect under an observed distribution, exactly.
+
+        Raises `PositivityViolation` where the effect depends on probabilities given what never happens. `do` and
+        `evidence` ask for the part that is determined.
 
         Parameters
         ----------
@@ -97,12 +93,6 @@ class Estimand:
             P(outcome | do(treatment), given) over (treatment, given, outcome), less what `do` and `evidence` fix;
             constant along treatments that have no effect.
 
-        Raises
-        ------
-        PositivityViolation
-            Where the effect depends on probabilities given what never happens. `do` and `evidence` ask for the part
-            that is determined.
-
         Examples
         --------
         >>> from plausible.causal.identification.algorithm import identify
@@ -115,7 +105,7 @@ class Estimand:
         """
         settings = {**_known(do, self.query.treatment, "do="), **_known(evidence, self.query.given, "evidence=")}
         evaluation = Evaluation(source)
-        table = evaluation.table(self.expression)
+        table = evaluation.value(self.expression)
         arbitrary = [Symbol(node) for node in self.arbitrary]
         return evaluation.factor(table, self._axes, arbitrary=arbitrary, fixed=settings)
 

@@ -56,7 +56,9 @@ def class_turns(graph: ClassGraph, y: int) -> Iterator[ClassTurn]:
     for x in bits(graph.neighbors[y]):
         shared = graph.neighbors[y] & graph.adjacent[x]
         for before in graph.cliques(0, graph.neighbors[y] & ~(1 << x)):
-            if before & ~shared and _is_cut(graph, y, before, shared):
+            # Among the neighbours of y, the shared ones of C must part its others from the other shared ones.
+            closed = ~graph.neighbors[y] | before & shared
+            if (apart := before & ~shared) and not _reached(apart, graph.neighbors, closed) & shared & ~before:
                 yield ClassTurn(x, y, before, graph.parents[x] | before & shared, graph.parents[y] | before)
     for x in (place for place, parents in enumerate(graph.parents) if parents >> y & 1):
         shared = graph.neighbors[y] & graph.adjacent[x]
@@ -69,17 +71,21 @@ def is_valid_turn(graph: ClassGraph, turn: ClassTurn) -> bool:
     """Whether no cycle comes about: a path from y to x other than y -> x meets C or the neighbours of x."""
     if graph.neighbors[turn.y] >> turn.x & 1:
         return True
-    blocked = turn.before | graph.neighbors[turn.x]
-    start = 1 << turn.y
+    steps = [adjacent & ~parents for adjacent, parents in zip(graph.adjacent, graph.parents, strict=True)]
+    steps[turn.y] &= ~(1 << turn.x)
+    return not _reached(1 << turn.y, steps, turn.before | graph.neighbors[turn.x]) >> turn.x & 1
+
+
+def _reached(start: int, steps: Sequence[int], closed: int) -> int:
+    """What steps from one node to the next lead to without entering what is closed."""
     reached = frontier = start
     while frontier:
         after = 0
         for v in bits(frontier):
-            steps = graph.adjacent[v] & ~graph.parents[v]
-            after |= steps & ~(1 << turn.x) if v == turn.y else steps
-        frontier = after & ~reached & ~blocked
+            after |= steps[v]
+        frontier = after & ~reached & ~closed
         reached |= frontier
-    return not reached >> turn.x & 1
+    return reached
 
 
 def after_turn(graph: ClassGraph, turn: ClassTurn) -> DAG:
@@ -98,19 +104,6 @@ def after_turn(graph: ClassGraph, turn: ClassTurn) -> DAG:
     for later in bits(neighbors[y]):
         direct(parents, neighbors, 1 << y, later)
     return consistent_extension(graph.pdag(parents, neighbors))
-
-
-def _is_cut(graph: ClassGraph, y: int, before: int, shared: int) -> bool:
-    """Whether among the neighbours of y the shared ones of C part the others of C from the other shared ones."""
-    free = graph.neighbors[y] & ~(before & shared)
-    reached = frontier = before & ~shared
-    while frontier:
-        after = 0
-        for v in bits(frontier):
-            after |= graph.neighbors[v]
-        frontier = after & free & ~reached
-        reached |= frontier
-    return not reached & shared & ~before
 
 
 #: What a step does to an edge.
@@ -174,7 +167,11 @@ def gies(
     Steepest ascent over classes: edges are inserted as long as the score improves, then deleted, then turned, and again
     until none of these helps. Rows in which a variable was set say nothing about its parents and are left out of its
     family alone; so graphs of a class have the same score if it is score equivalent. Without interventions this is
-    greedy equivalence search with a turning phase.
+    greedy equivalence search with a turning phase. In the limit of many rows the true class has the highest score, but
+    no greedy search is sure to reach it: with experiments, this one may end in another class (Wang et al. 2017). See
+    Hauser & Bühlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
+    directed acyclic graphs, JMLR 13; Wang, Solus, Yang & Uhler (2017), Permutation-based causal inference algorithms
+    with interventions, NeurIPS.
 
     Parameters
     ----------
@@ -186,17 +183,6 @@ def gies(
         How many parents there may be, and pairs with both directions forbidden.
     start
         The search starts at its class: usually that of the graph without edges.
-
-    Notes
-    -----
-    In the limit of many rows the true class has the highest score, but no greedy search is sure to reach it: with
-    experiments, this one may end in another class (Wang et al. 2017).
-
-    References
-    ----------
-    Hauser & Bühlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
-    directed acyclic graphs, JMLR 13; Wang, Solus, Yang & Uhler (2017), Permutation-based causal inference algorithms
-    with interventions, NeurIPS.
 
     Examples
     --------
@@ -225,7 +211,12 @@ def gies(
             "'bge'; or search single graphs: learn.structure(data, 'hill-climbing')."
         )
     targets = [regime.targets for regime in regimes(table)]
-    _refuse_always_set(table, targets)
+    always = set.intersection(*map(set, targets)) if targets else set()
+    if always and table.num_rows:
+        raise InvalidArgument(
+            f"{min(always)!r} was set from outside in all rows, so that nothing tells what causes it. Add rows in "
+            "which it was not set, or leave it out."
+        )
     return search_interventional_classes(
         wanted.on(TableStatistics(table)),
         targets,
@@ -274,7 +265,10 @@ def search_interventional_classes(
     constraints = class_constraints(Knowledge.read(knowledge), names)
     class_of = partial(interventional_essential_graph, targets=family)
     search = ClassSearch(scores, names, constraints, clock, class_of)
-    search.start(_read_start(start, names))
+    graph = DAG(nodes=names) if start is None else read_dag(start)
+    if strange := [node for node in graph.nodes if node not in names]:
+        raise InvalidArgument(f"start= has the node {strange[0]!r}, which is no variable of the data.")
+    search.start(DAG(graph.edges, nodes=names))
     trace, stopped_by = [search.score], "local maximum"
     try:
         for step in _steps(search, scores):
@@ -301,38 +295,17 @@ def _steps(search: ClassSearch, scores: FamilyScores) -> Iterator[Interventional
 
 def _turn(search: ClassSearch, scores: FamilyScores) -> bool:
     """Make the best turn that improves the score; whether there was one."""
-    found = []
-    for y in range(len(search.essential.names)):
+    better = []
+    names, family = search.essential.names, scores.family
+    for place, y in enumerate(names):
         search.look_at_clock()
-        gains = ((_gain(search, scores, turn), turn) for turn in class_turns(search.essential, y))
-        found += [(gain, turn) for gain, turn in gains if improves(gain, search.score)]
+        for turn in class_turns(search.essential, place):
+            x = names[turn.x]
+            x_base, y_base = ([names[parent] for parent in bits(mask)] for mask in (turn.x_base, turn.y_base))
+            gain = family(y, [*y_base, x]) - family(y, y_base) + family(x, x_base) - family(x, [*x_base, y])
+            if improves(gain, search.score):
+                better.append((gain, turn))
     return any(
         is_valid_turn(search.essential, turn) and search.go(after_turn(search.essential, turn))
-        for _, turn in sorted(found, key=lambda entry: (-entry[0], entry[1]))
+        for _, turn in sorted(better, key=lambda entry: (-entry[0], entry[1]))
     )
-
-
-def _gain(search: ClassSearch, scores: FamilyScores, turn: ClassTurn) -> float:
-    names, family = search.essential.names, scores.family
-    x, y = names[turn.x], names[turn.y]
-    x_base, y_base = ([names[place] for place in bits(mask)] for mask in (turn.x_base, turn.y_base))
-    return family(y, [*y_base, x]) - family(y, y_base) + family(x, x_base) - family(x, [*x_base, y])
-
-
-def _read_start(start: GraphLike[DAG] | None, names: Sequence[str]) -> DAG:
-    if start is None:
-        return DAG(nodes=names)
-    graph = read_dag(start)
-    strange = [node for node in graph.nodes if node not in names]
-    if strange:
-        raise InvalidArgument(f"start= has the node {strange[0]!r}, which is no variable of the data.")
-    return DAG(graph.edges, nodes=names)
-
-
-def _refuse_always_set(table: Table, targets: Sequence[tuple[str, ...]]) -> None:
-    always = set.intersection(*map(set, targets)) if targets else set()
-    if always and table.num_rows:
-        raise InvalidArgument(
-            f"{min(always)!r} was set from outside in all rows, so that nothing tells what causes it. Add rows in "
-            "which it was not set, or leave it out."
-        )

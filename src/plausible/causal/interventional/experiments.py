@@ -55,7 +55,9 @@ def rank_experiments(
 
     To set X shows the direction of each edge at X, and with it all that follows. Among the undirected neighbours of X
     the causes can be any clique; a class is left for each, whose size is counted. Experiments on variables without an
-    undirected edge tell nothing.
+    undirected edge tell nothing. The cliques among the neighbours of each candidate, times Meek's rules and clique
+    picking on its component. See He & Geng (2008), Active learning of causal networks with intervention experiments and
+    optimal designs, JMLR 9; Tong & Koller (2001), Active learning for structure in Bayesian networks, IJCAI.
 
     Parameters
     ----------
@@ -66,15 +68,6 @@ def rank_experiments(
     criterion
         "entropy" for most information on average (He & Geng 2008), "minimax" for the smallest class at worst, "edges"
         for most edges directed on average. Equals are in the order of nodes.
-
-    Notes
-    -----
-    The cliques among the neighbours of each candidate, times Meek's rules and clique picking on its component.
-
-    References
-    ----------
-    He & Geng (2008), Active learning of causal networks with intervention experiments and optimal designs, JMLR 9;
-    Tong & Koller (2001), Active learning for structure in Bayesian networks, IJCAI.
 
     Examples
     --------
@@ -111,13 +104,8 @@ def choose_experiment(
 ) -> ExperimentValue | None:
     """The best experiment of `rank_experiments`; `None` where none would tell anything.
 
-    Parameters
-    ----------
-    graph, candidates, criterion
-        See `rank_experiments`.
+    Parameters are those of `rank_experiments`.
 
-    Examples
-    --------
     >>> choose_experiment(PDAG("A - B - C")).target, choose_experiment(PDAG("A -> B"))
     ('B', None)
     """
@@ -132,8 +120,6 @@ def after_experiment(graph: GraphLike[DAG | PDAG], target: Node, causes: Nodes =
     ----------
     graph
         See `rank_experiments`.
-    target
-        The variable that was set.
     causes
         Those of its neighbours that did not respond; causes that were known before may be among them.
 
@@ -179,8 +165,6 @@ def plan_experiments(
         See `rank_experiments`.
     perform
         From a target to the variables that are its causes among its neighbours.
-    max_experiments
-        At most so many; `None` for no limit.
 
     Examples
     --------
@@ -210,8 +194,6 @@ def experiment_information(graphs: WeightedGraphs, targets: Targets = ()) -> dic
 
     Parameters
     ----------
-    graphs
-        DAGs with weights.
     targets
         The experiments that there are, besides observation.
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.causal.queries.arguments import CausalLike
+from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
@@ -31,13 +31,6 @@ class Regime:
 def regimes(data: TableLike) -> tuple[Regime, ...]:
     """The experiments of which a table consists, observation first, then by fewer and earlier targets.
 
-    Parameters
-    ----------
-    data
-        What `Table.read` takes.
-
-    Examples
-    --------
     >>> table = Table.read({"A": [0, 1, 1], "B": [0, 0, 1], "set": [None, "A", "A,B"]}, interventions="set")
     >>> for regime in regimes(table):
     ...     print(regime.targets, regime.table.num_rows)
@@ -98,8 +91,6 @@ def check_regimes(graph: CausalLike, data: TableLike, *, alpha: float = 0.05, te
 
     Parameters
     ----------
-    graph
-        Over the columns of the data.
     data
         What `Table.read` takes, complete, with interventions.
     alpha

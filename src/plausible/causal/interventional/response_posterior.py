@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from plausible.causal.interventional.response_space import (
     response_step,
     start_responses,
 )
-from plausible.causal.queries.arguments import CausalLike
+from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
@@ -154,58 +154,54 @@ class ResponsePosterior:
 
     def _chance(self, findings: Sequence[Finding]) -> Floats:
         """By chain and draw the probability that all findings hold, one component summed out after the other."""
-        event = _Event.of(self.space, findings)
+        names, holds = _event(self.space, findings)
         shares = []
         for part, drawn in zip(self.space.components, self.draws, strict=True):
-            if inside := [name for name in part.names if name in event.names]:
+            if inside := [name for name in part.names if name in names]:
                 gone = tuple(2 + place for place, name in enumerate(part.names) if name not in inside)
                 marginal = drawn.reshape(*drawn.shape[:2], *part.shape).sum(axis=gone)
                 shares.append(marginal.reshape(-1, math.prod(marginal.shape[2:])))
         chains, num_draws = self.draws[0].shape[:2]
         first, *others = shares or [np.ones((chains * num_draws, 1))]
-        left = first @ event.holds.reshape(first.shape[1], -1).astype(np.float64)
+        left = first @ holds.reshape(first.shape[1], -1).astype(np.float64)
         for share in others:
             left = np.einsum("dt,dtr->dr", share, left.reshape(len(share), share.shape[1], -1))
         return np.asarray(left[:, 0].reshape(chains, num_draws))
 
 
-class _Event(NamedTuple):
-    """An array that is true where functions bring about what was found, with an axis for each of these variables."""
+def _event(space: ResponseSpace, findings: Sequence[Finding]) -> tuple[tuple[str, ...], Flags]:
+    """Which variables' functions decide whether findings, of one world or several, all hold, and where they do.
 
-    names: tuple[str, ...]
-    holds: Flags
+    The array has an axis for each of these variables, in the order of the components.
+    """
+    copies = Copies(space.graph, lambda node: space.variables[str(node)])
+    found = [
+        (copies.value(finding.term), state_positions(space.variables[finding.term.variable], finding.value))
+        for finding in findings
+    ]
+    used = {copy.variable for copy in copies.listed}
+    names = tuple(name for part in space.components for name in part.names if name in used)
+    shape = [len(space.functions[name]) for name in names]
+    if math.prod(shape) > _MAX_COMBINATIONS:
+        raise TooLarge(
+            f"This question is about {written_product(shape)} combinations of functions, more than "
+            f"{_MAX_COMBINATIONS}. Ask about variables with fewer causes, or about fewer of them."
+        )
+    values: list[Ints] = []
 
-    @classmethod
-    def of(cls, space: ResponseSpace, findings: Sequence[Finding]) -> _Event:
-        """The event that findings, of one world or several, all hold; the axes are in the order of the components."""
-        copies = Copies(space.graph, lambda node: space.variables[str(node)])
-        found = [
-            (copies.value(finding.term), state_positions(space.variables[finding.term.variable], finding.value))
-            for finding in findings
-        ]
-        used = {copy.variable for copy in copies.listed}
-        names = tuple(name for part in space.components for name in part.names if name in used)
-        shape = [len(space.functions[name]) for name in names]
-        if math.prod(shape) > _MAX_COMBINATIONS:
-            raise TooLarge(
-                f"This question is about {written_product(shape)} combinations of functions, more than "
-                f"{_MAX_COMBINATIONS}. Ask about variables with fewer causes, or about fewer of them."
-            )
-        values: list[Ints] = []
+    def state(value: CopyValue) -> Ints:
+        return np.asarray(value.code) if value.copy < 0 else values[value.copy]
 
-        def state(value: CopyValue) -> Ints:
-            return np.asarray(value.code) if value.copy < 0 else values[value.copy]
-
-        for variable, causes in copies.listed:
-            place = names.index(variable)
-            own = np.arange(shape[place]).reshape([-1 if axis == place else 1 for axis in range(len(names))])
-            parents = zip(map(str, space.graph.parents(variable)), causes, strict=True)
-            contexts = space.contexts(variable, {parent: state(cause) for parent, cause in parents})
-            values.append(space.functions[variable][own, contexts])
-        holds = np.ones([1] * len(names), dtype=np.bool_)
-        for value, states in found:
-            holds = holds & np.isin(state(value), sorted(states))
-        return cls(names, np.broadcast_to(holds, tuple(shape)))
+    for variable, causes in copies.listed:
+        place = names.index(variable)
+        own = np.arange(shape[place]).reshape([-1 if axis == place else 1 for axis in range(len(names))])
+        parents = zip(map(str, space.graph.parents(variable)), causes, strict=True)
+        contexts = space.contexts(variable, {parent: state(cause) for parent, cause in parents})
+        values.append(space.functions[variable][own, contexts])
+    holds = np.ones([1] * len(names), dtype=np.bool_)
+    for value, states in found:
+        holds = holds & np.isin(state(value), sorted(states))
+    return names, np.broadcast_to(holds, tuple(shape))
 
 
 def learn_responses(
@@ -227,7 +223,10 @@ def learn_responses(
     Each variable is a function of its parents; which one differs from unit to unit. Variables of a district, which
     latent causes connect, have joint types with unknown probabilities ν, and these a Dirichlet prior. A row restricts
     its type to those that send its causes to its effects. Types of rows are drawn with ν integrated out; given these, ν
-    is Dirichlet. What the rows leave open stays as the prior has it, within the bounds that the rows set.
+    is Dirichlet. What the rows leave open stays as the prior has it, within the bounds that the rows set. A sweep costs
+    O(different rows x types). The district of a chain of latent causes, A <-> B <-> C, has all joint types: that A and
+    C are independent there is not used. See Chickering & Pearl (1997), A clinician's tool for analyzing non-compliance,
+    Computing Science and Statistics 29.
 
     Parameters
     ----------
@@ -242,17 +241,6 @@ def learn_responses(
         Sweeps of each chain that count, those before them, and how many chains there are.
     start
         A posterior of the same rows, whose chains go on without burn-in.
-    max_types
-        A component with more joint types is refused.
-
-    Notes
-    -----
-    A sweep costs O(different rows x types). The district of a chain of latent causes, A <-> B <-> C, has all joint
-    types: that A and C are independent there is not used.
-
-    References
-    ----------
-    Chickering & Pearl (1997), A clinician's tool for analyzing non-compliance, Computing Science and Statistics 29.
 
     Examples
     --------

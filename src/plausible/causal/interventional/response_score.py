@@ -21,7 +21,7 @@ from plausible.causal.interventional.response_space import (
     draw_types,
     redraw,
 )
-from plausible.causal.queries.arguments import CausalLike
+from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table, TableLike
 from plausible.errors import TooLarge
 from plausible.graphs import DAG
@@ -62,24 +62,10 @@ def response_evidence(
     equal rows have types that they allow is a quotient of rising factorials, Π (A + i) / (T + i) for the pseudo-counts
     and counts A of these types and T of all. Particles are types of all rows so far: weighed by that, extended by types
     of the new rows, resampled, and moved by a Gibbs step. The estimate of P(D) is unbiased. A change of the graph
-    changes the functions that there are, but only in districts that it touches.
+    changes the functions that there are, but only in districts that it touches. See Kong, Liu & Wong (1994), Sequential
+    imputations and Bayesian missing data problems, JASA 89; Chopin (2002), A sequential particle filter method for
+    static models, Biometrika 89. Parameters are those of `learn_responses`.
 
-    Parameters
-    ----------
-    graph, data, prior
-        See `learn_responses`.
-    num_particles
-        How many.
-    max_types
-        A component with more joint types is refused.
-
-    References
-    ----------
-    Kong, Liu & Wong (1994), Sequential imputations and Bayesian missing data problems, JASA 89; Chopin (2002), A
-    sequential particle filter method for static models, Biometrika 89.
-
-    Examples
-    --------
     >>> rows = {"x": [0, 0, 1, 0]}  # 3! 1! / 5!, as of Laplace's rule
     >>> round(math.exp(response_evidence(DAG(nodes=["x"]), rows).log_evidence), 6) == round(6 / 120, 6)
     True
@@ -116,8 +102,6 @@ class ResponseScores(FamilyScores):
 
     Parameters
     ----------
-    table
-        Complete rows of discrete variables.
     pseudo_count
         Of every state of a child in each context of its parents; functions with that value there share it.
     num_particles
@@ -148,15 +132,12 @@ class ResponseScores(FamilyScores):
         """The score of a variable with these parents."""
         named = sorted(parents)
         check_family(child, named, self.table.variables)
-        causes = [parent for parent in named if not self._is_constant(parent)]
+        states = {name: v.num_states if not v.is_continuous else 0 for name, v in self.table.variables.items()}
+        causes = [parent for parent in named if states[parent] != 1]
         key = (child, frozenset(causes))
         if key not in self._cache:
             self._cache[key] = self._estimate(child, causes)
         return self._cache[key]
-
-    def _is_constant(self, name: str) -> bool:
-        variable = self.table.variables[name]
-        return not variable.is_continuous and variable.num_states == 1
 
     def _estimate(self, child: str, causes: Sequence[str]) -> float:
         """log P(family) less that of the parents, which are roots here and score the same with and without it."""
@@ -211,10 +192,21 @@ def learn_functional_structure(
 def _component_evidence(
     said: Cells, alpha: Floats, num_particles: int, random: np.random.Generator
 ) -> ResponseEvidence:
+    from scipy.special import gammaln
+
+    possible = [np.flatnonzero(allowed) for allowed in said.allowed & (alpha > 0)]
     counts = np.zeros((num_particles, *said.allowed.shape), dtype=np.int64)
     sizes, log_evidence, variance, num_effective = np.zeros_like(said.sizes), 0.0, 0.0, float(num_particles)
     for goal in _stages(said.sizes):
-        counts, logs = _extended(random, Cells(goal - sizes, said.allowed), alpha, counts)
+        # Types of the new rows, and the logarithm of the new rows' probability given the others, of each particle.
+        weights, logs = alpha + counts.sum(axis=1), np.zeros(num_particles)
+        for group, (size, places) in enumerate(zip((goal - sizes).tolist(), possible, strict=True)):
+            if size:
+                inside, total = weights[:, places].sum(axis=1), weights.sum(axis=1)
+                logs += gammaln(inside + size) - gammaln(inside) - gammaln(total + size) + gammaln(total)
+                fresh = draw_types(random, size, weights[:, places])
+                counts[:, group, places] += fresh
+                weights[:, places] += fresh
         peak = float(logs.max())
         shares = np.exp(logs - peak)
         log_evidence += peak + math.log(float(shares.mean()))
@@ -227,23 +219,6 @@ def _component_evidence(
         sizes = goal
         counts = redraw(random, Cells(sizes, said.allowed), alpha, counts[chosen])
     return ResponseEvidence(log_evidence, num_effective, math.sqrt(variance))
-
-
-def _extended(random: np.random.Generator, new: Cells, alpha: Floats, counts: Ints) -> tuple[Ints, Floats]:
-    """Particles with types of new rows, and for each the logarithm of the new rows' probability given the others."""
-    from scipy.special import gammaln
-
-    after, weights = counts.copy(), alpha + counts.sum(axis=1)
-    logs = np.zeros(len(counts))
-    for group, (size, allowed) in enumerate(zip(new.sizes.tolist(), new.allowed & (alpha > 0), strict=True)):
-        if size:
-            places = np.flatnonzero(allowed)
-            inside, total = weights[:, places].sum(axis=1), weights.sum(axis=1)
-            logs += gammaln(inside + size) - gammaln(inside) - gammaln(total + size) + gammaln(total)
-            fresh = draw_types(random, size, weights[:, places])
-            after[:, group, places] += fresh
-            weights[:, places] += fresh
-    return after, logs
 
 
 def _stages(sizes: Ints) -> Iterator[Ints]:

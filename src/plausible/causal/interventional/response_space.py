@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.causal.functional.responses import MAX_TYPES, written_product
-from plausible.causal.queries.arguments import CausalLike
+from plausible.causal.functional.responses import MAX_TYPES, all_functions, written_product
+from plausible.causal.queries.observed import CausalLike
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.graphs import CausalGraph
@@ -71,10 +71,6 @@ class ResponseSpace:
         ----------
         graph
             A causal graph, a DAG or arrow text; all its nodes are variables.
-        variables
-            Discrete ones.
-        max_types
-            A component with more joint types is refused.
 
         Examples
         --------
@@ -105,7 +101,7 @@ class ResponseSpace:
                     f"{written_product(components[-1].shape)} joint types, more than {max_types}. Take variables with "
                     "fewer states, fewer parents, or fewer latent causes."
                 )
-        functions = {name: _functions(sizes[name], num_contexts[name]) for name in order}
+        functions = {name: all_functions(sizes[name], num_contexts[name]) for name in order}
         components.sort(key=lambda part: order.index(part.names[0]))
         return cls(causal, {name: known[name] for name in order}, functions, tuple(components))
 
@@ -135,12 +131,6 @@ class ResponseSpace:
             fits = (self.functions[name][:, contexts] == values[name]) | marks[name]
             allowed = (allowed[:, :, None] & fits.T[:, None, :]).reshape(groups.shape[1], allowed.shape[1] * len(fits))
         return Cells(np.rint(weights).astype(np.int64), allowed)
-
-
-def _functions(num_states: int, num_contexts: int) -> Ints:
-    """All functions from m contexts to k states, in the order of numbers with m digits of base k."""
-    digits = num_states ** np.arange(num_contexts)[::-1]
-    return np.asarray(np.arange(num_states**num_contexts)[:, None] // digits % num_states, dtype=np.int64)
 
 
 #: A pseudo-count of every joint type, or names of a component -> pseudo-counts by the functions of each variable.
@@ -251,17 +241,13 @@ def _pseudo_counts(components: Sequence[ResponseComponent], prior: ResponsePrior
         if part.names in seen:
             raise InvalidArgument(f"prior= has the component {part.names} twice, as {seen[part.names]!r} and {key!r}.")
         seen[part.names] = key
-        found[part.names] = _read_counts(part, names, given)
+        # Pseudo-counts with axes in the order of these names, flat in the order of the component.
+        counts = np.asarray(given, dtype=np.float64)
+        shape = tuple(part.shape[part.names.index(name)] for name in names)
+        if counts.shape != shape or not np.isfinite(counts).all() or (counts < 0).any() or not counts.any():
+            raise InvalidArgument(
+                f"The pseudo-counts of {names} are an array of the shape {shape}, of numbers that are not negative and "
+                f"not all zero; this one has the shape {counts.shape}."
+            )
+        found[part.names] = counts.transpose([names.index(name) for name in part.names]).ravel()
     return tuple(found.values())
-
-
-def _read_counts(part: ResponseComponent, names: tuple[str, ...], given: ArrayLike) -> Floats:
-    """Pseudo-counts with axes in the order of these names, flat in the order of the component."""
-    counts = np.asarray(given, dtype=np.float64)
-    shape = tuple(part.shape[part.names.index(name)] for name in names)
-    if counts.shape != shape or not np.isfinite(counts).all() or (counts < 0).any() or not counts.any():
-        raise InvalidArgument(
-            f"The pseudo-counts of {names} are an array of the shape {shape}, of numbers that are not negative and not "
-            f"all zero; this one has the shape {counts.shape}."
-        )
-    return counts.transpose([names.index(name) for name in part.names]).ravel()

@@ -12,20 +12,20 @@ from plausible.base.display import html_of_print
 from plausible.base.remedies import Call, Remedy
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
-from plausible.causal.partial.assumptions import (
+from plausible.causal.partial.district import Observed, SourceLike, read_source
+from plausible.causal.partial.linear_form import LinearForm, NotLinear, Ratio, ratio_of
+from plausible.causal.partial.linear_query import (
     Assumption,
     AssumptionsLike,
     Limit,
+    LinearQuery,
     TypeAssumption,
     check_edge,
     read_assumptions,
 )
-from plausible.causal.partial.linear_form import LinearForm, NotLinear, Ratio, ratio_of
-from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.program import BoundsProgram, Extremum, LimitRow
-from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.causal.partial.systems import ROUNDING, Contradictions, Members, Systems
-from plausible.causal.queries.arguments import CausalLike, read_causal
+from plausible.causal.queries.observed import CausalLike, read_causal
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import latent_projection
@@ -149,7 +149,13 @@ def bounds(
 
     and the query is linear in ν; so two linear programs give the ends. Districts are independent, and only those that
     the query or a limit touches matter. A condition whose probability is not known makes the query a ratio, which is
-    bounded exactly, too. Independences of the graph are taken for granted.
+    bounded exactly, too. Independences of the graph are taken for granted. The unknowns are the joint types of the
+    districts that matter, the equations the states of them and their parents. Raises `ModelContradicted`: no response
+    types show what is observed; see `contradictions`. Raises `NotLinear`: the query multiplies unknowns of several
+    districts, or adds conditional probabilities with unknown conditions. Raises `TooLarge`: A district has too many
+    types: Π k^m over its variables, with k states and m assignments to parents each. See Balke & Pearl (1994),
+    Counterfactual probabilities: computational methods, bounds and applications. Koller & Friedman (2009), section
+    21.5.
 
     Parameters
     ----------
@@ -170,28 +176,6 @@ def bounds(
     confidence
         Allow for sampling noise of data: the bounds then hold over all distributions within a confidence region, so
         that they contain the truth with this probability or more.
-
-    Returns
-    -------
-    Bounds
-
-    Raises
-    ------
-    ModelContradicted
-        No response types show what is observed; see `contradictions`.
-    NotLinear
-        The query multiplies unknowns of several districts, or adds conditional probabilities with unknown conditions.
-    TooLarge
-        A district has too many types: Π k^m over its variables, with k states and m assignments to parents each.
-
-    Notes
-    -----
-    The unknowns are the joint types of the districts that matter, the equations the states of them and their parents.
-
-    References
-    ----------
-    Balke & Pearl (1994), Counterfactual probabilities: computational methods, bounds and applications. Koller &
-    Friedman (2009), section 21.5.
 
     Examples
     --------

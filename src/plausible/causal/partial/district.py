@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,16 +13,116 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Positions
+from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import MAX_TYPES, ResponseVariable, written_product
-from plausible.causal.partial.assumptions import TypeAssumption
-from plausible.causal.partial.source import Observed
-from plausible.errors import TooLarge
+from plausible.causal.partial.linear_query import TypeAssumption
+from plausible.causal.queries.observed import ObservedModel
+from plausible.data.statistics import Statistics
+from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
+from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+#: A joint distribution, a model whose observed variables have one, rows of data, or what was counted in them.
+SourceLike: TypeAlias = "Factor | BayesianNetwork | ObservedModel | FunctionalModel | DataLike"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed:
+    """Joint tables of the observed variables."""
+
+    variables: Mapping[str, Variable]  # Name -> variable.
+    # Names -> their joint table, axes in the order asked for: probabilities, or counts of data.
+    tables: Callable[[Sequence[str]], Floats]
+    total: float | None  # How many rows there are; `None` for a distribution.
+    # Several lists of names -> their joint tables, where these are cheaper at once than one by one.
+    shared: Callable[[Sequence[Sequence[str]]], list[Floats]] | None = None
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether these are data, whose shares are not the probabilities."""
+        return self.total is not None
+
+    def joint_tables(self, groups: Sequence[Sequence[str]]) -> list[Floats]:
+        """The joint table of each group of names."""
+        return [self.tables(names) for names in groups] if self.shared is None else self.shared(groups)
+
+    def variable(self, name: object) -> Variable:
+        """The variable of a node of the graph; it must have states."""
+        if not isinstance(name, str) or name not in self.variables:
+            raise UnknownVariable.named(name, self.variables, "the observed distribution")
+        if self.variables[name].is_continuous:
+            raise NotSupported(f"{name!r} is continuous: response types need states. See binarize and discretize.")
+        return self.variables[name]
+
+
+def read_source(source: SourceLike) -> Observed:
+    """What is observed, from any of the forms that it may have.
+
+    >>> read_source({"X": [0, 1, 1], "Y": [0, 1, 0]}).tables(["Y", "X"])
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    if isinstance(source, Factor):
+        if not source.is_distribution(1e-6):
+            raise InvalidArgument(
+                f"The table over {list(source.names)} is no joint distribution: it sums to {source.sum():.6g}. A table "
+                "of P(rest | A) becomes one when it is multiplied by any positive P(A)."
+            )
+        return Observed({variable.name: variable for variable in source.scope}, partial(_summed, source), None)
+    if isinstance(source, ObservedModel):
+        variables = {name: source.network.variables[name] for name in source.observed}
+        return Observed(variables, partial(_asked, source), None, partial(_asked_at_once, source, source.network))
+    if isinstance(source, (BayesianNetwork, FunctionalModel)):
+        network = source.network if isinstance(source, FunctionalModel) else source
+        return Observed(source.variables, partial(_asked, source), None, partial(_asked_at_once, source, network))
+    statistics = read_statistics(source)
+    if statistics.interventions:
+        raise NotSupported(
+            "The data have rows in which variables were set from outside; bounds need what is observed only. "
+            "Take the other rows: table.take(...)."
+        )
+    if not statistics.total > 0:
+        raise InvalidArgument("There are no rows, and so nothing is observed.")
+    return Observed(statistics.variables, partial(_counted, statistics), float(statistics.total))
+
+
+# The ways to a table are partial functions, so that what holds them can cross process boundaries.
+
+
+def _summed(factor: Factor, names: Sequence[str]) -> Floats:
+    return np.asarray(factor.marginal(names).reorder(list(names)).values, dtype=np.float64) / factor.sum()
+
+
+def _asked(model: Any, names: Sequence[str]) -> Floats:
+    return np.asarray(model.query(list(names)).reorder(list(names)).values, dtype=np.float64)
+
+
+def _asked_at_once(model: Any, network: BayesianNetwork, groups: Sequence[Sequence[str]]) -> list[Floats]:
+    """Parts of families of a network from one calibration of what is upstream of them; other tables one by one."""
+    scopes = {names[-1]: network.cpd(names[-1]).scope for names in groups}
+    families = [names for names in groups if {v.name for v in scopes[names[-1]]}.issuperset(names)]
+    found: dict[tuple[str, ...], Floats] = {}
+    if len(families) > 1 and (upstream := network.subnetwork([names[-1] for names in families])).is_discrete:
+        try:
+            counts = upstream.expected_counts({families[0][-1]: [None]}, families=[names[-1] for names in families])
+        except TooLarge:  # a table may need less of the network than all of them together
+            return [_asked(model, names) for names in groups]
+        for names in families:
+            joint = Factor(scopes[names[-1]], counts[names[-1]])
+            found[tuple(names)] = _summed(joint, names)
+    return [found[key] if (key := tuple(names)) in found else _asked(model, names) for names in groups]
+
+
+def _counted(statistics: Statistics, names: Sequence[str]) -> Floats:
+    return np.asarray(statistics.counts(names[-1], list(names[:-1])), dtype=np.float64)
 
 
 #: The most (joint type, state of the outside parents) pairs: each is an entry of the constraint matrix.
@@ -63,12 +164,18 @@ class District:
         layout = [*self.outside, *(response.variable for response in self.responses[: place + 1])]
         return table.reshape([variable.num_states if variable.name in names else 1 for variable in layout])
 
-    def cells(self, level: int) -> Positions:
-        """Joint types × assignments to `outside`: the place of what is seen in the table (outside, first members)."""
-        place = np.broadcast_to(np.arange(self.values.shape[2]), self.values.shape[1:])
+    def incidence(self, level: int) -> csr_array:
+        """(cells of the table (outside, first members)) × types: whether the type shows the cell."""
+        from scipy.sparse import csr_array
+
+        # Joint types × assignments to `outside`: the place of what is seen in the table.
+        cells = np.broadcast_to(np.arange(self.values.shape[2]), self.values.shape[1:])
+        num_types, num_cells = cells.shape
+        columns = np.repeat(np.arange(num_types), num_cells)
         for response, values in zip(self.responses[:level], self.values[:level], strict=True):
-            place = place * response.variable.num_states + values
-        return np.asarray(place)
+            cells = cells * response.variable.num_states + values
+            num_cells *= response.variable.num_states
+        return csr_array((np.ones(cells.size), (cells.ravel(), columns)), shape=(num_cells, num_types))
 
 
 def ordered_members(graph: CausalGraph, node: Node) -> tuple[Node, ...]:
@@ -88,7 +195,17 @@ def build_district(
     responses = tuple(_response(graph, member, observed, assumptions) for member in members)
     parents = dict.fromkeys(parent for member in members for parent in graph.parents(member))
     outside = tuple(observed.variable(parent) for parent in parents if parent not in set(members))
-    _refuse_large(responses, outside)
+    num_types = [len(response.types) for response in responses]
+    num_outside = [variable.num_states for variable in outside]
+    if math.prod(num_types) > MAX_TYPES or math.prod(num_types + num_outside) > MAX_CELLS:
+        sizes = " x ".join(f"{len(response.types)} of {response.variable.name}" for response in responses)
+        raise TooLarge(
+            f"The district {[response.variable.name for response in responses]} has {written_product(num_types)} "
+            f"joint response types ({sizes}) for {written_product(num_outside)} assignments to its outside parents; at "
+            f"most {MAX_TYPES} types and {MAX_CELLS} pairs fit. Assume that some types don't occur (Monotone, "
+            "NoDirectEffect), or leave variables out: latent_projection(graph, observed=...) gives bounds that are "
+            "valid, if wider."
+        )
     is_complete = all(graph.has_edge(a, b, "<->") for a, b in combinations(members, 2))
     return District(responses, outside, _values(responses, outside), is_complete)
 
@@ -107,21 +224,6 @@ def _response(
         return response
     types = [tuple(variable.states[code] for code in given) for given in response.types[allowed].tolist()]
     return ResponseVariable(variable, parents, types=types)
-
-
-def _refuse_large(responses: Sequence[ResponseVariable], outside: Sequence[Variable]) -> None:
-    num_types = [len(response.types) for response in responses]
-    num_outside = [variable.num_states for variable in outside]
-    if math.prod(num_types) <= MAX_TYPES and math.prod(num_types + num_outside) <= MAX_CELLS:
-        return
-    sizes = " x ".join(f"{len(response.types)} of {response.variable.name}" for response in responses)
-    raise TooLarge(
-        f"The district {[response.variable.name for response in responses]} has {written_product(num_types)} "
-        f"joint response types ({sizes}) for {written_product(num_outside)} assignments to its outside parents; at "
-        f"most {MAX_TYPES} types and {MAX_CELLS} pairs fit. Assume that some types don't occur (Monotone, "
-        "NoDirectEffect), or leave variables out: latent_projection(graph, observed=...) gives bounds that are "
-        "valid, if wider."
-    )
 
 
 def _values(responses: Sequence[ResponseVariable], outside: Sequence[Variable]) -> Positions:
@@ -202,10 +304,7 @@ def assembled(district: District, rows: Sequence[LevelRows]) -> Polytope:
     matrices, lower, upper = [], [], []
     for level, wanted, low, high in rows:
         chosen = slice(None) if wanted is None else np.flatnonzero(np.asarray(wanted).ravel())
-        if level:
-            matrices.append(_incidence(district, level)[chosen])
-        else:
-            matrices.append(csr_array(np.ones((1, district.num_types))))
+        matrices.append(district.incidence(level)[chosen] if level else csr_array(np.ones((1, district.num_types))))
         lower.append(np.ravel(low)[chosen])
         upper.append(np.ravel(high)[chosen])
     matrix = csr_array(vstack(matrices, format="csr"))
@@ -215,17 +314,6 @@ def assembled(district: District, rows: Sequence[LevelRows]) -> Polytope:
     if not len(alive):
         alive = np.arange(district.num_types)
     return Polytope(district, matrix, np.concatenate(lower), top, alive)
-
-
-def _incidence(district: District, level: int) -> csr_array:
-    """(cells of a level) × types: whether the type shows the cell."""
-    from scipy.sparse import csr_array
-
-    cells = district.cells(level)
-    num_types, num_outside = cells.shape
-    num_cells = num_outside * math.prod(response.variable.num_states for response in district.responses[:level])
-    columns = np.repeat(np.arange(num_types), num_outside)
-    return csr_array((np.ones(cells.size), (cells.ravel(), columns)), shape=(num_cells, num_types))
 
 
 def observed_levels(graph: CausalGraph, district: District, observed: Observed) -> list[Floats]:

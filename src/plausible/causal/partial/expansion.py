@@ -13,8 +13,8 @@ import numpy as np
 from plausible.base.arrays import Floats, Positions
 from plausible.causal.counterfactuals.potential import Copies, Copy, CopyValue, state_positions
 from plausible.causal.functional.responses import written_product
+from plausible.causal.partial.district import Observed
 from plausible.causal.partial.linear_query import WorldFinding
-from plausible.causal.partial.source import Observed
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
@@ -90,8 +90,15 @@ def _listed(event: _Event, own: OwnConditionals) -> Expansion:
     open_ones = [place for place in range(len(event.copies)) if place not in plain]
     causes = {cause.copy for place in open_ones for cause in event.copies[place].causes if cause.copy >= 0}
     kept = sorted(causes.union(open_ones))
-    _refuse_many([event.choices[place] for place in kept])
-    local = _grid([len(event.choices[place]) for place in kept])
+    sizes = [len(event.choices[place]) for place in kept]
+    if math.prod(sizes) > MAX_TERMS:
+        raise TooLarge(
+            f"The event depends on the response types of variables that have, with their causes, "
+            f"{written_product(sizes)} joint states in its worlds; at most {MAX_TERMS} can be listed. Give evidence "
+            "about some of them, or leave variables out with latent_projection(graph, observed=...)."
+        )
+    # All combinations: terms × choices, the last choice changing fastest.
+    local = np.indices(sizes, dtype=np.intp).reshape(len(sizes), math.prod(sizes)).T
     codes = {place: np.array(event.choices[place])[local[:, column]] for column, place in enumerate(kept)}
     rows = np.zeros((len(local), len(open_ones)), dtype=np.intp)
     for column, place in enumerate(open_ones):
@@ -127,23 +134,3 @@ def _conditional_factor(event: _Event, place: int, table: Floats) -> Factor:
     values = table.reshape(event.sizes(place))[np.ix_(*choices)]
     scope = [Variable(str(axis.copy), len(event.choices[axis.copy])) for axis in axes if axis.copy >= 0]
     return Factor(scope, values.reshape([variable.num_states for variable in scope]))
-
-
-def _refuse_many(choices: Sequence[Sequence[int]]) -> None:
-    if math.prod(sizes := [len(choice) for choice in choices]) > MAX_TERMS:
-        raise TooLarge(
-            f"The event depends on the response types of variables that have, with their causes, "
-            f"{written_product(sizes)} joint states in its worlds; at most {MAX_TERMS} can be listed. Give evidence "
-            "about some of them, or leave variables out with latent_projection(graph, observed=...)."
-        )
-
-
-def _grid(sizes: Sequence[int]) -> Positions:
-    """All combinations: terms × choices, the last choice changing fastest."""
-    num_terms = math.prod(sizes)
-    places = np.zeros((num_terms, len(sizes)), dtype=np.intp)
-    stride = num_terms
-    for column, size in enumerate(sizes):
-        stride //= size
-        places[:, column] = np.arange(num_terms) // stride % size
-    return places

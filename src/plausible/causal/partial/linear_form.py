@@ -14,7 +14,7 @@ from plausible.base.arrays import Floats
 from plausible.base.remedies import Call, Remedy
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.partial.district import Polytope
-from plausible.causal.partial.expansion import Expansion, expand
+from plausible.causal.partial.expansion import expand
 from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
 from plausible.causal.partial.systems import Members, Systems
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge, UnknownVariable
@@ -54,40 +54,17 @@ class Demands:
     def joined(parts: Sequence[Demands]) -> Demands:
         """The sum."""
         districts = dict.fromkeys(members for part in parts for members in part.asked)
-        asked = {members: _stacked([part.demanded(members) for part in parts]) for members in districts}
+        asked = {}
+        for members in districts:
+            demands = [part.demanded(members) for part in parts]
+            width = max(demand.shape[1] for demand in demands)
+            padded = [np.pad(d, ((0, 0), (0, width - d.shape[1])), constant_values=-1) for d in demands]
+            asked[members] = np.concatenate(padded)
         return Demands(np.concatenate([np.zeros(0), *(part.weights for part in parts)]), asked)
 
     def demanded(self, members: Members) -> Ints:
         """What each term asks of a district; nothing where it does not occur."""
         return self.asked.get(members, np.full((len(self.weights), 0), -1, dtype=np.intp))
-
-
-def _stacked(parts: Sequence[Ints]) -> Ints:
-    width = max(part.shape[1] for part in parts)
-    return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=-1) for part in parts])
-
-
-def demands_of(expansion: Expansion, systems: Systems) -> Demands:
-    """What the terms of an event ask of each district."""
-    asked: dict[Members, Ints] = {}
-    for members in dict.fromkeys(systems.members(copy.variable) for copy in expansion.copies):
-        offsets = _offsets(systems.polytope(members))
-        columns = [
-            offsets[name][0] + expansion.rows[:, place] * offsets[name][1] + expansion.codes[:, place]
-            for name in map(str, members)
-            for place in expansion.places(name)
-        ]
-        asked[members] = -np.sort(-np.stack(columns, axis=1), axis=1)
-    return Demands(expansion.weights, asked)
-
-
-def _offsets(polytope: Polytope) -> dict[str, tuple[int, int]]:
-    """Member -> the number of its first cell, and how many states it has."""
-    found, start = {}, 0
-    for response in polytope.district.responses:
-        found[response.variable.name] = (start, response.variable.num_states)
-        start += response.types.shape[1] * response.variable.num_states
-    return found
 
 
 def functionals(polytope: Polytope, demands: Ints) -> Floats:
@@ -119,10 +96,6 @@ class _Split:
     known: Floats
     rest: Floats
 
-    @property
-    def is_known(self) -> bool:
-        return not self.rest.any()
-
 
 def linear_form(demands: Demands, systems: Systems) -> LinearForm:
     """A sum of products over districts as a linear form.
@@ -131,7 +104,31 @@ def linear_form(demands: Demands, systems: Systems) -> LinearForm:
     The query is linear, over all distributions of types that show what is seen, where the last ones cancel.
     """
     if systems.confidence is not None:
-        return _direct_form(demands, systems)
+        # The linear form where what is seen is uncertain too, so that each term may have one district only.
+        is_asked = {members: (asked >= 0).any(axis=1) for members, asked in demands.asked.items()}
+        if (
+            sum((mask.astype(np.int64) for mask in is_asked.values()), np.zeros(len(demands.weights))).max(initial=0)
+            > 1
+        ):
+            names = " and ".join(
+                str([str(name) for name in members]) for members, mask in is_asked.items() if mask.any()
+            )
+            raise NotLinear(
+                f"Over a confidence region the query is not linear: it multiplies uncertain probabilities of {names}.",
+                remedies=[
+                    Remedy("give evidence that fixes all but one of them"),
+                    Remedy("use ", Call("bootstrap_bounds")),
+                ],
+            )
+        constant, vectors = float(demands.weights.sum()), {}
+        for members, asked in demands.asked.items():
+            mask = is_asked[members]
+            polytope = systems.polytope(members)
+            unique, which = np.unique(asked[mask], axis=0, return_inverse=True)
+            weights = np.bincount(which.ravel(), demands.weights[mask], minlength=len(unique))
+            vectors[members] = weights @ functionals(polytope, unique)
+            constant -= float(demands.weights[mask].sum())
+        return LinearForm(constant, vectors)
     splits: dict[Members, _Split] = {}
     for members, asked in demands.asked.items():
         polytope = systems.polytope(members)
@@ -156,7 +153,7 @@ def _times(weights: Floats, splits: Mapping[Members, _Split]) -> Floats:
 
 def _refuse_products(weights: Floats, splits: Mapping[Members, _Split]) -> None:
     """Refuse products of unknowns of several districts that do not cancel."""
-    open_ones = [members for members, split in splits.items() if not split.is_known]
+    open_ones = [members for members, split in splits.items() if split.rest.any()]
     scale = float(np.abs(weights).sum()) or 1.0
     for size in range(2, len(open_ones) + 1):
         for chosen in combinations(open_ones, size):
@@ -183,35 +180,6 @@ def _product_norm(weights: Floats, splits: Sequence[_Split]) -> float:
     return float(np.sqrt(max(0.0, totals @ products @ totals)))
 
 
-def _direct_form(demands: Demands, systems: Systems) -> LinearForm:
-    """The linear form where what is seen is uncertain too, so that each term may have one district only."""
-    is_asked = {members: (asked >= 0).any(axis=1) for members, asked in demands.asked.items()}
-    if sum((mask.astype(np.int64) for mask in is_asked.values()), np.zeros(len(demands.weights))).max(initial=0) > 1:
-        names = " and ".join(str([str(name) for name in members]) for members, mask in is_asked.items() if mask.any())
-        raise NotLinear(
-            f"Over a confidence region the query is not linear: it multiplies uncertain probabilities of {names}.",
-            remedies=[Remedy("give evidence that fixes all but one of them"), Remedy("use ", Call("bootstrap_bounds"))],
-        )
-    constant, vectors = float(demands.weights.sum()), {}
-    for members, asked in demands.asked.items():
-        mask = is_asked[members]
-        polytope = systems.polytope(members)
-        unique, which = np.unique(asked[mask], axis=0, return_inverse=True)
-        weights = np.bincount(which.ravel(), demands.weights[mask], minlength=len(unique))
-        vectors[members] = weights @ functionals(polytope, unique)
-        constant -= float(demands.weights[mask].sum())
-    return LinearForm(constant, vectors)
-
-
-def without_common(parts: Iterable[Demands]) -> list[Demands]:
-    """The same ratio: demands that all terms of all parts share in a district are a factor that cancels."""
-    listed = list(parts)
-    whole = Demands.joined(listed)
-    common = [members for members, asked in whole.asked.items() if len(np.unique(asked, axis=0)) <= 1]
-    everywhere = [members for members in whole.asked if members not in common]
-    return [Demands(part.weights, {m: part.demanded(m) for m in everywhere}) for part in listed]
-
-
 class Ratio(NamedTuple):
     """numerator / denominator, both linear in the response types."""
 
@@ -232,14 +200,30 @@ def ratio_of(query: LinearQuery, systems: Systems) -> Ratio:
         for key, given in conditions.items():
             form = linear_form(_demands(given, systems), systems)
             if not any(vector.any() for vector in form.vectors.values()):
-                known[key] = _possible(form.constant, given)
+                if not form.constant > PROBABILITY_NOISE:
+                    raise ImpossibleEvidence(f"The evidence {', '.join(map(str, given))} has probability zero.")
+                known[key] = form.constant
     unknown = [key for key in conditions if key not in known]
     if not unknown:
         scaled = [part.scaled(1.0 / known[frozenset(map(str, term.given))]) for term, part in parts]
-        whole = linear_form(Demands.joined(scaled), systems)
-        return Ratio(LinearForm(whole.constant + query.constant, whole.vectors), LinearForm(1.0))
-    _refuse_sum(query, len(unknown))
-    return _fraction(query, [part for _, part in parts], conditions[unknown[0]], systems)
+        form = linear_form(Demands.joined(scaled), systems)
+        return Ratio(LinearForm(form.constant + query.constant, form.vectors), LinearForm(1.0))
+    if len(unknown) > 1 or any(not term.given for term in query.terms):
+        raise NotLinear(
+            f"The query {query} is not linear: it adds probabilities given conditions whose own probabilities are "
+            "not known. Bound the conditional probabilities one at a time."
+        )
+    over, under = Demands.joined([part for _, part in parts]), _demands(conditions[unknown[0]], systems)
+    if systems.confidence is not None:
+        # Demands that all terms share in a district are a factor that cancels.
+        whole = Demands.joined([over, under])
+        varying = [members for members, asked in whole.asked.items() if len(np.unique(asked, axis=0)) > 1]
+        over, under = (Demands(part.weights, {m: part.demanded(m) for m in varying}) for part in (over, under))
+    numerator, denominator = linear_form(over, systems), linear_form(under, systems)
+    vectors = dict(numerator.vectors)
+    for members, vector in denominator.vectors.items():
+        vectors[members] = vectors.get(members, 0.0) + query.constant * vector
+    return Ratio(LinearForm(numerator.constant + query.constant * denominator.constant, vectors), denominator)
 
 
 def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
@@ -250,29 +234,20 @@ def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
             raise
         hidden = ", ".join(map(repr, systems.latent))
         raise UnknownVariable(f"{error} Of {hidden}, which the graph has, nothing is observed.") from None
-    return demands_of(expanded, systems)
-
-
-def _possible(probability: float, given: Iterable[WorldFinding]) -> float:
-    if not probability > PROBABILITY_NOISE:
-        raise ImpossibleEvidence(f"The evidence {', '.join(map(str, given))} has probability zero.")
-    return probability
-
-
-def _refuse_sum(query: LinearQuery, num_unknown: int) -> None:
-    if num_unknown > 1 or any(not term.given for term in query.terms):
-        raise NotLinear(
-            f"The query {query} is not linear: it adds probabilities given conditions whose own probabilities are "
-            "not known. Bound the conditional probabilities one at a time."
-        )
-
-
-def _fraction(query: LinearQuery, parts: list[Demands], given: Iterable[WorldFinding], systems: Systems) -> Ratio:
-    over, under = Demands.joined(parts), _demands(given, systems)
-    if systems.confidence is not None:
-        over, under = without_common([over, under])
-    numerator, denominator = linear_form(over, systems), linear_form(under, systems)
-    vectors = dict(numerator.vectors)
-    for members, vector in denominator.vectors.items():
-        vectors[members] = vectors.get(members, 0.0) + query.constant * vector
-    return Ratio(LinearForm(numerator.constant + query.constant * denominator.constant, vectors), denominator)
+    # What the terms of an event ask of each district.
+    asked: dict[Members, Ints] = {}
+    for members in dict.fromkeys(systems.members(copy.variable) for copy in expanded.copies):
+        # Member -> the number of its first cell, and how many states it has.
+        polytope = systems.polytope(members)
+        found, start = {}, 0
+        for response in polytope.district.responses:
+            found[response.variable.name] = (start, response.variable.num_states)
+            start += response.types.shape[1] * response.variable.num_states
+        offsets = found
+        columns = [
+            offsets[name][0] + expanded.rows[:, place] * offsets[name][1] + expanded.codes[:, place]
+            for name in map(str, members)
+            for place in expanded.places(name)
+        ]
+        asked[members] = -np.sort(-np.stack(columns, axis=1), axis=1)
+    return Demands(expanded.weights, asked)

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.base.tolerances import WRITTEN_ROUNDING
-from plausible.causal.partial.assumptions import Monotone
 from plausible.causal.partial.bounds import Bounds, bounds
-from plausible.causal.partial.linear_query import average_causal_effect, probability_of
-from plausible.causal.partial.source import SourceLike, read_source
+from plausible.causal.partial.district import SourceLike, read_source
+from plausible.causal.partial.linear_query import Monotone, average_causal_effect, probability_of
 from plausible.causal.partial.systems import joint_intervals
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
@@ -29,8 +28,6 @@ def binarize(values: npt.ArrayLike, threshold: float | None = None) -> Floats:
 
     Parameters
     ----------
-    values
-        Numbers.
     threshold
         The least value that counts; the middle between the least and the greatest one where left out.
 
@@ -87,13 +84,8 @@ def encouragement_effect(table: npt.ArrayLike) -> float:
 def noncompliance_rate(table: npt.ArrayLike) -> float:
     """P(t⁰ | a¹) + P(t¹ | a⁰), the width of the natural bounds.
 
-    Parameters
-    ----------
-    table
-        That of `encouragement_effect`.
+    Parameters are those of `encouragement_effect`.
 
-    Examples
-    --------
     >>> cholestyramine = [[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]]
     >>> round(noncompliance_rate(cholestyramine), 3)
     0.388
@@ -106,15 +98,8 @@ def natural_bounds(table: npt.ArrayLike) -> EffectInterval:
     """Bounds on the ACE that always hold, and are sharp where nobody defies the assignment.
 
     enc - P(o¹, t⁰ | a¹) - P(o⁰, t¹ | a⁰) ≤ ACE ≤ enc + P(o⁰, t⁰ | a¹) + P(o¹, t¹ | a⁰), with the encouragement effect
-    enc (Robins 1989; Manski 1990).
+    enc (Robins 1989; Manski 1990). Parameters are those of `encouragement_effect`.
 
-    Parameters
-    ----------
-    table
-        That of `encouragement_effect`.
-
-    Examples
-    --------
     >>> cholestyramine = [[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]]
     >>> [round(end, 3) for end in natural_bounds(cholestyramine)]
     [0.392, 0.78]
@@ -127,15 +112,8 @@ def instrument_bounds(table: npt.ArrayLike) -> EffectInterval:
     """The sharp bounds on the ACE of the binary instrumental model, in closed form (Balke & Pearl 1997).
 
     Each end is the best of eight linear functions of the table: the vertices of the dual linear programs. Where the
-    table contradicts the model, the interval may be empty.
+    table contradicts the model, the interval may be empty. Parameters are those of `encouragement_effect`.
 
-    Parameters
-    ----------
-    table
-        That of `encouragement_effect`.
-
-    Examples
-    --------
     Nobody got well but the untaken, assigned or not:
 
     >>> instrument_bounds([[[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
@@ -270,7 +248,8 @@ def noncompliance_report(
 ) -> NoncomplianceReport:
     """What a randomised trial says although some didn't take what they were assigned.
 
-    The model is A -> T -> O with T <-> O: the assignment is random, and acts through the treatment only.
+    The model is A -> T -> O with T <-> O: the assignment is random, and acts through the treatment only. See Balke &
+    Pearl (1997), Bounds on treatment effects from studies with imperfect compliance.
 
     Parameters
     ----------
@@ -282,10 +261,6 @@ def noncompliance_report(
         Whether to assume that nobody takes the treatment just because it was not assigned.
     confidence
         Allow for sampling noise in both kinds of bounds, at this level.
-
-    References
-    ----------
-    Balke & Pearl (1997), Bounds on treatment effects from studies with imperfect compliance.
 
     Examples
     --------

@@ -47,28 +47,34 @@ class BoundsProgram:
 
     def ends(self, numerator: LinearForm, denominator: LinearForm) -> tuple[Extremum, Extremum]:
         """The least and the greatest value of numerator / denominator."""
-        costs, constraints = self._row(numerator), self._constraints()
-        found = [self._solved(sign * costs, denominator, constraints) for sign in (1.0, -1.0)]
-        least, greatest = (self._extremum(float(costs @ solution), solution) for solution in found)
-        return least, greatest
-
-    def _solved(self, costs: Floats, denominator: LinearForm, constraints: tuple[Any, Any]) -> Floats:
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, vstack
 
-        equal, upper = constraints
+        costs, (equal, upper) = self._row(numerator), self._constraints()
         equal = vstack([equal, csr_array(self._row(denominator)[None, :])], format="csr")
-        sides = np.zeros(equal.shape[0])
-        sides[-1] = 1.0
-        found = linprog(
-            costs, A_ub=upper, b_ub=np.zeros(upper.shape[0]), A_eq=equal, b_eq=sides, bounds=(0, None), method="highs"
-        )
-        if found.status == _INFEASIBLE:
-            self._refuse_limits()
-            raise ImpossibleEvidence("The evidence has probability zero under all response types that show the data.")
-        if found.status != 0:
-            raise NotSupported(f"The linear program of the bounds ended without an answer: {found.message}")
-        return np.asarray(found.x)
+        sides = np.append(np.zeros(equal.shape[0] - 1), 1.0)
+        starts = np.cumsum([len(polytope.alive) for polytope in self.polytopes.values()])
+        extrema = []
+        for sign in (1.0, -1.0):
+            rows = {"A_ub": upper, "b_ub": np.zeros(upper.shape[0]), "A_eq": equal, "b_eq": sides}
+            found = linprog(sign * costs, **rows, bounds=(0, None), method="highs")
+            if found.status == _INFEASIBLE:
+                if missed := self.missed_limits():
+                    texts = "; ".join(limit.text for limit in self.limits)
+                    raise ModelContradicted(
+                        f"What is observed contradicts the assumptions {texts}: no response types satisfy them, and "
+                        f"the nearest miss them by {missed:.4g} in total. Loosen one of them.",
+                        missed,
+                    )
+                raise ImpossibleEvidence(
+                    "The evidence has probability zero under all response types that show the data."
+                )
+            if found.status != 0 or found.x is None:
+                raise NotSupported(f"The linear program of the bounds ended without an answer: {found.message}")
+            parts = [np.maximum(part, 0.0) for part in np.split(found.x, starts)[:-1]]
+            types = {members: part / part.sum() for members, part in zip(self.polytopes, parts, strict=True)}
+            extrema.append(Extremum(float(costs @ found.x), types))
+        return extrema[0], extrema[1]
 
     def _constraints(self) -> tuple[Any, Any]:
         """Rows that are zero and rows that are at most zero, over (y of each district, t)."""
@@ -122,16 +128,6 @@ class BoundsProgram:
         costs = np.concatenate([np.zeros(self._size), np.ones(slack.shape[1])])
         return least_total("linear program of the limits", costs, (rows, np.zeros(rows.shape[0])), (whole, sides))
 
-    def _refuse_limits(self) -> None:
-        """Refuse limits that no types satisfy."""
-        if missed := self.missed_limits():
-            texts = "; ".join(limit.text for limit in self.limits)
-            raise ModelContradicted(
-                f"What is observed contradicts the assumptions {texts}: no response types satisfy them, and the "
-                f"nearest miss them by {missed:.4g} in total. Loosen one of them.",
-                missed,
-            )
-
     @property
     def _size(self) -> int:
         return 1 + sum(len(polytope.alive) for polytope in self.polytopes.values())
@@ -139,11 +135,3 @@ class BoundsProgram:
     def _row(self, form: LinearForm) -> Floats:
         parts = [form.vectors.get(members, np.zeros(len(p.alive))) for members, p in self.polytopes.items()]
         return np.concatenate([*parts, [form.constant]])
-
-    def _extremum(self, value: float, solution: Floats) -> Extremum:
-        types, start = {}, 0
-        for members, polytope in self.polytopes.items():
-            part = np.maximum(solution[start : start + len(polytope.alive)], 0.0)
-            types[members] = part / part.sum()
-            start += len(polytope.alive)
-        return Extremum(value, types)

@@ -12,11 +12,11 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
-from plausible.causal.partial.assumptions import TypeAssumption
 from plausible.causal.partial.district import (
     WHOLE,
     District,
     LevelRows,
+    Observed,
     Polytope,
     assembled,
     build_district,
@@ -25,7 +25,7 @@ from plausible.causal.partial.district import (
     polytope,
     scope_of,
 )
-from plausible.causal.partial.source import Observed
+from plausible.causal.partial.linear_query import TypeAssumption
 from plausible.errors import InvalidArgument, ModelContradicted, NotSupported
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
@@ -65,9 +65,17 @@ def confidence_polytope(graph: CausalGraph, district: District, observed: Observ
     if outside.isdisjoint(graph.descendants(district.names)):
         names = [*(variable.name for variable in district.outside), *district.names]
         counts = observed.tables(names).reshape(math.prod(v.num_states for v in district.outside), -1)
-        low, high = joint_intervals(counts, level)
-        return assembled(district, [WHOLE, (len(district.names), None, low, high)])
-    return assembled(district, [WHOLE, *_products(graph, district, observed, 1.0 - level)])
+        return assembled(district, [WHOLE, (len(district.names), None, *joint_intervals(counts, level))])
+    scopes = [scope_of(graph, district, place) for place in range(len(district.names))]
+    tables = [observed.tables(names) for names in scopes]
+    share = (1.0 - level) / sum(_num_intervals(table) for table in tables)
+    rows: list[LevelRows] = [WHOLE]
+    low = high = np.ones([variable.num_states for variable in district.outside])
+    for place, (names, table) in enumerate(zip(scopes, tables, strict=True)):
+        below, above = (district.spread(side, names, place) for side in _cells(table, share))
+        low, high = low[..., None] * below, high[..., None] * above
+        rows.append((place + 1, None, low, high))
+    return assembled(district, rows)
 
 
 def joint_intervals(counts: Floats, level: float) -> tuple[Floats, Floats]:
@@ -84,20 +92,6 @@ def _num_intervals(counts: Floats) -> int:
     """How many different intervals rows of counts have: of two cells, one interval is the other's mirror image."""
     num_rows, num_cells = int(np.count_nonzero(counts.sum(axis=-1))), int(counts.shape[-1])
     return max(1, num_rows * (num_cells if num_cells > 2 else num_cells - 1))
-
-
-def _products(graph: CausalGraph, district: District, observed: Observed, alpha: float) -> list[LevelRows]:
-    scopes = [scope_of(graph, district, place) for place in range(len(district.names))]
-    tables = [observed.tables(names) for names in scopes]
-    share = alpha / sum(_num_intervals(table) for table in tables)
-    rows: list[LevelRows] = []
-    low: Floats = np.ones([variable.num_states for variable in district.outside])
-    high = low
-    for place, (names, table) in enumerate(zip(scopes, tables, strict=True)):
-        below, above = (district.spread(side, names, place) for side in _cells(table, share))
-        low, high = low[..., None] * below, high[..., None] * above
-        rows.append((place + 1, None, low, high))
-    return rows
 
 
 #: Violations up to this total, and ends that are closer, are rounding: HiGHS solves linear programs to 1e-7.
@@ -180,8 +174,9 @@ def _projected(polytope: Polytope) -> Polytope:
     types /= types.sum()
     sides = matrix @ types
     alive = np.flatnonzero(matrix[sides <= 0.0].sum(axis=0) == 0)
-    lower = np.minimum(polytope.lower, sides) if (polytope.lower < polytope.upper).any() else sides
-    upper = np.maximum(polytope.upper, sides) if (polytope.lower < polytope.upper).any() else sides
+    if not (polytope.lower < polytope.upper).any():
+        return replace(polytope, lower=sides, upper=sides, alive=alive)
+    lower, upper = np.minimum(polytope.lower, sides), np.maximum(polytope.upper, sides)
     return replace(polytope, lower=lower, upper=upper, alive=alive)
 
 
@@ -213,17 +208,14 @@ class Systems:
     def polytope(self, members: Members) -> Polytope:
         """The constraints on a district's types; they have a solution."""
         if members not in self._polytopes:
-            self._polytopes[members], self._violations[members] = self._made(members)
+            district = build_district(self.graph, members, self.observed, self.assumptions)
+
+            def region() -> Polytope:
+                return confidence_polytope(self.graph, district, self.observed, self.confidence or _TEST_LEVEL)
+
+            found = polytope(self.graph, district, self.observed) if self.confidence is None else region()
+            self._polytopes[members], self._violations[members] = settled(found, self.contradictions, region)
         return self._polytopes[members]
-
-    def _made(self, members: Members) -> tuple[Polytope, float]:
-        district = build_district(self.graph, members, self.observed, self.assumptions)
-
-        def region() -> Polytope:
-            return confidence_polytope(self.graph, district, self.observed, self.confidence or _TEST_LEVEL)
-
-        found = polytope(self.graph, district, self.observed) if self.confidence is None else region()
-        return settled(found, self.contradictions, region)
 
     def violation(self, members: Sequence[Members]) -> float:
         """By how much, in total, what is seen missed what these districts can show."""
@@ -232,20 +224,15 @@ class Systems:
     def own_conditionals(self, names: Sequence[str]) -> dict[str, Floats]:
         """P(x | pa), a row for each assignment, of those without latent causes for which it is that simple."""
         new = [name for name in names if name not in self._conditionals]
+        assumed = {assumption.variable for assumption in self.assumptions}
         families = {
             name: [self.observed.variable(node).name for node in (*self.graph.parents(name), name)]
             for name in new
-            if self._is_plain(name)
+            if self.confidence is None and not self.graph.siblings(name) and name not in assumed
         }
         joints = dict(zip(families, self.observed.joint_tables(list(families.values())), strict=True))
         for name in new:
             table = conditional(joints[name]) if name in joints else None
-            if table is None or np.isnan(table).any():
-                self._conditionals[name] = None
-            else:
-                self._conditionals[name] = table.reshape(-1, table.shape[-1])
+            is_known = table is not None and not np.isnan(table).any()
+            self._conditionals[name] = table.reshape(-1, table.shape[-1]) if table is not None and is_known else None
         return {name: table for name in names if (table := self._conditionals[name]) is not None}
-
-    def _is_plain(self, name: str) -> bool:
-        is_assumed = any(assumption.variable == name for assumption in self.assumptions)
-        return self.confidence is None and not self.graph.siblings(name) and not is_assumed

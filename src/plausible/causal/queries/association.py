@@ -1,4 +1,4 @@
-"""Association and effect side by side: P(Y), P(Y | x) and P(Y | do(x))."""
+"""Association and effect compared, and independence in the causal sense."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.records import record
 from plausible.base.tolerances import WRITTEN_ROUNDING
-from plausible.causal.queries.arguments import read_variables, refuse_overlap
+from plausible.causal.queries.observed import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.cpds import TableCPD
+from plausible.errors import InvalidArgument
+from plausible.graphs.causal_graph import CausalGraph, read_causes
+from plausible.graphs.dag import DAG
+from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.text import quote
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
@@ -103,31 +108,14 @@ class EffectComparison:
 
     @property
     def leaves_range(self) -> bool:
-        """Whether some P(y | e) is outside of the range of the P(y | do(x), e).
+        """Whether some P(y | e) is outside of the range of the P(y | do(x), e) (Koller & Friedman 2009, exercise 21.3).
 
-        A mixture of the P(y | x, e) it always is; of the effects it need not be (Koller & Friedman 2009, exercise
-        21.3).
+        A mixture of the P(y | x, e) it always is; of the effects it need not be.
         """
         low, high = self.interventional_range
         return bool(((self.marginal < low - WRITTEN_ROUNDING) | (self.marginal > high + WRITTEN_ROUNDING)).any())
 
     def __str__(self) -> str:
-        undefined = self.undefined
-        where = " where both are defined" if undefined else ""
-        verdict = (
-            f"Seeing and doing agree{where}."
-            if self.agrees
-            else f"Seeing and doing differ{where}, by up to {format_number(self.max_difference)}."
-        )
-        more = [f"and {len(undefined) - _SHOWN} more"] if len(undefined) > _SHOWN else []
-        gaps = (
-            f"\nNot defined: {'; '.join([*undefined[:_SHOWN], *more])}: what is seen never happens."
-            if undefined
-            else ""
-        )
-        return f"{self._table()}\n{verdict}{gaps}"
-
-    def _table(self) -> TextTable:
         scope = (*self.treatment, *self.outcome)
         y, x = (", ".join(variable.name for variable in group) for group in (self.outcome, self.treatment))
         more = "".join(f", {name}={value}" for name, value in self.evidence.items())
@@ -137,10 +125,16 @@ class EffectComparison:
         cells = list(product(*(variable.states for variable in scope)))
         shown = num_shown(len(cells))
         numbers = zip(*(column.reshape(-1)[:shown].tolist() for column in columns), strict=True)
-        rows = [
-            (*map(str, states), *map(format_number, row)) for states, row in zip(cells[:shown], numbers, strict=True)
-        ]
-        return TextTable(header, tuple(rows), len(scope), len(cells) - shown)
+        rows = [(*map(str, states), *map(format_number, row)) for states, row in zip(cells, numbers, strict=False)]
+        lines = [str(TextTable(header, tuple(rows), len(scope), len(cells) - shown))]
+        undefined = self.undefined
+        where = " where both are defined" if undefined else ""
+        differ = f"differ{where}, by up to {format_number(self.max_difference)}"
+        lines.append(f"Seeing and doing {f'agree{where}' if self.agrees else differ}.")
+        if undefined:
+            hidden = [f"and {len(undefined) - _SHOWN} more"] if len(undefined) > _SHOWN else []
+            lines.append(f"Not defined: {'; '.join([*undefined[:_SHOWN], *hidden])}: what is seen never happens.")
+        return "\n".join(lines)
 
 
 def compare_effect(
@@ -151,6 +145,8 @@ def compare_effect(
 ) -> EffectComparison:
     """P(Y | e), P(Y | x, e) and P(Y | do(x), e) for every x, and whether seeing and doing agree.
 
+    Three inferences, whatever the number of states; the tables have an entry for each joint state of X and Y.
+
     Parameters
     ----------
     network
@@ -159,10 +155,6 @@ def compare_effect(
         Y and X, a name or several each.
     evidence
         e, as for `BayesianNetwork.query`. In P(Y | do(x), e) it is what is seen after X was set.
-
-    Notes
-    -----
-    Three inferences, whatever the number of states; the tables have an entry for each joint state of X and Y.
 
     Examples
     --------
@@ -197,3 +189,96 @@ def compare_effect(
 
 def _largest(differences: Floats) -> float:
     return float(np.nan_to_num(np.abs(differences)).max(initial=0.0))
+
+
+@record
+class CausalIndependence:
+    """Whether X ⟂_C Y | Z, and how that was found out; it is true where it holds."""
+
+    #: X, Y and Z.
+    x: tuple[Node, ...]
+    y: tuple[Node, ...]
+    given: tuple[Node, ...]
+    holds: bool  # The answer. Of a graph, whether every distribution over it has the independence.
+    #: A directed path from X to Y around Z, where the graph has one; without it the graph entails the independence.
+    path: tuple[Node, ...] | None
+    #: The largest difference that x makes to a P(y | do(z), do(x)); `None` where only a graph was given.
+    difference: float | None
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        sides = (", ".join(map(quote, side)) for side in (self.x, self.y))
+        claim = " ⟂_C ".join(sides) + (f" | {', '.join(map(quote, self.given))}" if self.given else "")
+        if self.path is None:
+            return f"{claim} holds: no directed path leads from one to the other."
+        way = " -> ".join(map(quote, self.path))
+        if self.difference is None:
+            return f"{claim} does not follow from the graph: {way}."
+        verdict = "holds in this network, though not by its graph" if self.holds else "does not hold"
+        return f"{claim} {verdict}: {way} makes a difference of {self.difference:.3g}."
+
+
+def causally_independent(
+    model: BayesianNetwork | CausalLike,
+    x: Nodes,
+    y: Nodes,
+    given: Nodes = (),
+    tolerance: float = WRITTEN_ROUNDING,
+) -> CausalIndependence:
+    """Whether X ⟂_C Y | Z: for all z, P(Y | do(z), do(x)) is the same for all x.
+
+    It is not symmetric, and does not say that P(Y | do(z), do(x)) = P(Y | do(z)). If X ⟂_C Y | Z, W and W ⟂_C Y | X, Z,
+    then X, W ⟂_C Y | Z. A graph entails it if and only if every directed path from X to Y passes through Z. With a
+    network, a table over the joint states of X, Y and Z, by one inference; with a graph, linear in its edges. See
+    Koller & Friedman (2009), Probabilistic graphical models, exercise 21.11.
+
+    Parameters
+    ----------
+    x, y
+        What is set, and what may respond; a name or several each.
+    given
+        Z, what is set besides.
+    tolerance
+        A difference in probability that counts as none; of no use with a graph.
+
+    Examples
+    --------
+    >>> print(causally_independent("S -> T -> C; S <-> C", "S", "C", given="T"))
+    S ⟂_C C | T holds: no directed path leads from one to the other.
+    >>> print(causally_independent("S -> T -> C; S <-> C", "S", "C"))
+    S ⟂_C C does not follow from the graph: S -> T -> C.
+    """
+    graph = read_causes(model)
+    first, second, third = (read_nodes(graph, group) for group in (x, y, given))
+    refuse_overlap({"x": first, "y": second, "given": third})
+    if not first or not second:
+        raise InvalidArgument("Causal independence is about one node or more on each side: x= or y= is empty.")
+    path = directed_path(graph, first, second, third)
+    if not isinstance(model, BayesianNetwork):
+        return CausalIndependence(first, second, third, path is None, path, None)
+    outcome = read_variables(model, map(str, second), "y")
+    set_first = read_variables(model, map(str, first), "x")
+    table = effect_table(model, outcome, (*set_first, *read_variables(model, map(str, third), "given")))
+    difference = float(np.ptp(table, axis=tuple(range(len(set_first)))).max())
+    return CausalIndependence(first, second, third, difference <= tolerance, path, difference)
+
+
+def directed_path(
+    graph: DAG | CausalGraph, x: tuple[Node, ...], y: tuple[Node, ...], given: tuple[Node, ...]
+) -> tuple[Node, ...] | None:
+    """A shortest directed path from X to Y on which no node of Z stands."""
+    came_from: dict[Node, Node | None] = dict.fromkeys(x)
+    queue, targets, closed = list(x), set(y), set(given)
+    for node in queue:
+        if node in targets:
+            path = [node]
+            while (before := came_from[path[-1]]) is not None:
+                path.append(before)
+            return tuple(reversed(path))
+        for child in graph.children(node):
+            if child not in came_from and child not in closed:
+                came_from[child] = node
+                queue.append(child)
+    return None

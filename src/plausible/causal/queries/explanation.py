@@ -1,17 +1,30 @@
-"""Why two variables are associated: the active trails, and what kind of association each makes."""
+"""Why variables are associated: sources that a graph tells, and simulations of them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Literal, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
 
 from plausible.base.records import record
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
-from plausible.errors import InvalidArgument
+from plausible.causal.queries.association import EffectComparison, compare_effect
+from plausible.causal.queries.observed import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
+from plausible.cpds import TableCPD
+from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import SeparationExplanation, Trail, without_latent
+from plausible.models import BayesianNetwork
+from plausible.variables import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: What kind of association a trail makes.
 SourceKind: TypeAlias = Literal["causal", "reverse causal", "common cause", "selection"]
@@ -83,24 +96,19 @@ def explain_association(
     """Which active trails associate x and y: effects, common causes (latent or not), or selection.
 
     Selection is conditioning on a common effect, or on something that it causes. A mixture of populations and a common
-    trend in time are common causes: the population, and the time.
+    trend in time are common causes: the population, and the time. See Koller & Friedman (2009), Probabilistic graphical
+    models, section 21.1.2.
 
     Parameters
     ----------
     graph
         A DAG, a causal graph (whose `<->` are latent common causes), or a model that has one.
-    x, y
-        The two nodes.
     given
         What is observed, or was selected on.
     latent
         Nodes that can't be observed, to mark common causes by.
     limit
         List at most this many trails, each found in O(length x edges).
-
-    References
-    ----------
-    Koller & Friedman (2009), Probabilistic graphical models, section 21.1.2.
 
     Examples
     --------
@@ -137,3 +145,92 @@ def _source(trail: Trail, latent: frozenset[Node]) -> AssociationSource:
         node for node, arrows in zip(trail.nodes[1:], pairwise(trail.arrows), strict=False) if arrows == ("<-", "->")
     ]
     return AssociationSource(trail, "common cause", tuple(turns), not turns or turns[0] in latent)
+
+
+#: The four ways in which variables are associated without an effect.
+SpuriousKind: TypeAlias = Literal["latent common cause", "selection bias", "mixture of populations", "time trend"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpuriousAssociation:
+    """Two variables without an effect on each other that are associated in the data."""
+
+    kind: SpuriousKind  # Why they are associated
+    network: BayesianNetwork  # The truth
+    #: The names of the two.
+    x: str
+    y: str
+    hidden: tuple[str, ...]  # The variables that the data do not show
+    #: What all rows of the data have in common: name -> state.
+    selected: Mapping[str, State] = field(default_factory=lambda: MappingProxyType({}))
+
+    def sample(self, size: int, seed: int | np.random.Generator | None = None) -> pd.DataFrame:
+        """Rows of the data, as someone sees them who does not know of the hidden variables."""
+        return self.network.sample(size, seed=seed, evidence=dict(self.selected))[[self.x, self.y]]
+
+    def comparison(self) -> EffectComparison:
+        """Association and effect of x on y in the selected data; nothing that x does changes y in anyone."""
+        return compare_effect(self.network, self.y, self.x, evidence=dict(self.selected))
+
+    def explanation(self) -> AssociationExplanation:
+        """The trails that make the association."""
+        return explain_association(self.network, self.x, self.y, given=list(self.selected), latent=self.hidden)
+
+
+def spurious_association(kind: SpuriousKind) -> SpuriousAssociation:
+    """A small network in which X and Y are associated in this way, and neither acts on the other.
+
+    See Koller & Friedman (2009), Probabilistic graphical models, examples 21.2 to 21.5.
+
+    Parameters
+    ----------
+    kind
+        "latent common cause": a genotype makes people smoke, and ill. "selection bias": of two independent talents, one
+        or the other is enough to be asked. "mixture of populations": two groups differ in both, and within each
+        group the two are independent. "time trend": both become more common over the years.
+
+    Examples
+    --------
+    >>> talents = spurious_association("selection bias")
+    >>> print(talents.explanation())
+    A and G are associated given S (1 selection):
+      A -> S <- G  (selection: S observed)
+    >>> len(talents.sample(100, seed=0))
+    100
+    """
+    if kind == "selection bias":
+        asked = TableCPD("S", [[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.1, 0.9]]], ["A", "G"])
+        network = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("G", [0.5, 0.5]), asked)
+        return SpuriousAssociation(kind, network, "A", "G", (), MappingProxyType({"S": 1}))
+    if kind not in _FORKS:
+        raise InvalidArgument(
+            f"{kind!r} is no kind of spurious association.{suggestion(kind, [*_FORKS, 'selection bias'])}"
+        )
+    (cause, causes, chances), *effects = _FORKS[kind]
+    cpds = [TableCPD(name, rows, [cause], states=states) for name, states, rows in effects]
+    network = BayesianNetwork(TableCPD(cause, chances, states=causes), *cpds)
+    return SpuriousAssociation(kind, network, effects[0][0], effects[1][0], (cause,))
+
+
+_YEARS = list(range(2000, 2020))
+_RISING, _FALLING = (np.linspace(*ends, len(_YEARS)) for ends in ((0.1, 0.9), (0.8, 0.2)))
+#: Kind -> a hidden cause and its two effects: name, states and distribution (given the cause).
+_FORKS: Mapping[str, tuple[tuple[str, list[Any], Any], ...]] = MappingProxyType(
+    {
+        "latent common cause": (
+            ("genotype", ["common", "rare"], [0.7, 0.3]),
+            ("smoking", ["no", "yes"], [[0.8, 0.2], [0.3, 0.7]]),
+            ("cancer", ["no", "yes"], [[0.95, 0.05], [0.7, 0.3]]),
+        ),
+        "mixture of populations": (
+            ("population", ["children", "adults"], [0.5, 0.5]),
+            ("height", ["short", "tall"], [[0.9, 0.1], [0.2, 0.8]]),
+            ("vocabulary", ["small", "big"], [[0.8, 0.2], [0.1, 0.9]]),
+        ),
+        "time trend": (
+            ("year", _YEARS, np.full(len(_YEARS), 1.0 / len(_YEARS))),
+            ("height", ["short", "tall"], np.stack([1 - _RISING, _RISING], axis=-1)),
+            ("ice", ["little", "much"], np.stack([1 - _FALLING, _FALLING], axis=-1)),
+        ),
+    }
+)

@@ -14,7 +14,7 @@ from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.counterfactuals.potential import Finding, Potential, as_evidence
 from plausible.causal.counterfactuals.query import ParallelWorlds, parallel_worlds
 from plausible.causal.functional.model import FunctionalModel
-from plausible.causal.queries.arguments import fresh_name
+from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.decisions.troubleshooting.device import Device
 from plausible.decisions.troubleshooting.steps import Outcome, Step

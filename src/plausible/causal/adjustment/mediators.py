@@ -1,4 +1,4 @@
-"""The front-door criterion: effects through mediators that share no latent cause with treatment or outcome."""
+"""Sets of mediators: the front door, and what natural direct and indirect effects need."""
 
 from __future__ import annotations
 
@@ -6,16 +6,163 @@ from collections.abc import Iterator
 
 from plausible.base.records import record
 from plausible.causal.adjustment.problem import USUAL_LIMIT, Check, listed, open_trail, read_allowed, read_sides
-from plausible.causal.expressions.symbols import Symbol
+from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
-from plausible.causal.queries.arguments import CausalLike, read_causal, read_nodes, refuse_overlap
-from plausible.causal.queries.independence import directed_path
+from plausible.causal.queries.association import directed_path
+from plausible.causal.queries.observed import CausalLike, read_causal, read_nodes, refuse_overlap
+from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
 from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Mark, walk_reach
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
+
+
+@record
+class MediationCheck(Check):
+    """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why."""
+
+    #: Y, X, M and W.
+    outcome: tuple[Node, ...]
+    treatment: tuple[Node, ...]
+    mediators: tuple[Node, ...]
+    given: tuple[Node, ...]
+    forbidden: tuple[Node, ...]  # Members of W that lie below a treatment
+    treatment_trail: Trail | None  # A trail that confounds the treatment with a mediator or the outcome
+    mediator_trail: Trail | None  # A trail that confounds treatment and mediators with the outcome
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the mediation formula holds."""
+        return not self.forbidden and self.treatment_trail is None and self.mediator_trail is None
+
+    @property
+    def expression(self) -> Expression:
+        """Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), a function of x and x'; refused if the formula need not hold."""
+        self.require()
+        others = tuple(Symbol(node, primes=1) for node in self.treatment)
+        w, m = tuple(map(Symbol, self.given)), tuple(map(Symbol, self.mediators))
+        outcome = probability(self.outcome, (*map(Symbol, self.treatment), *m, *w))
+        body = outcome * probability(m, (*others, *w))
+        return sum_over((*m, *w), body * probability(w) if w else body)
+
+    def __str__(self) -> str:
+        if self.is_valid:
+            return "The mediation formula gives the natural effects."
+        lines = ["The mediation formula need not give the natural effects:"]
+        lines += [f"  {quote(node)} lies below the treatment" for node in self.forbidden]
+        trails = (self.treatment_trail, self.mediator_trail)
+        lines += [f"  {trail} is open" for trail in dict.fromkeys(trail for trail in trails if trail is not None)]
+        return "\n".join(lines)
+
+
+def check_mediation(
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes, given: Nodes = ()
+) -> MediationCheck:
+    """Whether natural direct and indirect effects through M follow from adjusting for W, with the reason if not.
+
+    W lies below no treatment; it separates X from M and Y once the edges out of X are cut, and X and M from Y once the
+    edges out of both are. Then nothing confounds any of the three, within strata of W, and no common cause of mediator
+    and outcome is an effect of the treatment. Linear in the edges. See Pearl (2001), Direct and indirect effects, UAI;
+    Imai, Keele & Yamamoto (2010), Identification, inference and sensitivity analysis for causal mediation effects,
+    Statistical Science 25.
+
+    Parameters
+    ----------
+    outcome, treatment, mediators
+        Y, X and M, a node or several each.
+    given
+        W, a node or several; none by default.
+
+    Examples
+    --------
+    >>> print(check_mediation("X -> M -> Y; X -> Y; C -> M; C -> Y", "Y", "X", mediators="M", given="C"))
+    The mediation formula gives the natural effects.
+    >>> check_mediation("X -> M -> Y; X -> L -> M; L -> Y", "Y", "X", mediators="M")
+    The mediation formula need not give the natural effects:
+      M <- L -> Y is open
+    """
+    causes, y, x, m = _read(graph, outcome, treatment, mediators)
+    w = read_nodes(causes, given)
+    refuse_overlap({"outcome": y, "treatment": x, "mediators": m, "given": w})
+    below = causes.descendants(x)
+    return MediationCheck(
+        outcome=y,
+        treatment=x,
+        mediators=m,
+        given=w,
+        forbidden=tuple(node for node in w if node in below),
+        treatment_trail=open_trail(causes.without_outgoing(x), x, (*m, *y), w),
+        mediator_trail=open_trail(causes.without_outgoing((*x, *m)), (*x, *m), y, w),
+    )
+
+
+def mediation_set(
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes, *, allowed: Nodes | None = None
+) -> frozenset[Node] | None:
+    """A set with which the mediation formula holds, and no member of which can be spared; `None` if there is none.
+
+    All allowed ancestors that lie below no treatment are tried: where any set will do, they do. Members are dropped
+    from them one by one: O(n x edges).
+
+    Parameters
+    ----------
+    graph, outcome, treatment, mediators
+        As for `check_mediation`.
+    allowed
+        Nodes from which the set must be taken; by default all.
+
+    Examples
+    --------
+    >>> sorted(mediation_set("X -> M -> Y; X -> Y; C -> M; C -> Y; B -> X; B -> M", "Y", "X", "M"))
+    ['B', 'C']
+    """
+    causes, y, x, m = _read(graph, outcome, treatment, mediators)
+    _, free = read_allowed(causes, {"outcome": y, "treatment": x, "mediators": m}, (), allowed)
+    behind_x, behind_both = causes.without_outgoing(x), causes.without_outgoing((*x, *m))
+
+    def holds(members: frozenset[Node]) -> bool:
+        return behind_x.m_separated(x, (*m, *y), members) and behind_both.m_separated((*x, *m), y, members)
+
+    found = free.intersection(causes.ancestors((*x, *m, *y))) - causes.descendants(x)
+    if not holds(found):
+        return None
+    for node in causes.nodes:
+        if node in found and holds(found - {node}):
+            found = found - {node}
+    return found
+
+
+def recanting_witness(graph: DAG, outcome: Node, treatment: Node, mediators: tuple[Node, ...]) -> Node | None:
+    """An effect of the treatment that acts on the outcome both through the mediators and past them.
+
+    Such a node would have to respond to both values of the treatment at once, so no experiment tells the natural
+    effects apart. Nodes that the treatment reaches only through mediators are none. Linear in the edges.
+
+    Avin, Shpitser & Pearl (2005), Identifiability of path-specific effects, IJCAI.
+
+    >>> recanting_witness(DAG("X -> L -> M -> Y; L -> Y"), "Y", "X", ("M",))
+    'L'
+    """
+    rest = graph.subgraph([node for node in graph.nodes if node not in mediators])
+    to_mediators = {parent for node in mediators for parent in graph.parents(node)} - set(mediators)
+    before = rest.ancestors(to_mediators & set(rest.nodes)) | to_mediators
+    found = rest.descendants(treatment) & before & rest.ancestors(outcome)
+    return next((node for node in graph.nodes if node in found), None)
+
+
+def _read(
+    graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes
+) -> tuple[CausalGraph, tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
+    causes = read_causal(graph)
+    y, x = read_sides(causes, outcome, treatment)
+    m = read_nodes(causes, mediators)
+    if not m:
+        raise InvalidArgument("There is no mediator: mediators= is empty.")
+    refuse_overlap({"outcome": y, "treatment": x, "mediators": m})
+    return causes, y, x, m
 
 
 @record
@@ -58,24 +205,9 @@ class FrontDoorCheck(Check):
 def check_front_door(graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes) -> FrontDoorCheck:
     """Whether mediators satisfy Pearl's front-door criterion, with the reason if they do not.
 
-    All directed paths from X to Y meet M; no back-door trail from X to M is open; X blocks every back-door trail from
-    M to Y. Linear in the edges.
+    All directed paths from X to Y meet M; no back-door trail from X to M is open; X blocks every back-door trail from M
+    to Y. Linear in the edges. See Pearl (1995), Causal diagrams for empirical research, Biometrika 82.
 
-    Parameters
-    ----------
-    graph
-        A DAG, or a causal graph.
-    outcome, treatment
-        Y and X, a node or several each.
-    mediators
-        M, a node or several.
-
-    References
-    ----------
-    Pearl (1995), Causal diagrams for empirical research, Biometrika 82.
-
-    Examples
-    --------
     >>> print(check_front_door("S -> T -> C; S <-> C", outcome="C", treatment="S", mediators="T"))
     {T} satisfies the front-door criterion.
     >>> print(check_front_door("S -> T -> C; S <-> C", "C", "S", "T").expression)
@@ -84,7 +216,8 @@ def check_front_door(graph: CausalLike, outcome: Nodes, treatment: Nodes, mediat
     {T} does not satisfy the front-door criterion:
       T <-> C is an open back-door trail
     """
-    causes, y, x = _read(graph, outcome, treatment)
+    causes = read_causal(graph)
+    y, x = read_sides(causes, outcome, treatment)
     m = read_nodes(causes, mediators)
     refuse_overlap({"outcome": y, "treatment": x, "mediators": m})
     behind_x, behind_m = causes.without_outgoing(x), causes.without_outgoing(m)
@@ -98,7 +231,9 @@ def front_door_set(
     """A front-door set no subset of which (with what is included) is one; `None` if there is none.
 
     Sets that satisfy the criterion have a greatest one, found by leaving out nodes with an open back-door trail until
-    none is left. Members are then dropped as long as a set remains: O(n² x edges) at worst.
+    none is left. Members are then dropped as long as a set remains: O(n² x edges) at worst. See Jeong, Tian &
+    Bareinboim (2022), Finding and listing front-door adjustment sets, NeurIPS; Wienöbst, van der Zander & Liskiewicz
+    (2024), Linear-time algorithms for front-door adjustment in causal graphs, AAAI.
 
     Parameters
     ----------
@@ -108,11 +243,6 @@ def front_door_set(
         Nodes that the set must contain.
     allowed
         Nodes from which the set must be taken; by default all.
-
-    References
-    ----------
-    Jeong, Tian & Bareinboim (2022), Finding and listing front-door adjustment sets, NeurIPS; Wienöbst, van der Zander &
-    Liskiewicz (2024), Linear-time algorithms for front-door adjustment in causal graphs, AAAI.
 
     Examples
     --------
@@ -176,7 +306,14 @@ class _FrontDoorSearch:
         # A member that reaches Y backwards stays out for good: fewer members cut fewer edges.
         while bad := members & self._open_from(self._y, members, self._x):
             members = members - bad
-        return members if needed <= members and not self._misses(members) else None
+        # A directed path from X to Y must meet a member.
+        found, frontier = set(self._x), list(self._x)
+        while frontier:
+            for other, near, _ in self.causes._incident[frontier.pop()]:
+                if near is Mark.TAIL and other not in members and other not in found:
+                    found.add(other)
+                    frontier.append(other)
+        return members if needed <= members and found.isdisjoint(self._y) else None
 
     def all(self, needed: set[int], free: set[int]) -> Iterator[set[int]]:
         """All of them: those without the first free member, then those with it, and so on (Jeong et al. 2022)."""
@@ -205,28 +342,12 @@ class _FrontDoorSearch:
         is_given = [node in given for node in range(len(incident))]
         return walk_reach(incident, starts - given, is_given, [not seen for seen in is_given])
 
-    def _misses(self, members: set[int]) -> bool:
-        """Whether a directed path from X to Y meets no member."""
-        found, frontier = set(self._x), list(self._x)
-        while frontier:
-            for other, near, _ in self.causes._incident[frontier.pop()]:
-                if near is Mark.TAIL and other not in members and other not in found:
-                    found.add(other)
-                    frontier.append(other)
-        return bool(found & self._y)
-
-
-def _read(
-    graph: CausalLike, outcome: Nodes, treatment: Nodes
-) -> tuple[CausalGraph, tuple[Node, ...], tuple[Node, ...]]:
-    causes = read_causal(graph)
-    return causes, *read_sides(causes, outcome, treatment)
-
 
 def _search(
     graph: CausalLike, outcome: Nodes, treatment: Nodes, included: Nodes, allowed: Nodes | None
 ) -> tuple[_FrontDoorSearch, set[int], set[int]]:
-    causes, y, x = _read(graph, outcome, treatment)
+    causes = read_causal(graph)
+    y, x = read_sides(causes, outcome, treatment)
     needed, free = read_allowed(causes, {"outcome": y, "treatment": x}, included, allowed)
     index = causes._index
     return _FrontDoorSearch(causes, y, x), set(index.select(needed)), set(index.select(free))
