@@ -13,6 +13,7 @@ ALL = (
     "reading",
     "separation",
     "inference",
+    "scaling",
     "batches",
     "compact",
     "approximate",

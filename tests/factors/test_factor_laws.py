@@ -142,6 +142,19 @@ def test_reduction_is_the_slice_and_ignores_other_names(data):
     assert table(f.reduce({**context, "elsewhere": "x"})) == expected
 
 
+def test_reduction_looks_up_its_own_variables_only():
+    """Evidence about a hundred thousand others costs nothing: it is never gone through."""
+
+    class LookedUp(dict):
+        def _refuse(self):
+            raise AssertionError("the evidence is gone through")
+
+        __iter__ = items = keys = values = _refuse
+
+    f = Factor({"A": 2, "B": 2}, [[1, 2], [3, 4]])
+    assert f.reduce(LookedUp(A=1, elsewhere=0)).values.tolist() == [3, 4]
+
+
 @CASES
 @given(factors(), st.data())
 def test_reordering_changes_no_entry(f, data):

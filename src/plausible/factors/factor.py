@@ -250,8 +250,7 @@ class Factor(LabelledTable):
 
     def reduce(self, assignment: Mapping[str, State]) -> Factor:
         """Fix the states of some variables: the slice φ[u]. Names outside the scope are ignored."""
-        own = {variable.name: variable for variable in self._scope}
-        fixed = {name: own[name].index(state) for name, state in assignment.items() if name in own}
+        fixed = {v.name: v.index(assignment[v.name]) for v in self._scope if v.name in assignment}
         scope = tuple(variable for variable in self._scope if variable.name not in fixed)
         index = tuple(fixed.get(variable.name, slice(None)) for variable in wide(self._scope))
         return Factor.trusted(scope, np.asarray(self._table[index], order="C"))

@@ -323,9 +323,10 @@ class _Pruning:
             del self.holders[name]
             self.log_scale += math.log(self.sizes[name])
             return ()
-        factor = self.factors.pop(self.holders[name].pop())
+        (number,) = self.holders[name]
+        factor = self.factors.pop(number)
         for other in factor.names:
-            self.holders[other] = {number for number in self.holders[other] if number in self.factors}
+            self.holders[other].discard(number)
         gone = [other for other in factor.names if other not in self.targets and not self.holders[other]]
         for other in gone:
             del self.holders[other]
