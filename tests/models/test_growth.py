@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
-
 from benchmarks.scaling import QUESTIONS, SHAPES, network
 
 FEW, MANY = 1_500, 12_000
