@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -88,18 +89,8 @@ class Place:
         return FormatError(problem, line=self.line, column=self.column)
 
 
-@dataclass(slots=True)
-class _Distribution:
-    parents: tuple[str, ...]
-    make: Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]]
-    place: Place
-
-
-@dataclass(slots=True)
-class _Numbers:
-    parents: tuple[str, ...]
-    values: Floats
-    place: Place
+#: Makes a distribution once its variables are known; tells how far its rows missed one.
+Make: TypeAlias = Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]]
 
 
 @dataclass(slots=True)
@@ -113,9 +104,9 @@ class Assembly:
     variables: dict[str, Variable] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
     _variable_notes: dict[str, VariableNotes] = field(default_factory=dict)
-    _distributions: dict[str, _Distribution] = field(default_factory=dict)
+    _distributions: dict[str, tuple[tuple[str, ...], Make, Place]] = field(default_factory=dict)
     _decisions: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _utilities: dict[str, _Numbers | None] = field(default_factory=dict)
+    _utilities: dict[str, tuple[tuple[str, ...], Floats, Place] | None] = field(default_factory=dict)
     _places: dict[str, Place] = field(default_factory=dict)
 
     def add_variable(
@@ -123,17 +114,15 @@ class Assembly:
     ) -> None:
         """A variable and, where the file has some, the notes on it."""
         self._add_node(name, "variable", place, notes)
-        try:
+        with _told_at(place):
             self.variables[name] = Variable(name, states)
-        except PlausibleError as error:
-            raise place.error(str(error)) from None
 
     def add_decision(
         self, name: str, states: Iterable[State] | None, place: Place, notes: VariableNotes | None = None
     ) -> None:
         """A decision, which sees nothing until `add_information` says what."""
         self.add_variable(name, states, place, notes)
-        self.make_decision(name, place)
+        self._decisions[name] = ()
 
     def make_decision(self, name: str, place: Place) -> None:
         """Say that a variable is a decision; the first to be called so comes first."""
@@ -169,7 +158,7 @@ class Assembly:
             raise place.error(f"The utility {utility!r} needs {needed} numbers; the file has {values.size}.")
         if not np.isfinite(values).all():
             raise place.error(f"The utility {utility!r} has a number that is not finite.")
-        self._utilities[utility] = _Numbers(tuple(parents), values.reshape(shape), place)
+        self._utilities[utility] = (tuple(parents), values.reshape(shape), place)
 
     def is_decision(self, name: str) -> bool:
         """Whether a node is a decision."""
@@ -218,20 +207,14 @@ class Assembly:
 
         self.add_distribution(child, parents, make, place)
 
-    def add_distribution(
-        self,
-        child: str,
-        parents: Sequence[str],
-        make: Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]],
-        place: Place,
-    ) -> None:
+    def add_distribution(self, child: str, parents: Sequence[str], make: Make, place: Place) -> None:
         """Any distribution, made once the variables of the whole file are known."""
         if child in self._distributions:
             raise place.error(f"{child!r} has two distributions.")
         if child in self._decisions or child in self._utilities:
             kind = "decision" if child in self._decisions else "utility"
             raise place.error(f"{child!r} is a {kind}, which has no distribution.")
-        self._distributions[child] = _Distribution(tuple(parents), make, place)
+        self._distributions[child] = (tuple(parents), make, place)
 
     def parents(self, child: str, names: Sequence[str], place: Place) -> tuple[Variable, ...]:
         """The variables of these names, for a parser that needs their states at once."""
@@ -252,84 +235,73 @@ class Assembly:
         """The influence diagram, where there are decisions or utilities, else the network."""
         return self.diagram() if self._decisions or self._utilities else self.network()
 
-    def diagram(self) -> InfluenceDiagram:
-        """The influence diagram; chance variables, decisions and utilities in the order of their declaration."""
-        cpds, roundings = self._made()
-        diagram = self._checked_diagram(cpds)
-        self._warn(roundings)
-        return diagram
-
     def network(self) -> BayesianNetwork:
         """The network, its variables in the order of their declaration."""
         cpds, roundings = self._made()
-        network = self._checked_network(cpds)
-        self._warn(roundings)
+        try:
+            network = BayesianNetwork(*cpds, notes=self._all_notes())
+        except CyclicGraph as error:
+            raise self._distributions[str(error.cycle[0])][2].error(str(error)) from None
+        _warn_of(roundings)
         return network
 
-    def _made(self) -> tuple[list[CPD], list[tuple[str, Rounding]]]:
-        """The distributions of all variables but decisions, and where rows missed one by rounding."""
-        for name, distribution in self._distributions.items():
-            self._variable(name, "which this distribution is of,", distribution.place)
-        cpds: list[CPD] = []
-        roundings: list[tuple[str, Rounding]] = []
-        for name, variable in self.variables.items():
-            if name in self._decisions:
-                continue
-            cpd, rounding = self._make(name, variable)
-            cpds.append(cpd)
-            if rounding is not None:
-                roundings.append((name, rounding))
-        return cpds, roundings
-
-    def _warn(self, roundings: list[tuple[str, Rounding]]) -> None:
-        if roundings:
-            warn_reader(_rounding_text(roundings), RoundedProbabilities)
-
-    def _make(self, name: str, variable: Variable) -> tuple[CPD, Rounding | None]:
-        if name not in self._distributions:
-            raise self._places[name].error(f"The variable {name!r} has no distribution.")
-        distribution = self._distributions[name]
-        parents = self.parents(name, distribution.parents, distribution.place)
-        repeated = [parent for parent, count in Counter((name, *distribution.parents)).items() if count > 1]
-        if repeated:
-            raise distribution.place.error(f"{repeated[0]!r} stands twice in the distribution of {name!r}.")
-        try:
-            return distribution.make(variable, parents)
-        except FormatError:
-            raise
-        except PlausibleError as error:
-            raise distribution.place.error(str(error)) from None
-
-    def _checked_network(self, cpds: list[CPD]) -> BayesianNetwork:
-        try:
-            return BayesianNetwork(*cpds, notes=self._all_notes())
-        except CyclicGraph as error:
-            raise self._distributions[str(error.cycle[0])].place.error(str(error)) from None
-
-    def _checked_diagram(self, cpds: list[CPD]) -> InfluenceDiagram:
+    def diagram(self) -> InfluenceDiagram:
+        """The influence diagram; chance variables, decisions and utilities in the order of their declaration."""
+        cpds, roundings = self._made()
         for name, variable in self.variables.items():
             if variable.is_continuous:
                 raise self._places[name].error(f"{name!r} is continuous; an influence diagram has states only.")
         decisions, utilities = [], []
         for name, sees in self._decisions.items():
-            try:
+            with _told_at(self._places[name]):
                 decisions.append(Decision(self.variables[name], sees=sees))
-            except PlausibleError as error:
-                raise self._places[name].error(str(error)) from None
         for name, numbers in self._utilities.items():
             if numbers is None:
                 raise self._places[name].error(f"The utility {name!r} has no table.")
-            try:
-                utilities.append(Utility(numbers.parents, numbers.values, name))
-            except PlausibleError as error:
-                raise numbers.place.error(str(error)) from None
+            with _told_at(numbers[2]):
+                utilities.append(Utility(numbers[0], numbers[1], name))
         try:
-            return InfluenceDiagram(cpds, decisions, utilities, self._all_notes())
+            diagram = InfluenceDiagram(cpds, decisions, utilities, self._all_notes())
         except CyclicGraph as error:
             raise self._places[str(error.cycle[0])].error(str(error)) from None
+        _warn_of(roundings)
+        return diagram
+
+    def _made(self) -> tuple[list[CPD], list[tuple[str, Rounding]]]:
+        """The distributions of all variables but decisions, and where rows missed one by rounding."""
+        for name, (_, _, place) in self._distributions.items():
+            self._variable(name, "which this distribution is of,", place)
+        cpds: list[CPD] = []
+        roundings: list[tuple[str, Rounding]] = []
+        for name, variable in self.variables.items():
+            if name in self._decisions:
+                continue
+            if name not in self._distributions:
+                raise self._places[name].error(f"The variable {name!r} has no distribution.")
+            names, make, place = self._distributions[name]
+            parents = self.parents(name, names, place)
+            repeated = [parent for parent, count in Counter((name, *names)).items() if count > 1]
+            if repeated:
+                raise place.error(f"{repeated[0]!r} stands twice in the distribution of {name!r}.")
+            with _told_at(place):
+                cpd, rounding = make(variable, parents)
+            cpds.append(cpd)
+            roundings += [] if rounding is None else [(name, rounding)]
+        return cpds, roundings
 
     def _all_notes(self) -> Notes:
         return replace(self.notes, variables=MappingProxyType(self._variable_notes))
+
+
+@contextmanager
+def _told_at(place: Place) -> Iterator[None]:
+    """Errors of the library as errors at a place of the file."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except PlausibleError as error:
+        raise place.error(str(error)) from None
 
 
 def check_axes(child: str, parents: Sequence[object], place: Place) -> None:
@@ -347,11 +319,15 @@ def count_text(number: int) -> str:
     return str(number) if number <= 10**30 else "over 10**30"
 
 
-def _rounding_text(roundings: list[tuple[str, Rounding]]) -> str:
+def _warn_of(roundings: list[tuple[str, Rounding]]) -> None:
+    """One warning of all rows that missed one by rounding."""
+    if not roundings:
+        return
     rows = sum(rounding.num_rows for _, rounding in roundings)
     name, worst = max(roundings, key=lambda pair: pair[1].worst)
     where = f"{rows} row{'s' * (rows != 1)} in the tables of {len(roundings)} variable{'s' * (len(roundings) != 1)}"
-    return (
+    warn_reader(
         f"{where} missed one by rounding and {'were' if rows != 1 else 'was'} renormalised; "
-        f"the worst, in the table of {name!r}, missed it by {worst.worst:.3g}."
+        f"the worst, in the table of {name!r}, missed it by {worst.worst:.3g}.",
+        RoundedProbabilities,
     )

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from typing import Final
 
 from plausible.cpds import TableCPD
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly, Place, check_axes
 from plausible.io.bif_tables import Family, read_table, skip_body
-from plausible.io.formats import Format, Model, discrete_network, table_of
-from plausible.io.identifiers import restore_name, restore_states, stand_ins, state_stand_ins
+from plausible.io.formats import (
+    Format,
+    Model,
+    discrete_network,
+    restore_name,
+    restore_states,
+    stand_ins,
+    state_stand_ins,
+    table_of,
+)
 from plausible.io.property_texts import (
     Dialect,
     network_notes,
@@ -25,7 +32,6 @@ from plausible.io.property_texts import (
 )
 from plausible.io.scanner import blank_comments, shown, split_at_blanks, split_at_commas, split_items
 from plausible.models import BayesianNetwork
-from plausible.variables import Variable
 
 #: What programs write where a network has no name.
 PLACEHOLDER: Final = "unknown"
@@ -86,7 +92,7 @@ PROPERTIES: Final = Dialect(lambda text: not _NOT_LITERAL.search(text), lambda v
 
 
 _COMMENTS: Final = re.compile(r'"[^"\n]*"|\bproperty\b[^;]*;|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))')
-_KEYWORDS_BIF_PARSER: Final = ("network", "variable", "probability")
+_BLOCKS: Final = ("network", "variable", "probability")
 _BLOCK: Final = re.compile(r"\s*(?:([^\s(){}\[\];\"|,#]+)|(#[^\n]*)|\Z)")
 _HEAD: Final = re.compile(r'\s*((?:[^"{};]|"[^"\n]*")*+)\{')
 _STATEMENT: Final = re.compile(r"\s*(?:(property\b)([^;]*);|(type\b)|(\}))")
@@ -96,15 +102,6 @@ _TYPE: Final = re.compile(
 _FAMILY: Final = re.compile(r"\s*\(((?s:.*))\)\s*")
 _BAR: Final = re.compile(r'"[^"\n]*"|(\|)')
 _BLANKS: Final = re.compile(r"\s*")
-
-
-@dataclass(slots=True)
-class _Probability:
-    """A probability block: the text between the parentheses of its head, and the span of its body."""
-
-    head: str
-    place: Place
-    body: tuple[int, int]
 
 
 def parse_bif(text: str) -> BayesianNetwork:
@@ -135,17 +132,9 @@ class _Parser:
         self.has_network = False
         self.names: dict[str, str] = {}  # as written -> as meant
         self.states: dict[str, list[str]] = {}  # as written, by written name
-        self.probabilities: list[_Probability] = []
+        self.probabilities: list[tuple[str, Place, tuple[int, int]]] = []  # head, its place, span of the body
 
     def read(self) -> Assembly:
-        self._read_blocks()
-        for block in self.probabilities:
-            self._read_probability(block)
-        return self.assembly
-
-    # --- blocks ---
-
-    def _read_blocks(self) -> None:
         position = 0
         while position < len(self.text):
             match = _BLOCK.match(self.text, position)
@@ -153,18 +142,19 @@ class _Parser:
             keyword = match[1] if match else None
             if match is not None and keyword is None:
                 position = match.end()
-            elif keyword in _KEYWORDS_BIF_PARSER:
+            elif keyword in _BLOCKS:
                 position = self._read_block(str(keyword), start)
             else:
                 found = shown(self.text[start : start + 100])
-                hint = (
-                    suggestion(keyword, _KEYWORDS_BIF_PARSER)
-                    if keyword
-                    else " Known: 'network', 'variable', 'probability'."
-                )
+                hint = suggestion(keyword, _BLOCKS) if keyword else " Known: 'network', 'variable', 'probability'."
                 raise self._place(start).error(f"Expected a block, not {found}.{hint}")
         if not (self.has_network or self.names or self.probabilities):
             raise Place(1, 1).error("Expected 'network', 'variable' or 'probability'; the file has no block.")
+        for block in self.probabilities:
+            self._read_probability(*block)
+        return self.assembly
+
+    # --- blocks ---
 
     def _read_block(self, keyword: str, start: int) -> int:
         match = _HEAD.match(self.text, start + len(keyword))
@@ -176,7 +166,7 @@ class _Parser:
         if keyword == "variable":
             return self._read_variable(head, start, match.end())
         end = skip_body(self.text, match.end())
-        self.probabilities.append(_Probability(head, self._place(start), (match.end(), end)))
+        self.probabilities.append((head, self._place(start), (match.end(), end)))
         return end
 
     def _read_network(self, head: str, start: int, position: int) -> int:
@@ -194,7 +184,9 @@ class _Parser:
         return match.end()
 
     def _read_variable(self, head: str, start: int, position: int) -> int:
-        written = self._name(head, start)
+        written = head[1:-1] if len(head) >= 2 and head[0] == head[-1] == '"' else head
+        if not written or '"' in written:
+            raise self._place(start).error("Expected the name of the variable between 'variable' and '{'.")
         if written in self.names:
             raise self._place(start).error(f"The variable {written!r} is declared twice.")
         texts: list[str] = []
@@ -242,42 +234,33 @@ class _Parser:
 
     # --- probabilities ---
 
-    def _read_probability(self, block: _Probability) -> None:
-        written = self._family(block)
-        child, parents = written[0], written[1:]
-        for name in chain([child], parents):
+    def _read_probability(self, head: str, place: Place, body: tuple[int, int]) -> None:
+        child, *parents = written = self._family(head, place)
+        for name in written:
             if name not in self.names:
                 known = suggestion(name, self.names)
-                raise block.place.error(f"{name!r}, in this probability block, is not declared.{known}")
-        check_axes(child, parents, block.place)
+                raise place.error(f"{name!r}, in this probability block, is not declared.{known}")
+        check_axes(child, parents, place)
         family = Family(child, self.states[child], parents, [self.states[parent] for parent in parents])
-        table = read_table(self.text, *block.body, family)
+        values, texts = read_table(self.text, *body, family)
         name = self.names[child]
-        self.assembly.add_table(name, [self.names[parent] for parent in parents], table.values, block.place)
-        properties = _properties(table.properties)
+        self.assembly.add_table(name, [self.names[parent] for parent in parents], values, place)
+        properties = _properties(texts) if texts else {}
         self.assembly.add_properties(name, {f"probability.{key}": value for key, value in properties.items()})
 
-    def _family(self, block: _Probability) -> list[str]:
+    def _family(self, head: str, place: Place) -> list[str]:
         """The written names of the child and its parents: between bars and commas or, failing that, blanks."""
-        match = _FAMILY.fullmatch(block.head)
+        match = _FAMILY.fullmatch(head)
         if match is None:
-            raise block.place.error("Expected 'probability ( child | parents )'.")
+            raise place.error("Expected 'probability ( child | parents )'.")
         listed = _BAR.sub(lambda bar: "," if bar[1] else bar.group(), match[1])
         names = split_at_commas(listed)
         if names and all(name in self.names for name in names):
             return names
         words = split_at_blanks(listed)
         if not words:
-            raise block.place.error("Expected the name of a variable in 'probability ( ... )'.")
+            raise place.error("Expected the name of a variable in 'probability ( ... )'.")
         return words if names is None or all(word in self.names for word in words) else names
-
-    # --- small things ---
-
-    def _name(self, head: str, start: int) -> str:
-        name = head[1:-1] if len(head) >= 2 and head[0] == head[-1] == '"' else head
-        if not name or '"' in name:
-            raise self._place(start).error("Expected the name of the variable between 'variable' and '{'.")
-        return name
 
     def _place(self, offset: int) -> Place:
         return Place.at(self.text, offset)
@@ -309,58 +292,36 @@ def format_bif(model: Model) -> str:
     <BLANKLINE>
     """
     network = discrete_network(model, "BIF")
+    name = quotable(network.notes.name)
+    title = name if legal(name) == name != PLACEHOLDER else f'"{name}"'
+    lines = [f"network {title if name else PLACEHOLDER} {{"]
+    lines += [f"  property {line};" for line in network_texts(network.notes, name, PROPERTIES)]
     written = dict(zip(network.variables, stand_ins(list(network.variables), legal), strict=True))
     states: dict[str, list[str]] = {}
-    lines = list(_network_lines(network))
     for name, variable in network.variables.items():
-        lines += _variable_lines(network, variable, written[name], states)
+        states[name], listed = state_stand_ins(variable, legal_state)
+        lines += ["}", f"variable {written[name]} {{"]
+        lines.append(f"  type discrete [ {variable.num_states} ] {{ {', '.join(states[name])} }};")
+        if written[name] != name:
+            lines.append(f"  property plausible_name = {safe_json(json.dumps(name))};")
+        if listed is not None:
+            lines.append(f"  property plausible_states = {safe_json(listed)};")
+        lines += [f"  property {line};" for line in variable_texts(network.notes.of(name), PROPERTIES)]
     for cpd in network.cpds.values():
-        lines += _probability_lines(table_of(cpd, "BIF"), written, states)
-    return "\n".join((*lines, ""))
-
-
-def _network_lines(network: BayesianNetwork) -> Iterator[str]:
-    name = quotable(network.notes.name)
-    written = name if legal(name) == name != PLACEHOLDER else f'"{name}"'
-    yield f"network {written if name else PLACEHOLDER} {{"
-    for line in network_texts(network.notes, name, PROPERTIES):
-        yield f"  property {line};"
-    yield "}"
-
-
-def _variable_lines(
-    network: BayesianNetwork, variable: Variable, written: str, states: dict[str, list[str]]
-) -> Iterator[str]:
-    """The block of a variable; its states as written are put into `states`."""
-    states[variable.name], listed = state_stand_ins(variable, legal_state)
-    yield f"variable {written} {{"
-    yield f"  type discrete [ {variable.num_states} ] {{ {', '.join(states[variable.name])} }};"
-    if written != variable.name:
-        yield f"  property plausible_name = {safe_json(json.dumps(variable.name))};"
-    if listed is not None:
-        yield f"  property plausible_states = {safe_json(listed)};"
-    for line in variable_texts(network.notes.of(variable.name), PROPERTIES):
-        yield f"  property {line};"
-    yield "}"
+        lines += ["}", *_probability_lines(table_of(cpd, "BIF"), written, states)]
+    return "\n".join((*lines, "}", ""))
 
 
 def _probability_lines(cpd: TableCPD, written: Mapping[str, str], states: Mapping[str, list[str]]) -> Iterator[str]:
-    child = written[cpd.variable.name]
+    """The block without its end."""
     parents = [written[name] for name in cpd.parent_names]
-    yield f"probability ( {child}{' | ' if parents else ''}{', '.join(parents)} ) {{"
+    yield f"probability ( {written[cpd.variable.name]}{' | ' if parents else ''}{', '.join(parents)} ) {{"
     last = len(parents)
     rows = cpd.values.transpose(*range(last - 1, -1, -1), last).reshape(-1, cpd.variable.num_states)
-    if not parents:
-        yield f"  table {_numbers(rows[0].tolist())};"
-    else:
-        configurations = product(*(states[name] for name in reversed(cpd.parent_names)))
-        for configuration, row in zip(configurations, rows.tolist(), strict=True):
-            yield f"  ({', '.join(configuration[::-1])}) {_numbers(row)};"
-    yield "}"
-
-
-def _numbers(row: list[float]) -> str:
-    return ", ".join(map(repr, row))
+    configurations = product(*(states[name] for name in reversed(cpd.parent_names)))
+    for configuration, row in zip(configurations, rows.tolist(), strict=True):
+        label = f"({', '.join(configuration[::-1])})" if parents else "table"
+        yield f"  {label} {', '.join(map(repr, row))};"
 
 
 FORMAT = Format("BIF", (".bif",), parse_bif, format_bif)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -52,16 +52,7 @@ class Family:
         return ", ".join(f"{name}={state}" for name, state in zip(self.parents, reversed(chosen), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
-    """What a body holds: numbers in a row, the child's state changing fastest, and the texts of its properties."""
-
-    values: Floats
-    properties: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(NamedTuple):
     """One statement of a body: its keyword, the text of its row label, and the span of what follows."""
 
     kind: str
@@ -78,15 +69,15 @@ def skip_body(text: str, start: int) -> int:
     return _statements(text, start)[1]
 
 
-def read_table(text: str, start: int, end: int, family: Family) -> Body:
-    """The numbers and properties of the body `text[start:end]`, which ends with `}`."""
+def read_table(text: str, start: int, end: int, family: Family) -> tuple[Floats, Sequence[str]]:
+    """The numbers in the body `text[start:end]`, the child's state changing fastest, and the texts of properties."""
     body = text[start : end - 1]
     table = _TABLE.fullmatch(body)
     if table is not None:
         values = read_numbers(text, start + table.start(1), start + table.end(1))
-        return Body(_reordered(values, family, Place.at(text, start + table.start(1))))
+        return _reordered(values, family, Place.at(text, start + table.start(1))), ()
     rows = _rows_in_bulk(body, family)
-    return _read_one_by_one(text, start, family) if rows is None else Body(rows)
+    return _read_one_by_one(text, start, family) if rows is None else (rows, ())
 
 
 # --- in bulk ---
@@ -99,9 +90,11 @@ def _rows_in_bulk(body: str, family: Family) -> Floats | None:
     width = len(family.states)
     if not labels or len(labels) != family.num_rows or "".join(pieces[::3]).strip():
         return None
+    separator = ", " if ", " in labels[0] else ","
+    positions = {key: row for row, key in enumerate(map(separator.join, product(*family.parent_states)))}
     values = _bulk_numbers(rows, width)
-    order = _row_positions(labels, family)
-    if values is None or order is None:
+    order = [positions.get(label.strip(), -1) for label in labels]
+    if values is None or -1 in order or not len(set(order)) == len(labels) == len(positions):
         return None
     if not (values.min() >= 0 and np.abs(values.sum(axis=1) - 1.0).max() <= MAX_ROUNDING):
         return None
@@ -128,17 +121,6 @@ def _bulk_numbers(rows: list[str], width: int) -> Floats | None:
         return None
 
 
-def _row_positions(labels: list[str], family: Family) -> list[int] | None:
-    """Where each label's row belongs; None unless they name every assignment exactly once."""
-    separator = ", " if ", " in labels[0] else ","
-    positions = {key: row for row, key in enumerate(map(separator.join, product(*family.parent_states)))}
-    try:
-        order = [positions[label.strip()] for label in labels]
-    except KeyError:
-        return None
-    return order if len(set(order)) == len(labels) == len(positions) else None
-
-
 def _reordered(values: Floats, family: Family, place: Place) -> Floats:
     """Numbers of a `table` statement with the child's state changing fastest.
 
@@ -155,11 +137,8 @@ def _reordered(values: Floats, family: Family, place: Place) -> Floats:
         return values
     documented = values.reshape(width, -1).T
     other = values.reshape(-1, width)
-    return (other if _sums_to_one(other) and not _sums_to_one(documented) else documented).ravel()
-
-
-def _sums_to_one(rows: Floats) -> bool:
-    return bool(np.all(np.abs(rows.sum(axis=1) - 1.0) <= MAX_ROUNDING))
+    sums_to_one = [bool(np.all(np.abs(rows.sum(axis=1) - 1.0) <= MAX_ROUNDING)) for rows in (documented, other)]
+    return (other if sums_to_one == [False, True] else documented).ravel()
 
 
 # --- one by one ---
@@ -172,7 +151,12 @@ def _statements(text: str, start: int) -> tuple[list[_Statement], int]:
     while True:
         match = _STATEMENT.match(text, position)
         if match is None:
-            raise _unexpected(text, position)
+            rest = text[position : position + 200]
+            place = Place.at(text, position + len(rest) - len(rest.lstrip()))
+            if not rest.strip():
+                raise place.error("The file ends inside a probability block: expected '}'.")
+            known = "'table', 'default', 'property' or '}'"
+            raise place.error(f"Expected a row '(...) ...;', {known}, not {shown(rest)}.")
         if match[4]:
             return found, match.end()
         begin = match.start(match.lastindex or 0)
@@ -182,15 +166,6 @@ def _statements(text: str, start: int) -> tuple[list[_Statement], int]:
             raise Place.at(text, begin).error("This statement has no end: expected ';'.")
         found.append(_Statement(match[1] or match[2] or "row", label, begin, (after, end)))
         position = end + 1
-
-
-def _unexpected(text: str, position: int) -> Exception:
-    rest = text[position : position + 200]
-    blank = len(rest) - len(rest.lstrip())
-    place = Place.at(text, position + blank)
-    if not rest.strip():
-        return place.error("The file ends inside a probability block: expected '}'.")
-    return place.error(f"Expected a row '(...) ...;', 'table', 'default', 'property' or '}}', not {shown(rest)}.")
 
 
 def _label(text: str, start: int) -> tuple[str, int]:
@@ -206,23 +181,23 @@ def _label(text: str, start: int) -> tuple[str, int]:
     raise Place.at(text, start).error("This parenthesis is not closed: expected ')'.")
 
 
-def _read_one_by_one(text: str, start: int, family: Family) -> Body:
+def _read_one_by_one(text: str, start: int, family: Family) -> tuple[Floats, Sequence[str]]:
     statements = _statements(text, start)[0]
     properties = [text[slice(*statement.span)] for statement in statements if statement.kind == "property"]
     numeric = [statement for statement in statements if statement.kind != "property"]
     tables = [statement for statement in numeric if statement.kind == "table"]
     if not tables:
-        return Body(_rows_one_by_one(text, start, numeric, family), properties)
+        return _rows_one_by_one(text, start, numeric, family), properties
     place = Place.at(text, tables[0].start)
     if len(numeric) > 1:
         raise place.error(f"The block of {family.child!r} has other rows beside this table.")
-    return Body(_reordered(read_numbers(text, *tables[0].span), family, place), properties)
+    return _reordered(read_numbers(text, *tables[0].span), family, place), properties
 
 
 def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], family: Family) -> Floats:
+    """All rows in order; those that the file leaves out are the default."""
     rows: dict[int, Floats] = {}
     default: Floats | None = None
-    positions = [{state: i for i, state in enumerate(states)} for states in family.parent_states]
     for statement in statements:
         place = Place.at(text, statement.start)
         values = read_numbers(text, *statement.span)
@@ -232,14 +207,29 @@ def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], fa
                 raise place.error(f"{family.child!r} has two default rows.")
             default = values
             continue
-        row = _row_position(statement.label, family, positions, place)
+        row = _row_position(statement.label, family, place)
         if row in rows:
             raise place.error(f"{family.child!r} has two rows for {family.row_text(row) or 'no parents'}.")
         rows[row] = values
-    return _filled(rows, default, family, Place.at(text, start))
+    num_rows, width, place = family.num_rows, len(family.states), Place.at(text, start)
+    if len(rows) < num_rows and default is None:
+        where = family.row_text(next(row for row in range(num_rows) if row not in rows))
+        of_row = f" for {where}" if where else ""
+        raise place.error(f"The table of {family.child!r} has no row{of_row}, nor a default.")
+    if len(rows) < num_rows and num_rows * width > MAX_DEFAULT_ENTRIES:
+        raise place.error(
+            f"The table of {family.child!r} would have {count_text(num_rows * width)} numbers, most of them the "
+            f"default; the limit is {MAX_DEFAULT_ENTRIES}."
+        )
+    table = np.empty((num_rows, width))
+    if default is not None:
+        table[:] = default
+    for row, values in rows.items():
+        table[row] = values
+    return table.ravel()
 
 
-def _row_position(label: str, family: Family, positions: Sequence[dict[str, int]], place: Place) -> int:
+def _row_position(label: str, family: Family, place: Place) -> int:
     items = split_items(label, len(family.parents))
     if items is None:
         raise place.error(
@@ -247,10 +237,10 @@ def _row_position(label: str, family: Family, positions: Sequence[dict[str, int]
             f"not {shown(f'({label})')}."
         )
     row = 0
-    for name, known, item in zip(family.parents, positions, items, strict=True):
-        if item not in known:
-            raise place.error(f"{item!r} is not a state of {name!r}, which has {list(known)[:8]}.")
-        row = row * len(known) + known[item]
+    for name, states, item in zip(family.parents, family.parent_states, items, strict=True):
+        if item not in states:
+            raise place.error(f"{item!r} is not a state of {name!r}, which has {list(states)[:8]}.")
+        row = row * len(states) + states.index(item)
     return row
 
 
@@ -264,26 +254,3 @@ def _check_row(values: Floats, family: Family, place: Place) -> None:
         raise place.error(f"This row of {family.child!r} has the entry {wrong:g}, which is no probability.")
     if abs(values.sum() - 1.0) > MAX_ROUNDING:
         raise place.error(f"This row of {family.child!r} sums to {values.sum():.10g}, not to one.")
-
-
-def _filled(rows: dict[int, Floats], default: Floats | None, family: Family, place: Place) -> Floats:
-    """All rows in order; those that the file leaves out are the default."""
-    num_rows, width = family.num_rows, len(family.states)
-    if len(rows) < num_rows:
-        if default is None:
-            missing = next(row for row in range(num_rows) if row not in rows)
-            where = family.row_text(missing)
-            raise place.error(
-                f"The table of {family.child!r} has no row{f' for {where}' if where else ''}, nor a default."
-            )
-        if num_rows * width > MAX_DEFAULT_ENTRIES:
-            raise place.error(
-                f"The table of {family.child!r} would have {count_text(num_rows * width)} numbers, most of them the "
-                f"default; the limit is {MAX_DEFAULT_ENTRIES}."
-            )
-    values = np.empty((num_rows, width))
-    if default is not None:
-        values[:] = default
-    for row, numbers_of_row in rows.items():
-        values[row] = numbers_of_row
-    return values.ravel()

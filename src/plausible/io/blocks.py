@@ -90,7 +90,10 @@ class Value:
     def numbers(self, width: int | None = None) -> Floats:
         """All numbers of a list that may be nested; innermost lists have `width` numbers, or there is only one list."""
         raw = self.raw
-        _check_parentheses(raw, self.place)
+        marks = np.frombuffer(re.sub("[^()]", "", raw).encode("ascii"), dtype=np.uint8)
+        depths = np.cumsum(np.where(marks == ord("("), 1, -1))
+        if not raw.startswith("(") or not marks.size or depths.min() < 0 or depths[-1] != 0 or (depths[:-1] == 0).any():
+            raise self.place.error(f"Expected a list in balanced parentheses, not {shown(raw)}.")
         if (empty := _EMPTY_ENTRY.search(raw)) is not None:
             raise Place.at(self.source, self.start + empty.start()).error("Expected a number; this entry is empty.")
         flat = raw.translate(_SPACED)
@@ -269,10 +272,3 @@ def _check_single(name: str, value: Value) -> None:
             )
     if begins_quoted:
         raise value.place.error(f"Expected ';' after the string that is the value of {name!r}.")
-
-
-def _check_parentheses(raw: str, place: Place) -> None:
-    marks = np.frombuffer(re.sub("[^()]", "", raw).encode("ascii"), dtype=np.uint8)
-    depths = np.cumsum(np.where(marks == ord("("), 1, -1))
-    if not raw.startswith("(") or not marks.size or depths.min() < 0 or depths[-1] != 0 or (depths[:-1] == 0).any():
-        raise place.error(f"Expected a list in balanced parentheses, not {shown(raw)}.")

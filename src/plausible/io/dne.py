@@ -8,7 +8,7 @@ about windows (`visual`) is passed over; other fields become properties.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
@@ -43,10 +43,27 @@ def parse_dne(text: str) -> BayesianNetwork | InfluenceDiagram:
     """
     tree = sole_block(parse_blocks(blank_comments(text, C_COMMENTS, ("//", "/*"))), "bnet")
     assembly = Assembly(notes=_network_notes(tree))
-    nodes = list(_nodes(tree))
-    for name, block in nodes:
-        _add_node(assembly, name, block)
-    constants = {block.head.split()[-1] for block in tree.blocks if _is_label(block)}
+    nodes: list[tuple[str, Block]] = []
+    constants: set[str] = set()  # texts on the canvas, and numbers for equations
+    for block in tree.blocks:
+        match = _NODE.fullmatch(block.head)
+        if match is None and block.head.startswith("node"):
+            raise block.place.error(f"Expected 'node name', not {shown(block.head)}.")
+        if match is None:
+            continue
+        kind = block.text("kind").upper() or "NATURE"
+        if kind not in _KINDS:
+            raise block.place.error(f"{match[1]!r} is of kind {kind!r}.{suggestion(kind, _KINDS)}")
+        if kind == "CONSTANT":
+            constants.add(match[1])
+            continue
+        nodes.append((match[1], block))
+        if kind == "UTILITY":
+            assembly.add_utility(match[1], block.place, _node_notes(block))
+        else:
+            notes = _node_notes(block)
+            add = assembly.add_decision if kind == "DECISION" else assembly.add_variable
+            add(match[1], _states(match[1], block), block.place, notes)
     for name, block in nodes:
         _add_definition(assembly, name, block, constants)
     return assembly.model()
@@ -55,41 +72,10 @@ def parse_dne(text: str) -> BayesianNetwork | InfluenceDiagram:
 def _network_notes(tree: Block) -> Notes:
     properties = {key: value.text() for key, value in tree.fields if value.block is None and key not in _KNOWN}
     for block in tree.blocks:
-        if _is_label(block):
+        if _NODE.fullmatch(block.head) and block.text("kind").upper() == "CONSTANT":
             properties[f"constant.{block.head.split()[-1]}"] = block.text("title")
     name = tree.text("title") or tree.head.removeprefix("bnet").strip()
     return Notes(name, tree.text("comment"), properties=MappingProxyType(properties))
-
-
-def _is_label(block: Block) -> bool:
-    """Whether a node is a text on the canvas, or a number for equations."""
-    return _NODE.fullmatch(block.head) is not None and block.text("kind").upper() == "CONSTANT"
-
-
-def _nodes(tree: Block) -> Iterator[tuple[str, Block]]:
-    for block in tree.blocks:
-        match = _NODE.fullmatch(block.head)
-        if match is None and block.head.startswith("node"):
-            raise block.place.error(f"Expected 'node name', not {shown(block.head)}.")
-        if match is None or _is_label(block):
-            continue
-        kind = _kind(block)
-        if kind not in _KINDS:
-            raise block.place.error(f"{match[1]!r} is of kind {kind!r}.{suggestion(kind, _KINDS)}")
-        yield match[1], block
-
-
-def _kind(block: Block) -> str:
-    return block.text("kind").upper() or "NATURE"
-
-
-def _add_node(assembly: Assembly, name: str, block: Block) -> None:
-    notes = _node_notes(block)
-    if _kind(block) == "UTILITY":
-        assembly.add_utility(name, block.place, notes)
-    else:
-        add = assembly.add_decision if _kind(block) == "DECISION" else assembly.add_variable
-        add(name, _states(name, block), block.place, notes)
 
 
 def _node_notes(block: Block) -> VariableNotes:
@@ -97,13 +83,9 @@ def _node_notes(block: Block) -> VariableNotes:
     numbers = None if center is None else center.numbers()
     if center is not None and (numbers is None or numbers.size != 2):
         raise center.place.error("Expected 'center = (x, y)'.")
+    position = None if numbers is None else (float(numbers[0]), float(numbers[1]))
     properties = {key: value.text() for key, value in block.fields if value.block is None and key not in _KNOWN}
-    return VariableNotes(
-        label=block.text("title"),
-        description=block.text("comment"),
-        position=None if numbers is None else (float(numbers[0]), float(numbers[1])),
-        properties=MappingProxyType(properties),
-    )
+    return VariableNotes(block.text("title"), block.text("comment"), position, MappingProxyType(properties))
 
 
 # --- states ---
@@ -111,44 +93,25 @@ def _node_notes(block: Block) -> VariableNotes:
 
 def _states(name: str, block: Block) -> Sequence[str]:
     """The states by name, by title, by their levels, or by number."""
-    listed = block.get("states")
+    listed, titles, levels, count = map(block.get, ("states", "statetitles", "levels", "numstates"))
     if listed is not None:
         states = listed.items()
         if "" in states:
             raise listed.place.error(f"A state of {name!r} has no name.")
-        _check_count(name, block, states)
+        if count is not None and count.raw != str(len(states)):
+            raise count.place.error(f"{name!r} has {len(states)} states, but numstates = {shown(count.raw)}.")
         return states
-    titles = block.get("statetitles")
     if titles is not None and "" not in (states := titles.items()) and len(set(states)) == len(states):
         return states
-    levels = block.get("levels")
-    if levels is not None:
-        return _level_states(levels, is_discrete=block.text("discrete").upper() != "FALSE")
-    return [f"state{i}" for i in range(_num_states(name, block))]
-
-
-def _num_states(name: str, block: Block) -> int:
-    count = block.get("numstates")
+    if levels is not None:  # of a discrete node a state each, of a continuous one a state for each interval between
+        is_discrete = block.text("discrete").upper() != "FALSE"
+        return levels.items() if is_discrete else [_interval(*ends) for ends in pairwise(levels.items())]
     if count is None:
         equation = " (it has an equation)" if block.get("equation") else ""
         raise block.place.error(f"{name!r} has neither states nor levels{equation}: it can't be read.")
     if not re.fullmatch(r"\d{1,9}", count.raw) or int(count.raw) > _MAX_UNNAMED:
         raise count.place.error(f"Expected a number of states up to {_MAX_UNNAMED}, not {shown(count.raw)}.")
-    return int(count.raw)
-
-
-def _check_count(name: str, block: Block, states: Sequence[str]) -> None:
-    count = block.get("numstates")
-    if count is not None and count.raw != str(len(states)):
-        raise count.place.error(f"{name!r} has {len(states)} states, but numstates = {shown(count.raw)}.")
-
-
-def _level_states(levels: Value, is_discrete: bool) -> list[str]:
-    """A state for each level of a discrete node, or for each interval between levels of a continuous one."""
-    listed = levels.items()
-    if is_discrete:
-        return listed
-    return [_interval(low, high) for low, high in pairwise(listed)]
+    return [f"state{i}" for i in range(int(count.raw))]
 
 
 def _interval(low: str, high: str) -> str:
@@ -171,24 +134,17 @@ def _add_definition(assembly: Assembly, name: str, block: Block, constants: Coll
         if parent in constants:
             raise place.error(f"{parent!r}, a parent of {name!r}, is a constant, which has no states: take it out.")
         assembly.parents(name, [parent], place)
+    probabilities, function = block.get("probs"), block.get("functable")
+    equation = "; its equation is not supported here" if block.get("equation") else ""
     if assembly.is_decision(name):
         assembly.add_information(name, parents, block.place)
     elif assembly.is_utility(name):
-        numbers = block.get("functable")
-        if numbers is None:
-            equation = "; its equation is not supported here" if block.get("equation") else ""
+        if function is None:
             raise block.place.error(f"The utility {name!r} has no table ('functable'){equation}.")
-        assembly.add_utility_values(name, parents, numbers.numbers(), numbers.place)
-    else:
-        _add_distribution(assembly, name, parents, block)
-
-
-def _add_distribution(assembly: Assembly, name: str, parents: Sequence[str], block: Block) -> None:
-    probabilities, function = block.get("probs"), block.get("functable")
-    if function is not None and (probabilities is None or block.text("chance").upper() == "DETERMIN"):
+        assembly.add_utility_values(name, parents, function.numbers(), function.place)
+    elif function is not None and (probabilities is None or block.text("chance").upper() == "DETERMIN"):
         _add_function(assembly, name, parents, function)
     elif probabilities is None:
-        equation = "; its equation is not supported here" if block.get("equation") else ""
         raise block.place.error(f"{name!r} has no table ('probs' or 'functable'){equation}.")
     elif re.match(r"[\s(]*#", probabilities.raw):
         _add_function(assembly, name, parents, probabilities)

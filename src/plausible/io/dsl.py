@@ -8,7 +8,7 @@ diagnosis is passed over.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import Final
@@ -30,6 +30,7 @@ from plausible.variables import Variable
 MAX_NOISY_ENTRIES: Final = 2**22
 
 _NODE: Final = re.compile(r"node (\S+)")
+_TYPES: Final = ("CPT", "TRUTHTABLE", "NOISY_MAX")
 _DIAGRAM: Final = {"LIST": "decision", "TABLE": "utility", "MAU": "utility"}
 _RESULTS: Final = ("RESULTINGSTATES", "RESULTING_STATES")
 
@@ -65,25 +66,14 @@ def parse_dsl(text: str) -> BayesianNetwork:
 def _network_notes(tree: Block) -> Notes:
     header = tree.inner("HEADER")
     name = header.text("NAME") or tree.head.removeprefix("net").strip()
-    return Notes(name, header.text("COMMENT"), properties=MappingProxyType(_user_properties(tree)))
+    return Notes(name, header.text("COMMENT"), properties=_user_properties(tree))
 
 
 def _node_notes(name: str, block: Block) -> VariableNotes:
-    header, position = block.inner("HEADER"), block.inner("SCREEN").inner("POSITION")
-    label = header.text("NAME")
-    x, y = position.get("CENTER_X"), position.get("CENTER_Y")
-    return VariableNotes(
-        label="" if label == name else label,
-        description=header.text("COMMENT"),
-        position=None if x is None or y is None else (_number(x), _number(y)),
-        properties=MappingProxyType(_user_properties(block)),
-    )
-
-
-def _user_properties(block: Block) -> dict[str, str]:
-    found = {key: value.text() for key, value in block.inner("USER_PROPERTIES").fields}
-    pages = block.inner("DOCUMENTATION").fields
-    return found | {f"documentation.{key}": value.text() for key, value in pages}
+    header, drawn = block.inner("HEADER"), block.inner("SCREEN").inner("POSITION")
+    label, x, y = header.text("NAME"), drawn.get("CENTER_X"), drawn.get("CENTER_Y")
+    position = None if x is None or y is None else (_number(x), _number(y))
+    return VariableNotes("" if label == name else label, header.text("COMMENT"), position, _user_properties(block))
 
 
 def _number(value: Value) -> float:
@@ -93,6 +83,12 @@ def _number(value: Value) -> float:
         raise value.place.error(f"Expected a number, not {shown(value.raw)}.") from None
 
 
+def _user_properties(block: Block) -> Mapping[str, str]:
+    found = {key: value.text() for key, value in block.inner("USER_PROPERTIES").fields}
+    pages = block.inner("DOCUMENTATION").fields
+    return MappingProxyType(found | {f"documentation.{key}": value.text() for key, value in pages})
+
+
 def _states(name: str, block: Block) -> list[str]:
     kind = block.text("TYPE")
     if kind in _DIAGRAM:
@@ -100,9 +96,8 @@ def _states(name: str, block: Block) -> list[str]:
             f"{name!r} is a {_DIAGRAM[kind]} node: this is an influence diagram, which is read from XDSL files only. "
             "Save it as one in GeNIe."
         )
-    if kind not in ("CPT", "TRUTHTABLE", "NOISY_MAX"):
-        known = suggestion(kind, ("CPT", "TRUTHTABLE", "NOISY_MAX"))
-        raise block.place.error(f"{name!r} is of type {kind!r}, which is not supported here.{known}")
+    if kind not in _TYPES:
+        raise block.place.error(f"{name!r} is of type {kind!r}, which is not supported here.{suggestion(kind, _TYPES)}")
     states = block.inner("DEFINITION").get("NAMESTATES")
     if states is None:
         raise block.place.error(f"The definition of {name!r} has no NAMESTATES.")
@@ -119,25 +114,21 @@ def _add_distribution(assembly: Assembly, name: str, block: Block) -> None:
         assembly.parents(name, parents, listed.place)
     definition = block.inner("DEFINITION")
     results = next((value for field in _RESULTS if (value := definition.get(field)) is not None), None)
+    variable = assembly.variables[name]
     if results is not None and block.text("TYPE") == "TRUTHTABLE":
-        variable = assembly.variables[name]
-        positions = [_position(variable, state, results) for state in results.items()]
-        assembly.add_function(name, parents, positions, results.place)
+        listed_states = results.items()
+        if unknown := [state for state in listed_states if not variable.has_state(state)]:
+            raise results.place.error(str(variable.unknown_state(unknown[0])))
+        assembly.add_function(name, parents, [variable.index(state) for state in listed_states], results.place)
         return
     numbers = definition.get("PROBABILITIES")
     if numbers is None:
         raise block.place.error(f"The definition of {name!r} has no PROBABILITIES.")
-    values = numbers.numbers(assembly.variables[name].num_states)
+    values = numbers.numbers(variable.num_states)
     if block.text("TYPE") == "NOISY_MAX":
         _add_noisy_max(assembly, name, parents, definition.get("STRENGTHS"), values, numbers.place)
     else:
         assembly.add_table(name, parents, values, numbers.place)
-
-
-def _position(variable: Variable, state: str, results: Value) -> int:
-    if not variable.has_state(state):
-        raise results.place.error(str(variable.unknown_state(state)))
-    return variable.index(state)
 
 
 def _add_noisy_max(

@@ -7,6 +7,7 @@ import gzip
 import os
 import re
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -82,13 +83,12 @@ def load(path: PathLike, format: str | None = None) -> Loaded:
     ...     load(f"{folder}/coin.json.gz").cpd("coin")
     TableCPD(coin)
     """
-    _check_path(path, "load(path)")
-    chosen = _by_ending(path, _IN_THE_PACKAGE) if format is None else _by_name(format)
+    chosen = _format(path, format, "load(path)", _IN_THE_PACKAGE)
     if not Path(path).exists():
         raise MissingFile.at(Path(path), (f"{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz")))
     try:
         with reading(os.fspath(path)):
-            return _parse(_decode(_read_bytes(Path(path))), chosen)
+            return parse(_decode(_read_bytes(Path(path))), chosen.name)
     except FormatError as error:
         raise error.in_file(os.fspath(path)) from None
 
@@ -115,24 +115,12 @@ def load_network(path: PathLike, format: str | None = None) -> BayesianNetwork:
 
 
 def load_markov_network(path: PathLike, format: str | None = None) -> MarkovNetwork:
-    """Load a Markov network from a file; raises `FormatError` if the file holds another kind of model.
-
-    Parameters
-    ----------
-    path, format
-        As for `load`.
-    """
+    """Load a Markov network from a file; parameters and errors as of `load_network`."""
     return _load_kind(MarkovNetwork, path, format)
 
 
 def load_diagram(path: PathLike, format: str | None = None) -> InfluenceDiagram:
-    """Load an influence diagram from a file; raises `FormatError` if the file holds another kind of model.
-
-    Parameters
-    ----------
-    path, format
-        As for `load`.
-    """
+    """Load an influence diagram from a file; parameters and errors as of `load_network`."""
     return _load_kind(InfluenceDiagram, path, format)
 
 
@@ -150,12 +138,8 @@ def parse(text: str, format: str) -> Loaded:
     >>> parse("MARKOV 1  2  1  1 0  2 0.5 1.5", "UAI").variables["0"].states
     ('0', '1')
     """
-    return _parse(text, _by_name(format))
-
-
-def _parse(text: str, format: Format) -> Model:
     try:
-        return format.parse(text)
+        return _by_name(format).parse(text)
     except RecursionError:
         raise FormatError("The file is nested too deeply.") from None
 
@@ -172,10 +156,9 @@ def save(model: Model, path: PathLike, format: str | None = None) -> None:
     format
         The name of the format, such as `"bif"`, or one of its extensions; by default that of the file.
     """
-    _check_path(path, "save(model, path)")
-    chosen = _by_ending(path) if format is None else _by_name(format)
+    chosen = _format(path, format, "save(model, path)")
     try:
-        data = _write(model, chosen).encode("utf-8")
+        data = to_text(model, chosen.name).encode("utf-8")
     except UnicodeEncodeError:
         raise NotRepresentable(
             "A name or note has half of a surrogate pair, which UTF-8 can't hold. Save as .json."
@@ -191,23 +174,15 @@ def to_text(model: Model, format: str) -> str:
     >>> to_text(MarkovNetwork(Factor({"A": 2}, [0.5, 1.5])), "uai").split()
     ['MARKOV', '1', '2', '1', '1', '0', '2', '0.5', '1.5']
     """
-    return _write(model, _by_name(format))
-
-
-def _write(model: Model, format: Format) -> str:
+    chosen = _by_name(format)
     check_model(model)
-    if format.write is None:
+    if chosen.write is None:
         writable = ", ".join(known.name for known in FORMATS if known.write is not None)
-        raise NotRepresentable(f"{format.name} files can be read but not written. Choose one of: {writable}.")
-    return format.write(model)
+        raise NotRepresentable(f"{chosen.name} files can be read but not written. Choose one of: {writable}.")
+    return chosen.write(model)
 
 
 # --- which format ---
-
-
-def _check_path(path: object, call: str) -> None:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidArgument(f"{call} takes the name of a file as its path, not {path!r}.")
 
 
 def _by_name(name: str) -> Format:
@@ -219,8 +194,12 @@ def _by_name(name: str) -> Format:
     return by_name[name.lower()]
 
 
-def _by_ending(path: PathLike, if_none: str = "") -> Format:
-    """The format that the ending names; `if_none` is said too where there is no ending."""
+def _format(path: PathLike, name: str | None, call: str, if_none: str = "") -> Format:
+    """The format of this name, or the one that the ending names; `if_none` is said too where there is no ending."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgument(f"{call} takes the name of a file as its path, not {path!r}.")
+    if name is not None:
+        return _by_name(name)
     file = Path(path)
     ending = Path(file.stem).suffix if file.suffix.lower() == ".gz" else file.suffix
     for known in FORMATS:
@@ -251,23 +230,21 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _decode(data: bytes) -> str:
-    """Text by byte-order mark, XML declaration or UTF-8; old files in none of these are Windows-1252 or Latin-1."""
+    """Text by byte-order mark, XML declaration or UTF-8; old files in none of these are Windows-1252 or Latin-1.
+
+    Lines end as everywhere in Python.
+    """
+    text = None
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             try:
-                return _lines(data.decode(encoding).removeprefix("\ufeff"))
+                text = data.decode(encoding).removeprefix("\ufeff")
             except UnicodeDecodeError as error:
                 raise FormatError(f"Byte {error.start} is not {encoding.upper()}, as its mark says.") from None
     declared = _XML_ENCODING.match(data)
     named = declared.group(1).decode("ascii").lower() if declared else ""
-    for encoding in ([named] if _DECLARABLE.fullmatch(named) else []) + ["utf-8", "cp1252"]:
-        try:
-            return _lines(data.decode(encoding))
-        except (UnicodeDecodeError, LookupError):
-            continue
-    return _lines(data.decode("latin-1"))
-
-
-def _lines(text: str) -> str:
-    """The text with its lines ended as everywhere in Python."""
+    for encoding in ([named] if _DECLARABLE.fullmatch(named) else []) + ["utf-8", "cp1252", "latin-1"]:
+        with suppress(UnicodeDecodeError, LookupError):
+            text = data.decode(encoding) if text is None else text
+    assert text is not None  # everything is Latin-1
     return text.replace("\r\n", "\n").replace("\r", "\n")

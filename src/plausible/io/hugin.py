@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from plausible.base.arrays import Floats
-from plausible.cpds import CPD
-from plausible.io.formats import Contents, Format, Model, contents, table_of
-from plausible.io.hugin_gaussians import normal_texts
+from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
+from plausible.errors import NotRepresentable
+from plausible.io.formats import Format, Model, contents, stand_ins, state_stand_ins, table_of
 from plausible.io.hugin_parser import legal, parse_hugin
-from plausible.io.identifiers import stand_ins, state_stand_ins
-from plausible.models import Notes, VariableNotes
+from plausible.models import VariableNotes
 from plausible.variables import Variable
 
 #: Fields of the language whose values are no strings; other properties are written as strings.
@@ -46,53 +46,44 @@ def format_hugin(model: Model) -> str:
     """
     parts = contents(model, "NET")
     names = dict(zip(parts.nodes, stand_ins(parts.nodes, legal), strict=True))
-    lines = list(_block("net", _network_fields(parts.notes)))
+    titles = {"name": parts.notes.name, "HR_Desc": parts.notes.description, "reference": parts.notes.reference}
+    lines = _block("net", [*_text_fields(titles), *_property_fields(parts.notes.properties)])
     for name, written in names.items():
-        notes = parts.notes.of(name)
-        fields = [*_state_fields(parts.variables.get(name)), *_node_fields(name, written, notes)]
-        lines += _block(f"{_kind(parts, name)} {written}", fields)
+        variable = parts.variables.get(name)
+        kind = "continuous node" if variable is not None and variable.is_continuous else "node"
+        kind = "utility" if variable is None else "decision" if name in parts.decisions else kind
+        lines += _block(f"{kind} {written}", _node_fields(variable, name, written, parts.notes.of(name)))
     for name, written in names.items():
         parents = parts.parents(name)
         given = f" | {' '.join(names[parent] for parent in parents)}" if parents else ""
-        lines += _block(f"potential ( {written}{given} )", _potential_fields(parts, name, names))
+        if name in parts.decisions:
+            fields = []
+        elif name in parts.utilities:
+            fields = [f"data = {_table(parts.utilities[name].values)}"]
+        elif parts.variables[name].is_continuous:
+            texts, sizes = _normal_texts(parts.cpds[name], names)
+            fields = [f"data = {_nested(texts, sizes) if sizes else f'({texts[0]})'}"]
+        else:
+            fields = [f"data = {_table(table_of(parts.cpds[name], 'NET').values)}"]
+        lines += _block(f"potential ( {written}{given} )", fields)
     return "\n".join((*lines, ""))
 
 
-def _kind(parts: Contents, name: str) -> str:
-    if name in parts.utilities or name in parts.decisions:
-        return "utility" if name in parts.utilities else "decision"
-    return "continuous node" if parts.variables[name].is_continuous else "node"
+def _block(head: str, fields: Iterable[str]) -> list[str]:
+    return [head, "{", *(f"  {field};" for field in fields), "}"]
 
 
-def _block(head: str, fields: Iterator[str] | Sequence[str]) -> Iterator[str]:
-    yield head
-    yield "{"
-    for field in fields:
-        yield f"  {field};"
-    yield "}"
+def _text_fields(texts: Mapping[str, str]) -> list[str]:
+    return [f"{key} = {_string(text)}" for key, text in texts.items() if text]
 
 
-def _network_fields(notes: Notes) -> Iterator[str]:
-    for key, text in (("name", notes.name), ("HR_Desc", notes.description), ("reference", notes.reference)):
-        if text:
-            yield f"{key} = {_string(text)}"
-    yield from _property_fields(notes.properties)
-
-
-def _state_fields(variable: Variable | None) -> Iterator[str]:
-    """The states of a node, if it has any."""
-    if variable is None or variable.is_continuous:
-        return
-    texts, listed = state_stand_ins(variable, str)
-    yield f"states = ({' '.join(map(_string, texts))})"
-    if listed is not None:
-        yield f"plausible_states = {_string(listed)}"
-
-
-def _node_fields(name: str, written: str, notes: VariableNotes) -> Iterator[str]:
-    for key, text in (("label", notes.label), ("HR_Desc", notes.description)):
-        if text:
-            yield f"{key} = {_string(text)}"
+def _node_fields(variable: Variable | None, name: str, written: str, notes: VariableNotes) -> Iterator[str]:
+    if variable is not None and not variable.is_continuous:
+        texts, listed = state_stand_ins(variable, str)
+        yield f"states = ({' '.join(map(_string, texts))})"
+        if listed is not None:
+            yield f"plausible_states = {_string(listed)}"
+    yield from _text_fields({"label": notes.label, "HR_Desc": notes.description})
     if notes.position is not None:
         # The language has whole numbers here, and programs that insist on them.
         yield "position = ({} {})".format(*map(round, notes.position))
@@ -116,25 +107,35 @@ def _property_fields(properties: Mapping[str, str]) -> Iterator[str]:
         yield f"plausible_properties = {_string(json.dumps(exact))}"
 
 
-def _potential_fields(parts: Contents, name: str, names: Mapping[str, str]) -> list[str]:
-    """The table of a distribution or a utility; a decision has none."""
-    if name in parts.decisions:
-        return []
-    if name not in parts.utilities:
-        return [f"data = {_data(parts.cpds[name], names)}"]
-    return [f"data = {_table(parts.utilities[name].values)}"]
+def _normal_texts(cpd: CPD, names: Mapping[str, str]) -> tuple[list[str], list[int]]:
+    """`normal ( ... )` for each assignment to the discrete parents, and the sizes of these; `names` as written."""
+    if isinstance(cpd, LinearGaussianCPD):
+        slopes = dict(zip(cpd.parent_names, cpd.coefficients.tolist(), strict=True))
+        return [_normal(cpd.intercept, slopes, cpd.variance, names)], []
+    if not isinstance(cpd, ConditionalGaussianCPD):
+        raise NotRepresentable(
+            f"NET files hold continuous variables as conditional Gaussians; {cpd.variable.name!r} has a "
+            f"{type(cpd).__name__}. Save as .json."
+        )
+    coefficients = {name: array.ravel().tolist() for name, array in cpd.coefficients.items()}
+    rows = enumerate(zip(cpd.intercept.ravel().tolist(), cpd.variance.ravel().tolist(), strict=True))
+    texts = [
+        _normal(intercept, {name: listed[row] for name, listed in coefficients.items()}, variance, names)
+        for row, (intercept, variance) in rows
+    ]
+    return texts, [parent.num_states for parent in cpd.discrete_parents]
 
 
-def _data(cpd: CPD, names: Mapping[str, str]) -> str:
-    """The numbers in nested lists, a list for each parent's states."""
-    if cpd.variable.is_continuous:
-        texts, sizes = normal_texts(cpd, names)
-        return _nested(texts, sizes) if sizes else f"({texts[0]})"
-    return _table(table_of(cpd, "NET").values)
+def _normal(intercept: float, coefficients: Mapping[str, float], variance: float, names: Mapping[str, str]) -> str:
+    terms = [repr(intercept)]
+    for name, coefficient in coefficients.items():
+        sign = "-" if math.copysign(1, coefficient) < 0 else "+"
+        terms.append(f"{sign} {abs(coefficient)!r} * {names[name]}")
+    return f"normal ( {' '.join(terms)}, {variance!r} )"
 
 
 def _table(values: Floats) -> str:
-    """The numbers in nested lists; a single one in a list of its own."""
+    """The numbers in nested lists, a list for each parent's states; a single one in a list of its own."""
     shape = values.shape or (1,)
     rows = values.reshape(-1, shape[-1]).tolist()
     return _nested([f"({' '.join(map(repr, row))})" for row in rows], shape[:-1])

@@ -6,21 +6,21 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.cpds import CPD
+from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import PlausibleWarning, suggestion
-from plausible.io.assembly import Assembly, Place, warn_reader
+from plausible.io.assembly import Assembly, Place, check_axes, count_text, warn_reader
 from plausible.io.blocks import Block, Value, parse_blocks
-from plausible.io.hugin_gaussians import gaussian_cpd
-from plausible.io.identifiers import restore_name, restore_states
-from plausible.io.scanner import blank_comments, merged, shown
+from plausible.io.formats import restore_name, restore_states
+from plausible.io.scanner import blank_comments, merged, numbers, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import Variable
 
@@ -36,6 +36,12 @@ _OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(function|class|instan
 _CLASS: Final = re.compile(r"class (\S+)")
 _POTENTIAL: Final = re.compile(r"potential ?\(([^|()]*)(?:\|([^|()]*))?\)")
 _NAMES: Final = re.compile(r"[^\s,]+")
+_NORMAL: Final = re.compile(r"normal\s*\(([^,()]*),([^,()]*)\)")
+_NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NAME: Final = r"[^\W\d]\w*"
+_TERM: Final = re.compile(
+    rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*({_NAME})|({_NAME})(?:\s*\*\s*({_NUMBER}))?|({_NUMBER}))\s*(?=[+-]|\Z)"
+)
 
 
 def legal(name: str) -> str:
@@ -82,15 +88,18 @@ def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
             _add_node(assembly, block, node, names)
         elif not block.head.startswith("potential") and block.head != "net" and not _FUNCTION.fullmatch(block.head):
             raise _not_known(block)
-    potentials = [block for block in _of_kind(parts, "potential") if not _is_of_function(block, functions)]
-    unfilled = [name for block in potentials if (name := _add_potential(assembly, block, names)) is not None]
+    unfilled = [
+        name
+        for block in parts.blocks
+        if block.head.startswith("potential")
+        and (name := _add_potential(assembly, block, names, functions)) is not None
+    ]
     model = assembly.model()
     if unfilled:
         warn_reader(f"Rows of ones in the tables of {unfilled} were read as uniform.", PlausibleWarning)
     if functions:
-        warn_reader(
-            f"The function nodes {sorted(functions)}, on which nothing depends, were left out.", PlausibleWarning
-        )
+        left_out = f"The function nodes {sorted(functions)}, on which nothing depends, were left out."
+        warn_reader(left_out, PlausibleWarning)
     return model
 
 
@@ -100,7 +109,10 @@ def _whole(tree: Block) -> tuple[Block, Notes]:
     Of the fields of a class, its name is that of the network; that it has no inputs goes without saying.
     """
     if len(tree.blocks) != 1 or (head := _CLASS.fullmatch(tree.blocks[0].head)) is None:
-        return tree, next((_network_notes(block) for block in _of_kind(tree, "net")), Notes())
+        nets = [block for block in tree.blocks if block.head == "net"]
+        if len(nets) > 1:
+            raise nets[1].place.error("The file has two 'net' blocks.")
+        return tree, _network_notes(nets[0]) if nets else Notes()
     block = tree.blocks[0]
     inputs = block.get("inputs")
     if inputs is not None and inputs.items():
@@ -108,13 +120,6 @@ def _whole(tree: Block) -> tuple[Block, Notes]:
     notes = _network_notes(block)
     properties = {key: text for key, text in notes.properties.items() if key not in ("inputs", "outputs")}
     return block, replace(notes, name=notes.name or head[1], properties=MappingProxyType(properties))
-
-
-def _of_kind(tree: Block, kind: str) -> list[Block]:
-    found = [block for block in tree.blocks if block.head == kind or (kind != "net" and block.head.startswith(kind))]
-    if kind == "net" and len(found) > 1:
-        raise found[1].place.error("The file has two 'net' blocks.")
-    return found
 
 
 def _functions(tree: Block) -> set[str]:
@@ -133,12 +138,11 @@ def _functions(tree: Block) -> set[str]:
 
 def _not_known(block: Block) -> Exception:
     other = _OTHER.match(block.head)
-    if other is None:
-        word = block.head.split()[0]
-        known = ("net", "node", "discrete node", "continuous node", "decision", "utility", "potential")
-        hint = suggestion(word, known)
-        return block.place.error(f"Expected 'net', 'node' or 'potential', not {shown(block.head)}.{hint}")
-    return block.place.error(f"{shown(block.head)}: {other[1]} blocks are not supported here.")
+    if other is not None:
+        return block.place.error(f"{shown(block.head)}: {other[1]} blocks are not supported here.")
+    known = ("net", "node", "discrete node", "continuous node", "decision", "utility", "potential")
+    hint = suggestion(block.head.split()[0], known)
+    return block.place.error(f"Expected 'net', 'node' or 'potential', not {shown(block.head)}.{hint}")
 
 
 # --- nodes ---
@@ -148,8 +152,7 @@ def _add_node(assembly: Assembly, block: Block, head: re.Match[str], names: dict
     is_continuous, kind, written = head[1] == "continuous", head[2], head[3]
     if written in names:
         raise block.place.error(f"The node {written!r} is declared twice.")
-    name = restore_name(written, json.dumps(block.text("plausible_name")), legal)
-    names[written] = name
+    name = names[written] = restore_name(written, json.dumps(block.text("plausible_name")), legal)
     states = block.get("states")
     if kind == "decision" and is_continuous:
         raise block.place.error(f"The decision {written!r} is continuous; only decisions with states can be read.")
@@ -169,24 +172,15 @@ def _add_node(assembly: Assembly, block: Block, head: re.Match[str], names: dict
 
 
 def _node_notes(block: Block) -> VariableNotes:
-    exact = ("plausible_name", "plausible_states", "plausible_position", "plausible_properties")
-    known = ("states", "label", "HR_Desc", "position", *exact)
-    return VariableNotes(
-        label=block.text("label"),
-        description=block.text("HR_Desc"),
-        position=_position(block),
-        properties=_properties(block, known),
-    )
-
-
-def _position(block: Block) -> tuple[float, float] | None:
-    """Where a node is drawn; to the fraction, unless it was moved by a program that does not know the exact field."""
     listed, exact = block.get("position"), block.get("plausible_position")
-    if listed is None:
-        return None
-    position = _pair(listed)
-    precise = position if exact is None else _pair(exact)
-    return precise if all(abs(a - b) <= 0.5 for a, b in zip(position, precise, strict=True)) else position
+    position = None if listed is None else _pair(listed)
+    if position is not None and exact is not None:
+        # To the fraction, unless the node was moved by a program that does not know the exact field.
+        precise = _pair(exact)
+        position = precise if all(abs(a - b) <= 0.5 for a, b in zip(position, precise, strict=True)) else position
+    own = ("plausible_name", "plausible_states", "plausible_position", "plausible_properties")
+    properties = _properties(block, ("states", "label", "HR_Desc", "position", *own))
+    return VariableNotes(block.text("label"), block.text("HR_Desc"), position, properties)
 
 
 def _pair(value: Value) -> tuple[float, float]:
@@ -216,60 +210,52 @@ def _properties(block: Block, known: Sequence[str]) -> Mapping[str, str]:
 # --- potentials ---
 
 
-def _is_of_function(block: Block, functions: Collection[str]) -> bool:
-    """Whether this is the potential of a function node; that of another node must not depend on one."""
-    head = _POTENTIAL.fullmatch(block.head)
-    if head is None:
-        return False
-    children = _NAMES.findall(head[1])
-    if len(children) == 1 and children[0] in functions:
-        return True
-    for parent in _NAMES.findall(head[2] or ""):
-        if parent in functions:
-            raise block.place.error(
-                f"{', '.join(children)} depends on the function node {parent!r}, which can't be read: make that a node "
-                "with states and a table."
-            )
-    return False
-
-
-def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -> str | None:
+def _add_potential(
+    assembly: Assembly, block: Block, names: Mapping[str, str], functions: Collection[str]
+) -> str | None:
     """The distribution, the numbers or the parents in a potential; the node, if rows of its table are not filled in."""
     head = _POTENTIAL.fullmatch(block.head)
     if head is None:
         raise block.place.error(f"Expected 'potential ( child | parents )', not {shown(block.head)}.")
     children, parents = _NAMES.findall(head[1]), _NAMES.findall(head[2] or "")
+    if len(children) == 1 and children[0] in functions:
+        return None
+    if function := next((parent for parent in parents if parent in functions), None):
+        raise block.place.error(
+            f"{', '.join(children)} depends on the function node {function!r}, which can't be read: make that a node "
+            "with states and a table."
+        )
     if len(children) != 1:
         raise block.place.error("Expected one node before the bar: a potential over several is no distribution.")
     for name in (*children, *parents):
         if name not in names:
             raise block.place.error(f"{name!r}, in this potential, is not declared.{suggestion(name, names)}")
     child, given = names[children[0]], [names[parent] for parent in parents]
-    if assembly.is_decision(child):
-        assembly.add_information(child, given, block.place)
-        assembly.add_properties(child, {f"potential.{key}": text for key, text in _properties(block, ()).items()})
-        return None
-    unfilled = None
-    data = block.get("data")
-    if data is None:
+    data, is_decision, is_filled = block.get("data"), assembly.is_decision(child), True
+    if data is None and not is_decision:
         model = "; expressions ('model_data') are not supported here" if block.get("model_data") else ""
         raise block.place.error(f"The potential of {child!r} has no 'data'{model}.")
-    if assembly.is_utility(child):
+    if data is None or is_decision:
+        assembly.add_information(child, given, block.place)
+    elif assembly.is_utility(child):
         assembly.add_utility_values(child, given, data.numbers(), data.place)
     elif assembly.variables[child].is_continuous:
-        _add_gaussian(assembly, child, parents, data, names)
+
+        def make(variable: Variable, scope: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+            return _gaussian_cpd(variable, dict(zip(parents, scope, strict=True)), data), None
+
+        assembly.add_distribution(child, given, make, data.place)
     else:
-        values, is_filled = _filled(data.numbers(assembly.variables[child].num_states), assembly.variables[child])
+        size = assembly.variables[child].num_states
+        values, is_filled = _filled(data.numbers(size), size)
         assembly.add_table(child, given, values, data.place)
-        unfilled = None if is_filled else child
-    others = _properties(block, ("data",))
+    others = _properties(block, () if is_decision else ("data",))
     assembly.add_properties(child, {f"potential.{key}": text for key, text in others.items()})
-    return unfilled
+    return None if is_filled else child
 
 
-def _filled(values: Floats, variable: Variable) -> tuple[Floats, bool]:
+def _filled(values: Floats, size: int) -> tuple[Floats, bool]:
     """The numbers of a table with uniform rows in place of those of ones, and whether there were none of these."""
-    size = variable.num_states
     if size < 2 or values.size % size:
         return values, True
     rows = values.reshape(-1, size)
@@ -277,10 +263,47 @@ def _filled(values: Floats, variable: Variable) -> tuple[Floats, bool]:
     return np.where(are_ones[:, None], 1 / size, rows).ravel(), not are_ones.any()
 
 
-def _add_gaussian(
-    assembly: Assembly, child: str, parents: Sequence[str], data: Value, names: Mapping[str, str]
-) -> None:
-    def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
-        return gaussian_cpd(variable, dict(zip(parents, given, strict=True)), data), None
+def _gaussian_cpd(variable: Variable, parents: Mapping[str, Variable], data: Value) -> CPD:
+    """The distribution in the data of a potential; `parents` are keyed by their names in the file."""
+    discrete = [parent for parent in parents.values() if not parent.is_continuous]
+    continuous = {written: parent.name for written, parent in parents.items() if parent.is_continuous}
+    shape = [parent.num_states for parent in discrete]
+    matches = list(_NORMAL.finditer(data.source, data.start, data.end))
+    if _NORMAL.sub("", data.raw).strip("() \t\r\n,") or not matches:
+        raise data.place.error(f"Expected 'normal ( mean, variance )' for {variable.name!r}, not {shown(data.raw)}.")
+    check_axes(variable.name, shape, data.place)
+    if len(matches) != prod(shape):
+        needed = count_text(prod(shape))
+        raise data.place.error(f"{variable.name!r} needs {needed} normal distributions, not {len(matches)}.")
+    means = [_mean(match, continuous) for match in matches]
+    intercepts, variances = [mean.pop("") for mean in means], [_variance(match) for match in matches]
+    if not discrete:
+        return LinearGaussianCPD(variable, intercepts[0], means[0], variances[0], list(parents.values()))
+    constants, spreads = (np.array(row, dtype=np.float64).reshape(shape) for row in (intercepts, variances))
+    slopes = {name: np.array([mean[name] for mean in means]).reshape(shape) for name in continuous.values()}
+    return ConditionalGaussianCPD(variable, constants, slopes, spreads, list(parents.values()))
 
-    assembly.add_distribution(child, [names[parent] for parent in parents], make, data.place)
+
+def _variance(match: re.Match[str]) -> float:
+    found = numbers(match[2])
+    if found is None or found.size != 1:
+        raise Place.at(match.string, match.start(2)).error(f"Expected a variance, not {shown(match[2])}.")
+    return float(found[0])
+
+
+def _mean(match: re.Match[str], continuous: Mapping[str, str]) -> dict[str, float]:
+    """The coefficient of each continuous parent, and under the empty name the intercept."""
+    total = dict.fromkeys(["", *continuous.values()], 0.0)
+    position, end = match.span(1)
+    while position < end:
+        term = _TERM.match(match.string, position, end)
+        if term is None:
+            found = shown(match.string[position:end])
+            raise Place.at(match.string, position).error(f"Expected a sum like '1.5 + 2 * X', not {found}.")
+        name = term[3] or term[4]
+        if name is not None and name not in continuous:
+            raise Place.at(match.string, position).error(f"{name!r} is not a continuous parent of this node.")
+        size = float(term[2] or term[5] or term[6] or 1.0)
+        total[continuous[name] if name else ""] += -size if term[1] == "-" else size
+        position = term.end()
+    return total

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.cpds import CPD, KINDS, LinearGaussianCPD, TableCPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import InfluenceDiagram
@@ -32,20 +33,10 @@ from plausible.errors import NotRepresentable, PlausibleError, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
-from plausible.io.formats import Format, Model, check_model
-from plausible.io.json_nodes import (
-    add_decisions,
-    add_utilities,
-    decision_records,
-    read_numbers,
-    read_variable,
-    said,
-    utility_records,
-    variable_record,
-)
+from plausible.io.formats import Format, Model, check_model, from_plain, to_plain
 from plausible.io.json_values import JSONValue, parse_values
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
-from plausible.variables import Variable
+from plausible.variables import State, Variable
 
 #: A factor may be over this many variables.
 MAX_SCOPE = 256
@@ -61,6 +52,7 @@ _PARTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTES = ("name", "description", "reference", "properties")
+_NODE_NOTES = ("label", "description", "position", "properties")
 
 
 # --- reading ---
@@ -78,9 +70,13 @@ def parse_json(text: str) -> Model:
     kind = _kind(root)
     required, optional = _PARTS[kind]
     fields = root.fields(("format", "version", "kind", "variables", *required), (*_NOTES, *optional))
-    if kind == _DIAGRAM:
-        return _influence_diagram(fields)
-    return _bayesian_network(fields) if kind == _BAYESIAN else _markov_network(fields)
+    if kind == _MARKOV:
+        return _markov_network(fields)
+    assembly = Assembly(notes=_network_notes(fields))
+    for value in fields["variables"].items():
+        name, states, notes = _read_variable(value)
+        assembly.add_variable(name, states, value.place, notes)
+    return _bayesian_network(fields, assembly) if kind == _BAYESIAN else _influence_diagram(fields, assembly)
 
 
 def _kind(root: JSONValue) -> str:
@@ -99,27 +95,77 @@ def _kind(root: JSONValue) -> str:
     return str(kind.value)
 
 
-def _declared(fields: Mapping[str, JSONValue]) -> Assembly:
-    """The variables, to which distributions are to be added."""
-    assembly = Assembly(notes=_network_notes(fields))
-    for value in fields["variables"].items():
-        name, states, notes = read_variable(value)
-        assembly.add_variable(name, states, value.place, notes)
-    return assembly
+def _read_variable(value: JSONValue) -> tuple[str, list[State] | None, VariableNotes]:
+    """Name, states (None where it is continuous) and notes of a variable."""
+    fields = value.fields(("name",), ("states", "continuous", *_NODE_NOTES))
+    name = fields["name"].text()
+    is_continuous = "continuous" in fields and fields["continuous"].value is True
+    if is_continuous == ("states" in fields):
+        raise value.error(f'{name!r} needs either "states": [...] or "continuous": true.')
+    states = None if is_continuous else [_state(item) for item in fields["states"].items()]
+    return name, states, _read_notes(fields)
 
 
-def _influence_diagram(fields: Mapping[str, JSONValue]) -> InfluenceDiagram:
-    assembly = _declared(fields)
-    add_decisions(assembly, fields["decisions"])
-    add_utilities(assembly, fields["utilities"])
+def _state(item: JSONValue) -> State:
+    try:
+        return from_plain(item.value)
+    except (TypeError, RecursionError):
+        raise item.error("A state is text, a number, true, false, null, or a list of these.") from None
+
+
+def _read_notes(fields: Mapping[str, JSONValue]) -> VariableNotes:
+    """The notes among the fields of a variable or a utility."""
+    texts = {key: fields[key].text() for key in ("label", "description") if key in fields}
+    position = None
+    if "position" in fields:
+        coordinates = _numbers(fields["position"])
+        if coordinates.size != 2 or not np.isfinite(coordinates).all():
+            raise fields["position"].error("A position is a list of two numbers.")
+        position = float(coordinates[0]), float(coordinates[1])
+    properties = fields["properties"].texts() if "properties" in fields else {}
+    return VariableNotes(**texts, position=position, properties=properties)
+
+
+def _numbers(value: JSONValue) -> Floats:
+    """A list of numbers, without lists inside."""
+    if not isinstance(value.value, list) or not set(map(type, value.value)) <= {int, float}:
+        for item in value.items():
+            item.check_number()
+    try:
+        return np.array(value.value, dtype=np.float64)
+    except OverflowError:
+        raise value.error("A number is too large.") from None
+
+
+def _listed(fields: Mapping[str, JSONValue], key: str) -> list[JSONValue]:
+    """The items of a list that may be left out."""
+    return fields[key].items() if key in fields else []
+
+
+def _influence_diagram(fields: Mapping[str, JSONValue], assembly: Assembly) -> InfluenceDiagram:
+    for value in fields["decisions"].items():
+        parts = value.fields(("variable",), ("sees",))
+        name = parts["variable"].text()
+        assembly.make_decision(name, parts["variable"].place)
+        assembly.add_information(name, [item.text() for item in _listed(parts, "sees")], value.place)
+    for value in fields["utilities"].items():
+        parts = value.fields(("name", "values"), ("parents", *_NODE_NOTES))
+        name = parts["name"].text()
+        assembly.add_utility(name, value.place, _read_notes(parts))
+        parents = [item.text() for item in _listed(parts, "parents")]
+        assembly.add_utility_values(name, parents, _numbers(parts["values"]), parts["values"].place)
     for value in fields["distributions"].items():
         _add_distribution(assembly, value)
     return assembly.diagram()
 
 
-def _bayesian_network(fields: Mapping[str, JSONValue]) -> BayesianNetwork:
-    assembly = _declared(fields)
-    inputs = _inputs(fields, assembly)
+def _bayesian_network(fields: Mapping[str, JSONValue], assembly: Assembly) -> BayesianNetwork:
+    inputs: dict[str, JSONValue] = {}
+    for value in _listed(fields, "inputs"):
+        name = assembly.variable(value.text(), value.place).name
+        if name in inputs:
+            raise value.error(f"{name!r} is listed twice.")
+        inputs[name] = value
     for value in fields["distributions"].items():
         child = _add_distribution(assembly, value)
         if child in inputs:
@@ -140,59 +186,42 @@ def _any_distribution(variable: Variable, parents: tuple[Variable, ...]) -> tupl
     return TableCPD.uniform(variable), None
 
 
-def _inputs(fields: Mapping[str, JSONValue], assembly: Assembly) -> dict[str, JSONValue]:
-    inputs: dict[str, JSONValue] = {}
-    for value in fields["inputs"].items() if "inputs" in fields else ():
-        name = assembly.variable(value.text(), value.place).name
-        if name in inputs:
-            raise value.error(f"{name!r} is listed twice.")
-        inputs[name] = value
-    return inputs
-
-
 def _add_distribution(assembly: Assembly, value: JSONValue) -> str:
     fields = value.fields(("variable", "kind"), None)
     kind = fields["kind"].text()
     if kind not in KINDS:
         raise fields["kind"].error(f"{kind!r} is not a kind of distribution.{suggestion(kind, KINDS)}")
     child = assembly.variable(fields["variable"].text(), fields["variable"].place).name
-    parents = fields["parents"].items() if "parents" in fields else []
-    names = [assembly.parents(child, [parent.text()], parent.place)[0].name for parent in parents]
+    names = [assembly.parents(child, [parent.text()], parent.place)[0].name for parent in _listed(fields, "parents")]
     record = {key: part for key, part in fields.items() if key not in ("variable", "kind", "parents")}
     for part in record.values():
         part.check_record()
 
     def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
-        return _cpd(KINDS[kind], variable, given, value, record)
+        try:
+            cpd = KINDS[kind].from_record(variable, given, {key: part.value for key, part in record.items()})
+        except PlausibleError:
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+            raise value.error(f"The fields don't make a distribution of the kind {kind!r} ({error}).") from None
+        known = cpd.to_record()
+        for key, part in record.items():
+            if key not in known:
+                raise part.error(f"{key!r} is not a field of the kind {kind!r}.{suggestion(key, known)}")
+        return cpd, None
 
     if kind == TableCPD.kind and record.keys() == {"values"}:
-        assembly.add_table(child, names, read_numbers(record["values"]), record["values"].place)
+        assembly.add_table(child, names, _numbers(record["values"]), record["values"].place)
     else:
         assembly.add_distribution(child, names, make, value.place)
     return child
-
-
-def _cpd(
-    kind: type[CPD], variable: Variable, given: tuple[Variable, ...], value: JSONValue, record: Mapping[str, JSONValue]
-) -> tuple[CPD, Rounding | None]:
-    try:
-        cpd = kind.from_record(variable, given, {key: part.value for key, part in record.items()})
-    except PlausibleError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-        raise value.error(f"The fields don't make a distribution of the kind {kind.kind!r} ({error}).") from None
-    known = cpd.to_record()
-    for key, part in record.items():
-        if key not in known:
-            raise part.error(f"{key!r} is not a field of the kind {kind.kind!r}.{suggestion(key, known)}")
-    return cpd, None
 
 
 def _markov_network(fields: Mapping[str, JSONValue]) -> MarkovNetwork:
     variables: dict[str, Variable] = {}
     notes: dict[str, VariableNotes] = {}
     for value in fields["variables"].items():
-        name, states, on_variable = read_variable(value)
+        name, states, on_variable = _read_variable(value)
         if name in variables or states is None:
             raise value.error(f"{name!r} {'is declared twice' if name in variables else 'needs states'}.")
         try:
@@ -210,14 +239,12 @@ def _factor(value: JSONValue, variables: Mapping[str, Variable]) -> Factor:
     for item in fields["scope"].items():
         name = item.text()
         if name not in variables or name in scope:
-            problem = (
-                "stands twice in this scope." if name in scope else f"is not declared.{suggestion(name, variables)}"
-            )
-            raise item.error(f"{name!r} {problem}")
+            undeclared = f"is not declared.{suggestion(name, variables)}"
+            raise item.error(f"{name!r} {'stands twice in this scope.' if name in scope else undeclared}")
         scope[name] = variables[name]
     if len(scope) > MAX_SCOPE:
         raise fields["scope"].error(f"A factor over {len(scope)} variables is not read: the limit is {MAX_SCOPE}.")
-    values = read_numbers(fields["values"])
+    values = _numbers(fields["values"])
     if values.size != num_entries(scope.values()):
         raise fields["values"].error(f"Expected {num_entries(scope.values())} numbers, found {values.size}.")
     if not (values.min() >= 0 and values.max() < np.inf):
@@ -254,26 +281,44 @@ def format_json(model: Model) -> str:
     check_model(model)
     kind = _BAYESIAN if isinstance(model, BayesianNetwork) else _MARKOV
     kind = _DIAGRAM if isinstance(model, InfluenceDiagram) else kind
-    head: dict[str, Any] = {
-        "format": "plausible",
-        "version": VERSION,
-        "kind": kind,
-        **said(name=model.notes.name, description=model.notes.description, reference=model.notes.reference),
-        **said(properties=dict(model.notes.properties)),
-    }
-    variables = [variable_record(variable, model.notes.of(name)) for name, variable in model.variables.items()]
-    blocks: dict[str, list[Any]] = {"variables": variables}
+    notes, blocks = model.notes, dict[str, list[Any]]()
+    head: dict[str, Any] = {"format": "plausible", "version": VERSION, "kind": kind}
+    texts = {key: getattr(notes, key) for key in ("name", "description", "reference")}
+    head |= _said(**texts, properties=dict(notes.properties))
+    blocks["variables"] = [
+        {
+            "name": name,
+            **({} if one.is_continuous else {"states": [to_plain(state, name) for state in one.states]}),
+            **_said(continuous=one.is_continuous, **_note_fields(notes.of(name))),
+        }
+        for name, one in model.variables.items()
+    ]
     if isinstance(model, BayesianNetwork):
-        head |= said(inputs=list(model.inputs))
+        head |= _said(inputs=list(model.inputs))
         blocks["distributions"] = [_distribution_record(cpd) for cpd in model.cpds.values()]
     elif isinstance(model, InfluenceDiagram):
         blocks["distributions"] = [_distribution_record(cpd) for cpd in model.chance.values()]
-        blocks |= {"decisions": decision_records(model), "utilities": utility_records(model)}
+        blocks["decisions"] = [{"variable": name, "sees": list(one.sees)} for name, one in model.decisions.items()]
+        blocks["utilities"] = [
+            {"name": name, "parents": list(f.names), "values": f.flat.tolist(), **_said(**_note_fields(notes.of(name)))}
+            for name, f in model.utility_factors.items()
+        ]
     else:
         blocks["factors"] = [{"scope": list(f.names), "values": f.flat.tolist()} for f in model.factors]
     text = _layout(head, blocks, ensure_ascii=False)
     # Half a surrogate pair can't be encoded, but it can be escaped.
     return _layout(head, blocks, ensure_ascii=True) if _SURROGATE.search(text) else text
+
+
+def _said(**fields: Any) -> dict[str, Any]:
+    """The fields that say something."""
+    return {key: value for key, value in fields.items() if value}
+
+
+def _note_fields(notes: VariableNotes) -> dict[str, Any]:
+    position = None if notes.position is None else [float(coordinate) for coordinate in notes.position]
+    texts = {"label": notes.label, "description": notes.description, "position": position}
+    return {**texts, "properties": dict(notes.properties)}
 
 
 def _distribution_record(cpd: CPD) -> dict[str, Any]:

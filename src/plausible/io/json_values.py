@@ -86,12 +86,8 @@ class JSONPlace(Place):
 
     def error(self, problem: str) -> FormatError:
         """The error for a problem with this value."""
-        path = _path_text(self._path)
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self._path).lstrip(".")
         return super().error(f"{path}: {problem}" if path else problem)
-
-
-def _path_text(path: Path) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +120,9 @@ class JSONValue:
                 raise self._below(key, None).error(f"{key!r} is not a known field.{suggestion(key, known)}")
         for key in required:
             if key not in self.value:
-                raise self.error(f"The field {key!r} is missing.{_misspelling(key, set(self.value).difference(known))}")
+                close = get_close_matches(key, sorted(set(self.value).difference(known)), n=1)
+                hint = f" {close[0]!r} looks like a misspelling of it." if close else ""
+                raise self.error(f"The field {key!r} is missing.{hint}")
         return {key: self._below(key, value) for key, value in self.value.items()}
 
     def items(self) -> list[JSONValue]:
@@ -160,12 +158,6 @@ class JSONValue:
                 waiting += part.fields((), None).values()
             elif part.value is not None:
                 part.check_number()
-
-
-def _misspelling(key: str, unknown: Collection[str]) -> str:
-    """A sentence about a field that may be meant for this key."""
-    close = get_close_matches(key, sorted(unknown), n=1)
-    return f" {close[0]!r} looks like a misspelling of it." if close else ""
 
 
 def _kind(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -54,7 +55,8 @@ def network_notes(name: str, properties: dict[str, str]) -> Notes:
     """The notes on a network of this name; `properties` is used up."""
     exact = _take_exact(properties, {"name", "description", "reference"})
     notes = Notes(name, properties.pop("description", ""), properties.pop("reference", ""))
-    return replace(notes, properties=MappingProxyType(_joined(properties, exact)), **exact)
+    joined = MappingProxyType({**properties, **exact.pop("properties", {})})
+    return replace(notes, properties=joined, **exact)
 
 
 def variable_notes(properties: dict[str, str]) -> VariableNotes:
@@ -62,23 +64,14 @@ def variable_notes(properties: dict[str, str]) -> VariableNotes:
     if not properties:
         return VariableNotes()
     exact = _take_exact(properties, {"label", "description"})
-    position = _read_position(properties.get("position", ""))
-    if position is not None:
-        del properties["position"]
+    position = None
+    if match := _POSITION.fullmatch(properties.get("position", "")):
+        with suppress(ValueError):
+            position = float(match[1]), float(match[2])
+            del properties["position"]
     notes = VariableNotes(properties.pop("label", ""), properties.pop("description", ""), position)
-    return replace(notes, properties=MappingProxyType(_joined(properties, exact)), **exact)
-
-
-def _joined(properties: Mapping[str, str], exact: dict[str, Any]) -> dict[str, str]:
-    return {**properties, **exact.pop("properties", {})}
-
-
-def _read_position(text: str) -> tuple[float, float] | None:
-    match = _POSITION.fullmatch(text)
-    try:
-        return (float(match[1]), float(match[2])) if match else None
-    except ValueError:
-        return None
+    joined = MappingProxyType({**properties, **exact.pop("properties", {})})
+    return replace(notes, properties=joined, **exact)
 
 
 def _take_exact(properties: dict[str, str], allowed: set[str]) -> dict[str, Any]:
@@ -106,7 +99,8 @@ def network_texts(notes: Notes, written_name: str, dialect: Dialect) -> list[str
 
 def variable_texts(notes: VariableNotes, dialect: Dialect) -> list[str]:
     """The texts for a variable."""
-    position = [] if notes.position is None else ["position = ({}, {})".format(*map(_number, notes.position))]
+    whole = [int(one) if float(one).is_integer() else float(one) for one in notes.position or ()]
+    position = [f"position = ({whole[0]!r}, {whole[1]!r})"] if whole else []
     return position + _texts({"label": notes.label, "description": notes.description}, notes.properties, {}, dialect)
 
 
@@ -122,7 +116,3 @@ def _texts(
     }
     texts = [f"{key} = {value}".rstrip() for key, value in {**said, **literal}.items()]
     return [*texts, f"{_EXACT} = {dialect.json_text(exact)}"] if any(exact.values()) else texts
-
-
-def _number(coordinate: float) -> str:
-    return str(int(coordinate)) if float(coordinate).is_integer() else repr(float(coordinate))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from plausible.errors import NotRepresentable, suggestion
 from plausible.factors import Factor
 from plausible.io.assembly import Assembly
 from plausible.io.formats import Format, Model, discrete_network, table_of
-from plausible.io.words import Words
+from plausible.io.scanner import Words
 from plausible.io.xml_source import is_agrum_uai, last_parent_fastest
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Variable
@@ -49,23 +49,17 @@ def parse_uai(text: str) -> Model:
     if kind not in ("BAYES", "MARKOV"):
         hint = suggestion(kind, ["BAYES", "MARKOV"])
         raise words.error(f"A UAI file starts with BAYES or MARKOV, not with {kind[:20]!r}.{hint}", 0)
-    sizes = _sizes(words)
+    sizes = []
+    for index in range(words.count("the number of variables")):
+        sizes.append(words.integer(f"the number of states of variable {index}"))
+        if not sizes[-1]:
+            raise words.error(f"Variable {index} has no states.", words.position - 1)
     scopes = [_scope(words, len(sizes)) for _ in range(words.count("the number of functions"))]
     starts = _table_starts(words, sizes, scopes)
     words.end()
     if kind == "MARKOV":
         return _markov_network(words, sizes, scopes, starts)
     return _bayesian_network(words, sizes, scopes, starts, is_agrum_uai(text))
-
-
-def _sizes(words: Words) -> list[int]:
-    """The numbers of states."""
-    sizes = []
-    for index in range(words.count("the number of variables")):
-        sizes.append(words.integer(f"the number of states of variable {index}"))
-        if not sizes[-1]:
-            raise words.error(f"Variable {index} has no states.", words.position - 1)
-    return sizes
 
 
 def _scope(words: Words, num_variables: int) -> list[int]:
@@ -107,9 +101,13 @@ def _num_entries(sizes: Iterable[int], limit: int) -> int:
 def _bayesian_network(
     words: Words, sizes: Sequence[int], scopes: Sequence[Sequence[int]], starts: Sequence[int], is_agrum: bool
 ) -> BayesianNetwork:
-    children = [scope[-1] if scope else None for scope in scopes]
-    if sorted(child for child in children if child is not None) != list(range(len(sizes))) or None in children:
-        raise words.error(_children_problem(children, len(sizes)), 0)
+    counts = Counter(scope[-1] if scope else None for scope in scopes)
+    if None in counts:
+        raise words.error("A function of a BAYES file has an empty scope; its child should come last in it.", 0)
+    for index in (*counts, *range(len(sizes))):
+        if counts[index] != 1:
+            number = f"{counts[index]} functions" if counts[index] else "no function"
+            raise words.error(f"Variable {index} is the child, the last in scope, of {number} of this BAYES file.", 0)
     assembly = Assembly()
     for index, size in enumerate(sizes):
         assembly.add_variable(str(index), [str(state) for state in range(size)], words.place(2 + index))
@@ -120,19 +118,6 @@ def _bayesian_network(
         *parents, child = (str(index) for index in scope)
         assembly.add_table(child, parents, values, words.place(start))
     return assembly.network()
-
-
-def _children_problem(children: Sequence[int | None], num_variables: int) -> str:
-    counts = Counter(children)
-    if None in counts:
-        return "A function of a BAYES file has an empty scope; its child should come last in it."
-    twice = [child for child, count in counts.items() if count > 1]
-    if twice:
-        return (
-            f"Variable {twice[0]} is the child, the last in scope, of {counts[twice[0]]} functions of this BAYES file."
-        )
-    missing = next(index for index in range(num_variables) if index not in counts)
-    return f"Variable {missing} is the child, the last in scope, of no function of this BAYES file."
 
 
 def _markov_network(
@@ -185,15 +170,9 @@ def format_uai(model: Model) -> str:
     lines = [kind, str(len(indices)), sizes, str(len(factors))]
     lines += [" ".join(map(str, (len(factor.names), *(indices[name] for name in factor.names)))) for factor in factors]
     for factor in factors:
-        lines += _table_lines(factor)
+        rows = factor.flat.reshape(-1, factor.shape[-1] if factor.scope else 1).tolist()
+        lines += ["", str(factor.size), *(" ".join(map(repr, row)) for row in rows)]
     return "\n".join([*lines, ""])
-
-
-def _table_lines(factor: Factor) -> Iterator[str]:
-    yield from ("", str(factor.size))
-    width = factor.shape[-1] if factor.scope else 1
-    for row in factor.flat.reshape(-1, width).tolist():
-        yield " ".join(map(repr, row))
 
 
 FORMAT = Format("UAI", (".uai",), parse_uai, format_uai)

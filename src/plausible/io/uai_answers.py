@@ -17,7 +17,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import FormatError, InvalidArgument, NotRepresentable, UnknownVariable, suggestion
 from plausible.io.formats import Model
-from plausible.io.words import Words
+from plausible.io.scanner import Words
 from plausible.variables import State
 
 _TASKS = ("PR", "MPE", "MAR", "MMAP")
@@ -71,7 +71,8 @@ def _samples(words: Words, numbering: _Numbering, counted: bool) -> list[dict[st
 def _sample(words: Words, numbering: _Numbering) -> dict[str, State]:
     sample: dict[str, State] = {}
     for _ in range(words.count("the number of observed variables", words_each=2)):
-        name, state = numbering.read_pair(words)
+        index = words.integer("the index of a variable", numbering.num_variables)
+        name, state = numbering.name(words, index), numbering.read_state(words, index)
         if name in sample:
             raise words.error(f"Variable {name!r} is observed twice.", words.position - 2)
         sample[name] = state
@@ -146,36 +147,27 @@ def parse_uai_result(text: str, model: Model | None = None) -> UAIResult:
 
 def _solution(words: Words, task: str, numbering: _Numbering) -> UAIResult:
     if task == "PR":
-        result = UAIResult(task, log10=_logarithm(words))
+        word = words.next("the logarithm, to base ten, of a probability")
+        is_zero = word.lower() in ("-inf", "-infinity")
+        number = -math.inf if is_zero else float(words.numbers_at(words.position - 1, 1)[0])
+        result = UAIResult(task, log10=number)
     elif task == "MAR":
-        result = UAIResult(task, marginals=MappingProxyType(_marginals(words, numbering)))
+        marginals = {}
+        for index in range(words.count("the number of variables")):
+            name = numbering.name(words, index)
+            size = words.count("the number of states")
+            marginals[name] = words.numbers_at(words.position, size)
+            marginals[name].setflags(write=False)
+            words.skip(size)
+        result = UAIResult(task, marginals=MappingProxyType(marginals))
+    elif task == "MMAP":
+        result = UAIResult(task, assignment=MappingProxyType(_sample(words, numbering)))
     else:
-        result = UAIResult(task, assignment=MappingProxyType(_assignment(words, task, numbering)))
+        count = words.count("the number of variables")
+        states = {numbering.name(words, index): numbering.read_state(words, index) for index in range(count)}
+        result = UAIResult(task, assignment=MappingProxyType(states))
     words.end()
     return result
-
-
-def _logarithm(words: Words) -> float:
-    word = words.next("the logarithm, to base ten, of a probability")
-    return -math.inf if word.lower() in ("-inf", "-infinity") else float(words.numbers_at(words.position - 1, 1)[0])
-
-
-def _marginals(words: Words, numbering: _Numbering) -> dict[str, Floats]:
-    marginals = {}
-    for index in range(words.count("the number of variables")):
-        name = numbering.name(words, index)
-        size = words.count("the number of states")
-        marginals[name] = words.numbers_at(words.position, size)
-        marginals[name].setflags(write=False)
-        words.skip(size)
-    return marginals
-
-
-def _assignment(words: Words, task: str, numbering: _Numbering) -> dict[str, State]:
-    if task == "MMAP":
-        return _sample(words, numbering)
-    count = words.count("the number of variables")
-    return {numbering.name(words, index): numbering.read_state(words, index) for index in range(count)}
 
 
 def format_uai_result(result: UAIResult, model: Model | None = None) -> str:
@@ -208,11 +200,7 @@ class _Numbering:
     def __init__(self, model: Model | None) -> None:
         self._variables = None if model is None else list(model.variables.values())
         self._indices = {} if model is None else {name: index for index, name in enumerate(model.variables)}
-
-    def read_pair(self, words: Words) -> tuple[str, State]:
-        """A variable and its state, by the next two words."""
-        index = words.integer("the index of a variable", None if self._variables is None else len(self._variables))
-        return self.name(words, index), self.read_state(words, index)
+        self.num_variables = None if model is None else len(self._indices)
 
     def name(self, words: Words, index: int) -> str:
         """The name of a variable."""

@@ -15,8 +15,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr
-from plausible.io.formats import Contents, Format, Model, discrete_contents, table_of
-from plausible.io.identifiers import stand_ins, state_stand_ins
+from plausible.io.formats import Contents, Format, Model, contents, stand_ins, state_stand_ins, table_of
 from plausible.io.xdsl_notes import (
     genie_lines,
     grid_position,
@@ -50,7 +49,7 @@ def format_xdsl(model: Model) -> str:
       </nodes>
     ...
     """
-    parts = discrete_contents(model, "XDSL")
+    parts = contents(model, "XDSL", discrete=True)
     names = dict(zip(parts.nodes, stand_ins(parts.nodes, identifier), strict=True))
     noisy = {name: gate for name, cpd in parts.cpds.items() if (gate := _gate(cpd)) is not None}
     places = {name: grid_position(number) for number, name in enumerate(names)}
@@ -76,30 +75,25 @@ class _Gate:
 
 def _gate(cpd: CPD) -> _Gate | None:
     """A noisy-or or noisy-max for SMILE, where every parent must have a state without effect."""
+    orders, rows = [], []
     if isinstance(cpd, NoisyOr):
-        return _or_gate(cpd)
+        if any(parent.num_states == 1 for parent in cpd.parents):
+            return None
+        for parent, chance in zip(cpd.parents, cpd.activation.tolist(), strict=True):
+            active = parent.index(cpd.active_states[parent.name])
+            orders.append((active, *(position for position in range(parent.num_states) if position != active)))
+            rows += [[chance, 1 - chance], *[[0.0, 1.0]] * (parent.num_states - 1)]
+        return _Gate("or", tuple(orders), np.array([*rows, [cpd.leak, 1 - cpd.leak]]))
     if not isinstance(cpd, NoisyMax):
         return None
-    orders, rows = [], []
     for effect in cpd.effects.values():
         neutral = np.flatnonzero((effect == np.eye(1, effect.shape[1])).all(axis=1))
         if not neutral.size:
             return None
         order = [*(position for position in range(len(effect)) if position != neutral[0]), int(neutral[0])]
         orders.append(tuple(order))
-        rows.append(effect[order])
+        rows += effect[order].tolist()
     return _Gate("max", tuple(orders), np.vstack([*rows, cpd.leak])[:, ::-1])
-
-
-def _or_gate(cpd: NoisyOr) -> _Gate | None:
-    if any(parent.num_states == 1 for parent in cpd.parents):
-        return None
-    orders, rows = [], []
-    for parent, chance in zip(cpd.parents, cpd.activation.tolist(), strict=True):
-        active = parent.index(cpd.active_states[parent.name])
-        orders.append((active, *(position for position in range(parent.num_states) if position != active)))
-        rows += [[chance, 1 - chance], *[[0.0, 1.0]] * (parent.num_states - 1)]
-    return _Gate("or", tuple(orders), np.array([*rows, [cpd.leak, 1 - cpd.leak]]))
 
 
 def _node_lines(
@@ -110,7 +104,9 @@ def _node_lines(
     own = {} if names[name] == name else {"plausible_name": json.dumps(name)}
     own |= {} if states is None else {"plausible_states": states}
     own |= {"plausible_noisy": noisy[name].kind} if name in noisy else {}
-    tag = "noisymax" if name in noisy else _tag(parts, name)
+    kinds = {"utility": parts.utilities, "decision": parts.decisions, "noisymax": noisy}
+    is_function = isinstance(parts.cpds.get(name), DeterministicCPD)
+    tag = next((kind for kind, of in kinds.items() if name in of), "deterministic" if is_function else "cpt")
     yield f'    <{tag} id="{names[name]}"{node_attributes(notes)}>'
     written = [
         f'      <state id="{state}"{attributes} />'
@@ -127,12 +123,6 @@ def _node_lines(
     for line in property_lines(notes, (names[name], name), no_position, len(identifiers), own):
         yield f"  {line}"
     yield f"    </{tag}>"
-
-
-def _tag(parts: Contents, name: str) -> str:
-    if name in parts.utilities or name in parts.decisions:
-        return "utility" if name in parts.utilities else "decision"
-    return "deterministic" if isinstance(parts.cpds[name], DeterministicCPD) else "cpt"
 
 
 def _backwards(parents: Sequence[str], noisy: Mapping[str, _Gate]) -> tuple[int, ...]:

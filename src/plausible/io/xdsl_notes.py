@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from plausible.io.scanner import merged
 from plausible.io.xml_source import WHITESPACE, Element, is_legal, replace_illegal
 from plausible.models import Notes, VariableNotes
 
@@ -63,11 +64,9 @@ def grid_position(number: int) -> tuple[float, float]:
 
 def user_properties(element: Element) -> dict[str, str]:
     """Key -> value of the <property> elements; a key that is repeated has its values on lines of their own."""
-    found: dict[str, str] = {}
     for child in element.named("property"):
         child.check_children(())
-        _add(found, child.attribute("id"), child.text)
-    return found
+    return merged((child.attribute("id"), child.text) for child in element.named("property"))
 
 
 def variable_notes(
@@ -117,23 +116,19 @@ def network_notes(root: Element) -> Notes:
         if child.tag not in ("nodes", "extensions", "properties", "property"):
             _add_element(properties, "smile", child)
     for extension in (part for block in root.named("extensions") for part in block.children):
-        if extension.tag == "genie":
-            _read_genie(extension, notes, properties)
-        else:
+        if extension.tag != "genie":
             _add_element(properties, "smile", extension)
+            continue
+        notes["name"] = extension.attributes.get("name", notes["name"])
+        _add_attributes(properties, "genie", extension, ("version", "app", "name"))
+        for child in extension.children:
+            if child.tag == "comment":
+                notes["description"] = child.text
+            elif child.tag == "submodel":
+                _add(properties, "genie_submodel", _as_xml(child, without=("node",)))
+            elif child.tag != "node":
+                _add_element(properties, "genie", child)
     return Notes(**{**notes, **exact, "properties": {**properties, **exact_properties}})
-
-
-def _read_genie(genie: Element, notes: dict[str, Any], properties: dict[str, str]) -> None:
-    notes["name"] = genie.attributes.get("name", notes["name"])
-    _add_attributes(properties, "genie", genie, ("version", "app", "name"))
-    for child in genie.children:
-        if child.tag == "comment":
-            notes["description"] = child.text
-        elif child.tag == "submodel":
-            _add(properties, "genie_submodel", _as_xml(child, without=("node",)))
-        elif child.tag != "node":
-            _add_element(properties, "genie", child)
 
 
 def genie_nodes(root: Element) -> dict[str, tuple[Element, str]]:
@@ -264,8 +259,9 @@ def property_lines(
         exact["label"] = notes.label
     if not is_legal(notes.description):
         exact["description"] = notes.description
-    if notes.position is not None and (notes.position == no_position or not _is_whole(notes.position)):
-        exact["position"] = list(notes.position)
+    if notes.position is not None:
+        is_whole = all(abs(coordinate) < 1e8 and float(coordinate).is_integer() for coordinate in notes.position)
+        exact |= {"position": list(notes.position)} if notes.position == no_position or not is_whole else {}
     native = set(_native(notes.properties, {**_NODE, **_DRAWING}))
     native |= {STATES} if any(state_attributes(notes, num_states)) else set()
     native |= {_SIZE} if _size(notes) != _DEFAULT_SIZE else set()
@@ -282,7 +278,9 @@ def genie_lines(notes: VariableNotes, names: tuple[str, str], no_position: tuple
         attributes = _attributes({key: drawing[key] for key in drawing if f"_{tag}_" in key}, f"genie_{tag}_")
         if attributes:
             yield f"        <{tag}{attributes} />"
-    left, top = (round(coordinate) for coordinate in _corner(notes, no_position))
+    corner = notes.position or no_position
+    is_far = any(abs(coordinate) >= 1e8 for coordinate in corner)  # outside of all windows
+    left, top = map(round, no_position if is_far else corner)
     width, height = _size(notes)
     yield f"        <position>{left} {top} {left + width} {top + height}</position>"
     if notes.description:
@@ -294,16 +292,16 @@ def _property_lines(
     properties: Mapping[str, str], exact: dict[str, Any], own: Mapping[str, str], reserved: Iterable[str] = ()
 ) -> list[str]:
     """<property> elements for properties that can be said so, and one of JSON for the rest."""
-    odd = {key: value for key, value in properties.items() if not _is_literal(key, value) or key in reserved}
-    plain = {key: value for key, value in properties.items() if key not in odd}
+    plain = {
+        key: value
+        for key, value in properties.items()
+        if identifier(key) == key not in reserved and not key.startswith("plausible_") and is_legal(value)
+    }
+    odd = {key: value for key, value in properties.items() if key not in plain}
     if odd:
         exact = {**exact, "properties": odd}
     said = {**own, **plain, **({_EXACT: json.dumps(exact)} if exact else {})}
     return [f"    <property id={quoteattr(key)}>{text(value)}</property>" for key, value in said.items()]
-
-
-def _is_literal(key: str, value: str) -> bool:
-    return identifier(key) == key and not key.startswith("plausible_") and is_legal(value)
 
 
 def _native(properties: Mapping[str, str], defaults: Mapping[str, str | None]) -> dict[str, str]:
@@ -315,16 +313,6 @@ def _native(properties: Mapping[str, str], defaults: Mapping[str, str | None]) -
 def _attributes(values: Mapping[str, str | None], prefix: str) -> str:
     given = {key.removeprefix(prefix): value for key, value in values.items() if value is not None}
     return "".join(f" {key}={quoteattr(value)}" for key, value in given.items())
-
-
-def _corner(notes: VariableNotes, no_position: tuple[float, float]) -> tuple[float, float]:
-    """Where a node is drawn; not outside of all windows."""
-    position = notes.position or no_position
-    return position if all(abs(coordinate) < 1e8 for coordinate in position) else no_position
-
-
-def _is_whole(position: tuple[float, float]) -> bool:
-    return all(abs(coordinate) < 1e8 and float(coordinate).is_integer() for coordinate in position)
 
 
 def _size(notes: VariableNotes) -> tuple[int, int]:

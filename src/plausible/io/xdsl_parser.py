@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +18,11 @@ from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import suggestion
-from plausible.io.assembly import MAX_AXES, Assembly
-from plausible.io.identifiers import restore_name, restore_states
+from plausible.errors import CyclicGraph, PlausibleWarning, suggestion
+from plausible.graphs import DAG
+from plausible.io.assembly import MAX_AXES, Assembly, Make, warn_reader
+from plausible.io.formats import restore_name, restore_states
+from plausible.io.scanner import shown
 from plausible.io.xdsl_notes import (
     AUTOMATIC,
     STATES,
@@ -29,7 +33,6 @@ from plausible.io.xdsl_notes import (
     user_properties,
     variable_notes,
 )
-from plausible.io.xdsl_weights import utility_weights, warn_of_sums
 from plausible.io.xml_source import Element, is_agrum_xdsl, last_parent_fastest, parse_xml
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
@@ -37,8 +40,7 @@ from plausible.variables import State, Variable
 #: A noisy-max of another program is read as a table of at most this many numbers.
 MAX_NOISY_ENTRIES = 2**24
 
-_Make: TypeAlias = Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]]
-_Number = TypeVar("_Number", np.float64, np.intp)
+_Entry = TypeVar("_Entry", np.float64, np.intp)
 
 _PARTS = {
     "cpt": ("state", "probabilities"),
@@ -48,6 +50,13 @@ _PARTS = {
     "utility": ("utilities",),
     "mau": ("weights", "expressions", "expression"),
 }
+
+_NUMBER: Final = r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
+#: A sign (or several, or none), and a name that may have a number before or behind it.
+_TERM: Final = re.compile(
+    rf"(?P<signs>[+\-\s]*+)(?:(?P<before>{_NUMBER})\s*+\*\s*+)?(?P<name>[A-Za-z_]\w*+)"
+    rf"(?:\s*+\*\s*+(?P<behind>{_NUMBER}))?\s*+(?=[+-]|$)"
+)
 
 
 def parse_xdsl(text: str) -> BayesianNetwork | InfluenceDiagram:
@@ -73,14 +82,14 @@ def parse_xdsl(text: str) -> BayesianNetwork | InfluenceDiagram:
         element.check_no_text()
     for number, node in enumerate(nodes.children):
         reader.add_node(node, drawn.get(node.attribute("id")), grid_position(number) if has_grid else None)
-    reader.weights = utility_weights(nodes)
+    reader.weights = _utility_weights(nodes)
     for node in nodes.children:
         reader.add_definition(node)
     for name, (element, _) in drawn.items():
         if name not in reader.names:
             raise element.error(f"There is no node {name!r}.{suggestion(name, reader.names)}")
     model = reader.assembly.model()
-    warn_of_sums(reader.sums, reader.weights)
+    _warn_of_sums(reader.sums, reader.weights)
     return model
 
 
@@ -106,7 +115,13 @@ class _Reader:
         self, node: Element, drawn: tuple[Element, str] | None, no_position: tuple[float, float] | None
     ) -> None:
         """The variable or utility of a node and the notes on it."""
-        self._check_type(node)
+        if node.tag == "equation":
+            raise node.error("<equation> nodes are continuous: only networks over variables with states can be read.")
+        if node.tag not in _PARTS:
+            raise node.error(f"Nodes of the type <{node.tag}> can't be read.{suggestion(node.tag, _PARTS)}")
+        node.check_children(("parents", "property", *_PARTS[node.tag]))
+        if "dynamic" in node.attributes:
+            raise node.error("This node is of a temporal network, which can't be read as a Bayesian network.")
         written = node.attribute("id")
         if written in self.names:
             raise node.error(f"There are two nodes {written!r}.")
@@ -140,15 +155,6 @@ class _Reader:
             properties.setdefault(STATES, json.dumps(extras))
         return restore_states(identifiers, properties.pop("plausible_states", None), identifier)
 
-    def _check_type(self, node: Element) -> None:
-        if node.tag == "equation":
-            raise node.error("<equation> nodes are continuous: only networks over variables with states can be read.")
-        if node.tag not in _PARTS:
-            raise node.error(f"Nodes of the type <{node.tag}> can't be read.{suggestion(node.tag, _PARTS)}")
-        node.check_children(("parents", "property", *_PARTS[node.tag]))
-        if "dynamic" in node.attributes:
-            raise node.error("This node is of a temporal network, which can't be read as a Bayesian network.")
-
     def add_definition(self, node: Element) -> None:
         """The distribution of a node, the numbers of a utility, or what a decision sees."""
         child = self.names[node.attribute("id")]
@@ -174,7 +180,7 @@ class _Reader:
         read = {"cpt": self._table, "deterministic": self._function, "noisymax": self._noisy_max}[node.tag]
         self.assembly.add_distribution(child, parents, read(node, numbers), numbers.place)
 
-    def _table(self, node: Element, element: Element) -> _Make:
+    def _table(self, node: Element, element: Element) -> Make:
         values = element.numbers()
 
         def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
@@ -185,7 +191,7 @@ class _Reader:
 
         return make
 
-    def _function(self, node: Element, element: Element) -> _Make:
+    def _function(self, node: Element, element: Element) -> Make:
         states = self.states[node.attribute("id")]
         words = element.words()
         for word in words:
@@ -199,9 +205,7 @@ class _Reader:
 
         return make
 
-    def _shaped(
-        self, values: npt.NDArray[_Number], scope: Sequence[Variable], element: Element
-    ) -> npt.NDArray[_Number]:
+    def _shaped(self, values: npt.NDArray[_Entry], scope: Sequence[Variable], element: Element) -> npt.NDArray[_Entry]:
         """Values in a row as a table, the states of its axes in the order of the variables."""
         if len(scope) > MAX_AXES:
             raise element.error(f"There are {len(scope)} variables here; a table has at most {MAX_AXES}.")
@@ -211,7 +215,7 @@ class _Reader:
         turned = tuple(axis for axis, variable in enumerate(scope) if variable.name in self.backwards)
         return np.flip(values.reshape(shape), turned)
 
-    def _noisy_max(self, node: Element, element: Element) -> _Make:
+    def _noisy_max(self, node: Element, element: Element) -> Make:
         values = element.numbers()
         strengths = node.at_most_one("strengths")
 
@@ -257,3 +261,102 @@ class _Reader:
         turned = Variable(variable.name, variable.states[::-1])
         table = NoisyMax(turned, given, effects, leak[0, ::-1]).to_factor(MAX_NOISY_ENTRIES)
         return TableCPD(variable, table.values[..., ::-1], given)
+
+
+# --- sums of utilities ---
+
+
+def _utility_weights(nodes: Element) -> dict[str, float]:
+    """Identifier -> what the numbers of each <utility> count with in the total.
+
+    A <mau> node is the sum of its parents, each times its weight, which is one if there are no <weights>; or it has an
+    expression, such as `Gain + 2*Fun`, which is read if it is such a sum. Its own weight is one, unless other such
+    nodes add it up; so the weight of a utility is the sum, over the paths down from it, of the product of the weights
+    on them. A node that combines its parents in another way, such as by multiplying them, is refused: utilities of an
+    influence diagram add.
+    """
+    utilities = [node.attribute("id") for node in nodes.named("utility")]
+    sums = {node.attribute("id"): node for node in nodes.named("mau")}
+    known = (*utilities, *sums)
+    weighted = {name: _weights(node, known) for name, node in sums.items()}
+    edges = [(part, name) for name, parts in weighted.items() for part in parts]
+    try:
+        graph = DAG(edges, nodes=known)
+    except CyclicGraph as error:
+        raise sums[str(error.cycle[0])].error(str(error)) from None
+    found: dict[str, float] = {}
+    for name in map(str, reversed(graph.topological_order)):
+        users = [str(user) for user in graph.children(name)]
+        found[name] = sum(found[user] * weighted[user][name] for user in users) if users else 1.0
+    return {name: found[name] for name in utilities}
+
+
+def _weights(node: Element, known: Collection[str]) -> dict[str, float]:
+    """Identifier -> weight of each part of a sum."""
+    name = node.attribute("id")
+    given = node.at_most_one("parents")
+    parts = given.words() if given else []
+    if name in parts:
+        raise node.error(f"{name!r} adds itself up.")
+    for part in parts:
+        if given is not None and part not in known:
+            raise given.place_of(part).error(f"{name!r} adds utilities up, and {part!r} is none.")
+    found = dict.fromkeys(parts, 0.0)
+    for part, weight in _listed_terms(node, parts):
+        found[part] += weight
+    return found
+
+
+def _listed_terms(node: Element, parts: Sequence[str]) -> list[tuple[str, float]]:
+    """The parts of a sum with their weights; a part may come more than once."""
+    ways = list(node.named("weights", "expressions", "expression"))
+    if len(ways) > 1:
+        raise ways[1].error("<mau> has either <weights> or one expression.")
+    if not ways:
+        return [(part, 1.0) for part in parts]
+    if ways[0].tag != "weights":
+        return _linear_terms(node.attribute("id"), ways[0], parts)
+    weights = ways[0].numbers()
+    if weights.size != len(parts):
+        raise ways[0].error(f"<weights> needs a number for each of the {len(parts)} parents, and has {weights.size}.")
+    return list(zip(parts, weights.tolist(), strict=True))
+
+
+def _linear_terms(name: str, element: Element, parts: Sequence[str]) -> list[tuple[str, float]]:
+    """The terms of an expression that is a weighted sum: names with or without a number, between plus and minus."""
+    inner = list(element.named("expression")) or [element]
+    if len(inner) > 1:
+        raise inner[1].error(f"{name!r} has several expressions; only one, a weighted sum, can be read.")
+    if inner[0] is not element:
+        element.check_children(("expression",))
+    text = re.sub(rf"^\s*{re.escape(name)}\s*=", "", inner[0].content())
+    terms: list[tuple[str, float]] = []
+    start = 0
+    while start < len(text) or not terms:
+        term = _TERM.match(text, start)
+        if term is None:
+            raise element.error(
+                f"{name!r} combines utilities by the expression {shown(text)}. Utilities of an influence diagram add: "
+                "only weighted sums, such as U + 2*V - W, can be read. Put the combination into one utility with all "
+                "the parents."
+            )
+        if term["name"] not in parts:
+            hint = suggestion(term["name"], parts)
+            raise element.error(f"{term['name']!r}, in the expression of {name!r}, is none of its parents.{hint}")
+        size = float(term["before"] or 1) * float(term["behind"] or 1)
+        if not math.isfinite(size):
+            raise element.error(f"The weight of {term['name']!r}, in the expression of {name!r}, is not finite.")
+        terms.append((term["name"], -size if term["signs"].count("-") % 2 else size))
+        start = term.end()
+    return terms
+
+
+def _warn_of_sums(sums: Collection[str], weights: Mapping[str, float]) -> None:
+    """Say that weighted sums are in the numbers of the utilities now; plain sums are what utilities make anyway."""
+    told = ", ".join(f"{name} by {weight:g}" for name, weight in weights.items() if weight != 1)
+    if told:
+        warn_reader(
+            f"The weighted sums {sorted(sums)} of utilities are left out; instead, the numbers of the utilities were "
+            f"multiplied: {told}.",
+            PlausibleWarning,
+        )

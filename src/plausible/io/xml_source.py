@@ -16,8 +16,7 @@ from xml.parsers import expat
 from plausible.base.arrays import Floats
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
-from plausible.io.scanner import shown
-from plausible.io.words import parse_numbers
+from plausible.io.scanner import parse_numbers, shown
 
 #: Elements may be nested this deeply.
 MAX_DEPTH = 100
@@ -59,11 +58,9 @@ class Element:
         """The only child with this tag."""
         found = self.at_most_one(tag)
         if found is None:
-            raise self.error(f"<{self.tag}> needs a <{tag}>.{self._instead(tag)}")
+            instead = suggestion(tag, dict.fromkeys(child.tag for child in self.children))
+            raise self.error(f"<{self.tag}> needs a <{tag}>.{instead}")
         return found
-
-    def _instead(self, tag: str) -> str:
-        return suggestion(tag, dict.fromkeys(child.tag for child in self.children))
 
     def attribute(self, name: str) -> str:
         """An attribute that must be there."""
@@ -153,9 +150,8 @@ class _Builder:
     def __init__(self, text: str, root: str, fold: Callable[[str], str]) -> None:
         self.tree: Element | None = None
         self._text, self._root, self._fold = text, root, fold
-        self._open: list[tuple[str, dict[str, str], Place]] = []
-        self._texts: list[list[str]] = []
-        self._children: list[list[Element]] = []
+        #: Of each element that is open: tag, attributes, place, texts, children.
+        self._open: list[tuple[str, dict[str, str], Place, list[str], list[Element]]] = []
         self._num_elements = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -177,19 +173,16 @@ class _Builder:
         if len(self._open) >= MAX_DEPTH or self._num_elements > MAX_ELEMENTS:
             problem = f"nested more than {MAX_DEPTH} deep" if len(self._open) >= MAX_DEPTH else f"over {MAX_ELEMENTS}"
             raise place.error(f"Elements are {problem}: this is no sensible file.")
-        self._open.append((tag, {self._fold(key): value for key, value in attributes.items()}, place))
-        self._texts.append([])
-        self._children.append([])
+        self._open.append((tag, {self._fold(key): value for key, value in attributes.items()}, place, [], []))
 
     def _end(self, name: str) -> None:
-        tag, attributes, place = self._open.pop()
-        text = "".join(self._texts.pop())
-        self.tree = Element(tag, attributes, text, tuple(self._children.pop()), place, self._text)
-        if self._children:
-            self._children[-1].append(self.tree)
+        tag, attributes, place, texts, children = self._open.pop()
+        self.tree = Element(tag, attributes, "".join(texts), tuple(children), place, self._text)
+        if self._open:
+            self._open[-1][4].append(self.tree)
 
     def _characters(self, data: str) -> None:
-        self._texts[-1].append(data)
+        self._open[-1][3].append(data)
 
     def _skipped(self, name: str, is_parameter: bool) -> None:
         raise self._place().error(f"The entity {name!r} is not declared.")

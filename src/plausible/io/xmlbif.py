@@ -20,8 +20,17 @@ from xml.sax.saxutils import escape
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly
-from plausible.io.formats import Contents, Format, Model, discrete_contents, table_of
-from plausible.io.identifiers import restore_name, restore_states, stand_ins, state_stand_ins
+from plausible.io.formats import (
+    Contents,
+    Format,
+    Model,
+    contents,
+    restore_name,
+    restore_states,
+    stand_ins,
+    state_stand_ins,
+    table_of,
+)
 from plausible.io.property_texts import (
     Dialect,
     network_notes,
@@ -61,11 +70,12 @@ def parse_xmlbif(text: str) -> BayesianNetwork | InfluenceDiagram:
     network.check_children(["NAME", "PROPERTY", "VARIABLE", "DEFINITION"])
     title = network.at_most_one("NAME")
     assembly = Assembly(notes=network_notes(title.content() if title else "", _properties(network)))
-    names: dict[str, str] = {}
-    definition_properties = _definition_properties(network)
-    for element in network.named("VARIABLE"):
-        written, name = _add_variable(assembly, element, definition_properties)
-        names[written] = name
+    about: dict[str, dict[str, str]] = {}  # name as written -> the properties of its definition
+    for definition in network.named("DEFINITION"):
+        properties = {_DEFINITION + key: value for key, value in _properties(definition).items()}
+        for element in definition.named("FOR"):
+            about.setdefault(element.content(), {}).update(properties)
+    names = dict(_add_variable(assembly, element, about) for element in network.named("VARIABLE"))
     for element in network.named("DEFINITION"):
         _add_definition(assembly, element, names)
     return assembly.model()
@@ -98,15 +108,6 @@ def _add_variable(
         add = assembly.add_decision if kind == "decision" else assembly.add_variable
         add(name, states, element.place, notes)
     return written, name
-
-
-def _definition_properties(network: Element) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for definition in network.named("DEFINITION"):
-        properties = {_DEFINITION + key: value for key, value in _properties(definition).items()}
-        for element in definition.named("FOR"):
-            found.setdefault(element.content(), {}).update(properties)
-    return found
 
 
 def _add_definition(assembly: Assembly, element: Element, names: Mapping[str, str]) -> None:
@@ -151,11 +152,11 @@ def format_xmlbif(model: Model) -> str:
     </NETWORK>
     </BIF>
     """
-    parts = discrete_contents(model, "XMLBIF")
+    parts = contents(model, "XMLBIF", discrete=True)
     written = dict(zip(parts.nodes, stand_ins(parts.nodes, _legal), strict=True))
     title = _legal_state(parts.notes.name)
     lines = [_HEADER, f"<NAME>{_text(title)}</NAME>"]
-    lines += [_property_line(text, "") for text in network_texts(parts.notes, title, _PROPERTIES)]
+    lines += [f"<PROPERTY>{_text(text)}</PROPERTY>" for text in network_texts(parts.notes, title, _PROPERTIES)]
     for name in parts.nodes:
         lines += _variable_lines(parts, name, written[name])
     for name in parts.nodes:
@@ -176,7 +177,7 @@ def _variable_lines(parts: Contents, name: str, written: str) -> Iterator[str]:
     others = {key: text for key, text in notes.properties.items() if not _is_of_definition(key, text)}
     properties += variable_texts(replace(notes, properties=others), _PROPERTIES)
     for text in properties:
-        yield _property_line(text, "  ")
+        yield f"  <PROPERTY>{_text(text)}</PROPERTY>"
     yield "</VARIABLE>"
 
 
@@ -195,12 +196,8 @@ def _definition_lines(parts: Contents, name: str, written: Mapping[str, str]) ->
         yield "  </TABLE>"
     for key, text in parts.notes.of(name).properties.items():
         if _is_of_definition(key, text):
-            yield _property_line(f"{key.removeprefix(_DEFINITION)} = {text}", "  ")
+            yield f"  <PROPERTY>{_text(f'{key.removeprefix(_DEFINITION)} = {text}')}</PROPERTY>"
     yield "</DEFINITION>"
-
-
-def _property_line(text: str, indent: str) -> str:
-    return f"{indent}<PROPERTY>{_text(text)}</PROPERTY>"
 
 
 def _is_of_definition(key: str, text: str) -> bool:
