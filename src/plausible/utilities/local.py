@@ -64,7 +64,14 @@ class Utility(Frozen):
     ) -> None:
         self.parent_names = read_names(parents, "a utility depends on")
         self.name = f"U({', '.join(self.parent_names)})" if name is None else name
-        self._values = _kept(values, f"The utility {self.name!r}")
+        what = f"The utility {self.name!r}"
+        # As they are now: what the caller does to an array or mapping later is no matter.
+        if callable(values):
+            self._values: UtilityValues = values
+        elif isinstance(values, Factor):
+            raise InvalidModel(f"{what} is given by a Factor, which names its parents itself: use Utility.from_factor.")
+        else:
+            self._values = dict(values) if isinstance(values, Mapping) else _numbers(values, what)
 
     @classmethod
     def from_factor(cls, factor: Factor, name: str | None = None) -> Utility:
@@ -77,10 +84,34 @@ class Utility(Frozen):
             if parent not in variables:
                 raise UnknownVariable.named(parent, variables, f"the diagram of the utility {self.name!r}")
         scope = tuple(variables[parent] for parent in self.parent_names)
-        what = f"The utility {self.name!r}"
-        table = _table(self._values, scope, what)
-        _check_shape(table, scope, what)
-        _check_finite(table, scope, what)
+        names, shape = [variable.name for variable in scope], tuple(variable.num_states for variable in scope)
+        what, values = f"The utility {self.name!r}", self._values
+        if callable(values):
+            check_arguments(values, scope, what)
+            listed = [values(*states) for states in product(*(variable.states for variable in scope))]
+            table = _numbers(listed, what).reshape(shape)
+        elif isinstance(values, Mapping):
+            try:
+                table = np.array(Factor.from_dict(scope, values).values)
+            except (InvalidFactor, UnknownState) as problem:
+                raise type(problem)(f"{what} has states of {names} for keys. {problem}") from None
+        else:
+            table = _numbers(values, what)
+        if table.shape != shape:
+            advice = ""
+            if table.shape == shape[::-1]:
+                advice = f" Transpose it, or name the parents in the order {names[::-1]}."
+            elif table.ndim == 1 and table.size == math.prod(shape):
+                advice = f" If the states of {names[-1]!r} change fastest in the list, reshape it: .reshape{shape}."
+            raise InvalidModel(
+                f"{what} needs values of shape {shape}, the numbers of states of {names}, not {table.shape}.{advice}"
+            )
+        for cell in np.flatnonzero(~(np.abs(table) <= _LARGEST)).tolist():
+            where, number = seen_text(assignment_at(scope, cell)), table.ravel()[cell]
+            advice = "" if np.isnan(number) else " Actions that can't be taken are for with_allowed_actions."
+            raise InvalidModel(
+                f"{what} is {number} at {where or 'all times'}: give a number up to {_LARGEST:g}.{advice}"
+            )
         return Factor(scope, table)
 
     def __repr__(self) -> str:
@@ -101,62 +132,11 @@ def read_names(names: VariableLike | Iterable[VariableLike], what: str) -> tuple
     return found
 
 
-def _kept(values: UtilityValues, what: str) -> UtilityValues:
-    """The numbers as they are now: what the caller does to an array or mapping later is no matter."""
-    if callable(values):
-        return values
-    if isinstance(values, Factor):
-        raise InvalidModel(f"{what} is given by a Factor, which names its parents itself: Utility.from_factor(factor).")
-    return dict(values) if isinstance(values, Mapping) else _numbers(values, what)
-
-
 def _numbers(values: Any, what: str) -> Floats:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidModel(f"{what} needs numbers, in rows of the same length, not {values!r}.") from None
-
-
-def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> Floats:
-    """The numbers as an array, from whichever form they were given in."""
-    if callable(values):
-        check_arguments(values, scope, what)
-        listed = [values(*states) for states in product(*(variable.states for variable in scope))]
-        return _numbers(listed, what).reshape([variable.num_states for variable in scope])
-    if isinstance(values, Mapping):
-        try:
-            return np.array(Factor.from_dict(scope, values).values)
-        except (InvalidFactor, UnknownState) as problem:
-            raise type(problem)(f"{what} has states of {_listed(scope)} for keys. {problem}") from None
-    return _numbers(values, what)
-
-
-def _check_shape(table: Floats, scope: tuple[Variable, ...], what: str) -> None:
-    shape = tuple(variable.num_states for variable in scope)
-    if table.shape == shape:
-        return
-    advice = ""
-    if table.shape == shape[::-1]:
-        advice = f" Transpose it, or name the parents in the order {_listed(scope[::-1])}."
-    elif table.ndim == 1 and table.size == math.prod(shape):
-        advice = f" If the states of {scope[-1].name!r} change fastest in the list, reshape it: .reshape{shape}."
-    raise InvalidModel(
-        f"{what} needs values of shape {shape}, the numbers of states of {_listed(scope)}, not {table.shape}.{advice}"
-    )
-
-
-def _check_finite(table: Floats, scope: tuple[Variable, ...], what: str) -> None:
-    wrong = np.flatnonzero(~(np.abs(table) <= _LARGEST))
-    if not wrong.size:
-        return
-    where = seen_text(assignment_at(scope, int(wrong[0])))
-    number = table.ravel()[wrong[0]]
-    advice = "" if np.isnan(number) else " Actions that can't be taken are for with_allowed_actions."
-    raise InvalidModel(f"{what} is {number} at {where or 'all times'}: give a number up to {_LARGEST:g}.{advice}")
-
-
-def _listed(scope: tuple[Variable, ...]) -> list[str]:
-    return [variable.name for variable in scope]
 
 
 def check_arguments(function: Callable[..., Any], scope: tuple[Variable, ...], what: str) -> None:

@@ -14,6 +14,7 @@ from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.outcome_tables import (
+    Holds,
     LotteryPair,
     Names,
     check_utility,
@@ -28,7 +29,7 @@ from plausible.variables import Assignment, State
 
 
 @record
-class AdditiveIndependence:
+class AdditiveIndependence(Holds):
     """Whether a utility is a sum over groups of attributes."""
 
     #: The groups; for a conditional independence without the attributes that are given.
@@ -38,9 +39,6 @@ class AdditiveIndependence:
     utility: AdditiveUtility  # The sum of parts, got by setting all but one group to the reference; U where it holds
     deviation: float  # The largest difference between U and that sum: a mixed second difference of U
     witness: LotteryPair | None  # Two lotteries with these marginals, and different expected utilities
-
-    def __bool__(self) -> bool:
-        return self.holds
 
     def __str__(self) -> str:
         claim = " | ".join("{" + ", ".join(group) + "}" for group in self.groups)
@@ -59,19 +57,9 @@ def additive_independence(
     any sum reproduces U, this one does. It is stronger than utility independence of each group, and has nothing to do
     with independence under any distribution.
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    groups
-        A partition of them: names, or lists of names.
-    reference
-        A state of each attribute; first states where left out.
-    tolerance
-        As a share of the range of U.
+    The groups are a partition of the attributes: names, or lists of names. The reference v* has first states where left
+    out; the tolerance is a share of the range of U.
 
-    Examples
-    --------
     >>> taste = Factor({"meal": ["fish", "meat"], "wine": ["white", "red"]}, [[5.0, 1.0], [2.0, 4.0]])
     >>> print(additive_independence(taste, ["meal", "wine"]))
     {meal} | {wine}: not additive independent. [meal=meat, wine=red: 0.5; meal=fish, wine=white: 0.5] and
@@ -93,21 +81,9 @@ def conditional_additive_independence(
 ) -> AdditiveIndependence:
     """Whether U = U_1(X, Z) + U_2(Y, Z) (Koller & Friedman 2009, definition 22.9, proposition 22.4).
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    x, y
-        Disjoint sets of attributes.
-    given
-        Z: all the other attributes, also where left out. The relation is only defined for a partition.
-    reference
-        A state of each attribute; first states where left out.
-    tolerance
-        As a share of the range of U.
+    X and Y are disjoint; Z is all the other attributes, also where left out, as the relation is only defined for a
+    partition. Reference and tolerance are those of `additive_independence`.
 
-    Examples
-    --------
     >>> first, second = Factor({"A": 2, "C": 2}, [[0, 3], [1, 1]]), Factor({"B": 2, "C": 2}, [[2, 2], [5, 0]])
     >>> conditional_additive_independence(first + second, "A", "B").holds
     True
@@ -159,23 +135,19 @@ def _mixed_difference(
     worst = dict(residual.argmax() if residual.max() >= -residual.min() else residual.argmin())
     still = {v.name: v.states[start[v.name]] for v in utility.scope} | {name: worst[name] for name in given}
     moves = [{name: worst[name] for name in group} for group in groups]
-    before = list(accumulate(moves, or_))
-    pairs = [_even_gambles(utility, still, *both) for both in zip(before[:-1], moves[1:], strict=True)]
+    pairs = []
+    for one, other in zip(accumulate(moves[:-1], or_), moves[1:], strict=True):
+        # Two changes, both or none of them, against either the one or the other; the better gamble first.
+        both, first = Assignment(still | one | other), Assignment(still | one)
+        second, none = Assignment(still | other), Assignment(still)
+        together, apart = ((both, 0.5), (none, 0.5)), ((first, 0.5), (second, 0.5))
+        gain = 0.5 * ((utility[both] - utility[first]) - (utility[second] - utility[none]))
+        pairs.append(LotteryPair(together, apart, gain) if gain >= 0 else LotteryPair(apart, together, -gain))
     return max(pairs, key=lambda pair: pair.difference)
 
 
-def _even_gambles(
-    utility: Factor, still: Mapping[str, State], one: Mapping[str, State], other: Mapping[str, State]
-) -> LotteryPair:
-    """Two changes, both or none of them, against either the one or the other; the better gamble first."""
-    both, first, second, none = (Assignment({**still, **x, **y}) for x in (one, {}) for y in (other, {}))
-    together, apart = ((both, 0.5), (none, 0.5)), ((first, 0.5), (second, 0.5))
-    difference = 0.5 * ((utility[both] - utility[first]) - (utility[second] - utility[none]))
-    return LotteryPair(together, apart, difference) if difference >= 0 else LotteryPair(apart, together, -difference)
-
-
 @record
-class GeneralizedAdditiveIndependence:
+class GeneralizedAdditiveIndependence(Holds):
     """Whether a utility is a sum of functions of given scopes."""
 
     scopes: tuple[tuple[str, ...], ...]  # Z_i
@@ -185,9 +157,6 @@ class GeneralizedAdditiveIndependence:
     deviation: float  # The largest difference between U and that sum
     num_free_parameters: int  # The dimension of such sums
     witness: LotteryPair | None  # Two lotteries with the same marginals on every Z_i, and different expected utilities
-
-    def __bool__(self) -> bool:
-        return self.holds
 
     def __str__(self) -> str:
         if self.holds:
@@ -206,21 +175,10 @@ def generalized_additive_independence(
     U is projected on the span of the indicators of all z_i; it holds where nothing is left. What is left has a positive
     and a negative part with the same marginals on every Z_i, which make the lotteries of the witness.
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    scopes
-        Z_i: names, or lists of names. Attributes in no scope must not matter.
-    tolerance
-        As a share of the range of U.
+    The scopes Z_i are names or lists of names, and attributes in no scope must not matter; the tolerance is a share of
+    the range of U. Cost: one marginal of U and one product with a matrix of n × (at most n) numbers for each scope of n
+    assignments.
 
-    Notes
-    -----
-    One marginal of U and one product with a matrix of n × (at most n) numbers for each scope of n assignments.
-
-    Examples
-    --------
     >>> parts = [Factor({a: 2, b: 2}, [[1, 0], [0, 2]]) for a, b in ("XY", "YZ", "XZ")]
     >>> triangle = sum(parts, Factor.scalar(0.0))
     >>> print(generalized_additive_independence(triangle, [["X", "Y"], ["Y", "Z"], ["X", "Z"]]))
@@ -247,21 +205,9 @@ def canonical_decomposition(
     the sum of the c_S of all S within Z_i that no earlier scope has (Fishburn 1967; Braziunas & Boutilier 2005).
     Only outcomes that differ from v* within one scope are looked at: those are what to ask people for.
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    scopes
-        Z_i: names, or lists of names.
-    reference
-        v*, a state of each attribute; first states where left out.
+    The scopes Z_i are names or lists of names; the reference v* has first states where left out. Cost: linear in the
+    size of the parts, times the number of scopes.
 
-    Notes
-    -----
-    Linear in the size of the parts, times the number of scopes.
-
-    Examples
-    --------
     >>> utility = Factor({"A": 2, "B": 2}, [[1.0, 2.0], [4.0, 7.0]])
     >>> [part.values.tolist() for part in canonical_decomposition(utility, ["A", ["A", "B"]]).parts]
     [[1.0, 4.0], [[0.0, 1.0], [0.0, 3.0]]]
@@ -271,36 +217,25 @@ def canonical_decomposition(
     start = read_reference(utility.scope, reference)
     parts = []
     for place, scope in enumerate(listed):
-        fixed = {v.name: v.states[start[v.name]] for v in utility.scope if v.name not in scope}
-        local = utility.reduce(fixed).reorder(scope)
+        local = _at_reference(utility, scope, start)
         positions = [start[name] for name in scope]
-        terms = _differences(local.values, positions)
+        # At each cell the c_S of the axes S in which it differs from the reference.
+        terms = _added_to_reference(local.values, positions, -1.0)
         for earlier in listed[:place]:
             terms[tuple(slice(None) if name in earlier else start[name] for name in scope)] = 0.0
-        parts.append(Factor(local.scope, _sums(terms, positions)))
+        parts.append(Factor(local.scope, _added_to_reference(terms, positions, 1.0)))
     return AdditiveUtility(parts, variables=utility.scope)
 
 
-def _differences(values: Floats, positions: list[int]) -> Floats:
-    """At each cell the c_S of the axes S in which it differs from the reference."""
+def _added_to_reference(values: Floats, positions: list[int], sign: float) -> Floats:
+    """Along each axis in turn, what stands at the reference added to all else, or taken from it: inverses."""
     terms = np.array(values)
     for axis, position in enumerate(positions):
         along = np.moveaxis(terms, axis, 0)
         base = along[position].copy()
-        along -= base
+        along += sign * base
         along[position] = base
     return terms
-
-
-def _sums(terms: Floats, positions: list[int]) -> Floats:
-    """The inverse of `_differences`."""
-    values = np.array(terms)
-    for axis, position in enumerate(positions):
-        along = np.moveaxis(values, axis, 0)
-        base = along[position].copy()
-        along += base
-        along[position] = base
-    return values
 
 
 @record
@@ -323,17 +258,8 @@ def compare_lotteries(
 ) -> LotteryComparison:
     """Whether two lotteries are equally good for every utility of the form Σ_i U_i(Z_i).
 
-    Parameters
-    ----------
-    first, second
-        Distributions over the same attributes.
-    scopes
-        Z_i.
-    tolerance
-        The largest difference of probabilities that counts as none.
+    Both are distributions over the same attributes; probabilities that differ by no more than the tolerance are equal.
 
-    Examples
-    --------
     >>> same = Factor({"A": 2, "B": 2}, [[0.5, 0.0], [0.0, 0.5]])
     >>> other = Factor({"A": 2, "B": 2}, [[0.0, 0.5], [0.5, 0.0]])
     >>> compare_lotteries(same, other, ["A", "B"]).is_indifferent

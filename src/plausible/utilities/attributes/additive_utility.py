@@ -49,15 +49,9 @@ class AdditiveUtility(Frozen):
     All that it needs of a lottery are the marginals on the scopes, E[U] = Σ_i Σ_z π(z) U_i(z), so that it never builds
     a table over all attributes unless asked to. Koller & Friedman 2009, §22.4.2.
 
-    Parameters
-    ----------
-    parts
-        The U_i: factors with finite entries.
-    variables
-        Attributes to put first, in this order; the way to name ones that no part depends on.
+    The parts U_i are factors with finite entries; `variables` come first, in this order, and may be ones that no part
+    depends on.
 
-    Examples
-    --------
     >>> trip = AdditiveUtility([
     ...     Factor({"weather": ["sun", "rain"], "hotel": ["beach", "town"]}, [[5, 2], [0, 3]]),
     ...     Factor({"hotel": ["beach", "town"], "price": ["low", "high"]}, [[0, -3], [0, -1]]),
@@ -80,8 +74,6 @@ class AdditiveUtility(Frozen):
             if not np.isfinite(part.flat).all():
                 raise InvalidFactor(f"The part over {list(part.names)} has numbers that are not finite.")
         self._variables = union_scope((read_scope(variables), *(part.scope for part in self.parts)))
-
-    # --- what is there ---
 
     @property
     def scope(self) -> Scope:
@@ -119,8 +111,6 @@ class AdditiveUtility(Frozen):
         wide = [[variable.name for variable in part.scope if variable.num_states > 1] for part in self.parts]
         return UndirectedGraph({pair for names in wide for pair in combinations(names, 2)}, nodes=self.names)
 
-    # --- what outcomes and lotteries are worth ---
-
     def __getitem__(self, outcome: Mapping[str, State]) -> float:
         """What an outcome is worth."""
         return float(sum(part[outcome] if part.scope else part.sum() for part in self.parts))
@@ -154,19 +144,20 @@ class AdditiveUtility(Frozen):
         if evidence:
             raise InvalidArgument("evidence= is for models; condition a distribution by reduce() and normalize().")
         marginals = [lottery] if isinstance(lottery, Factor) else list(lottery)
-        return float(
-            sum(_holder(marginals, part.names).expectation(part) if part.scope else part.sum() for part in self.parts)
-        )
+        total = 0.0
+        for part in self.parts:
+            holder = next((one for one in marginals if set(part.names) <= set(one.names)), None)
+            if part.scope and holder is None:
+                raise InvalidArgument(
+                    f"No marginal of the lottery holds all of {list(part.names)}, which a part of the utility needs."
+                )
+            total += holder.expectation(part) if part.scope and holder is not None else part.sum()
+        return float(total)
 
     def best(self, evidence: Mapping[str, State] | None = None, *, max_entries: int = 2**24) -> BestOutcome:
         """An outcome of the greatest utility among those that agree with the evidence, by max-sum elimination.
 
-        Parameters
-        ----------
-        evidence
-            States of attributes that are not ours to choose.
-        max_entries
-            An elimination whose tables together have more entries is refused, before any work is done.
+        An elimination whose tables together have more than `max_entries` is refused, before any work is done.
         """
         known = dict(evidence or {})
         for name in known:
@@ -177,8 +168,7 @@ class AdditiveUtility(Frozen):
         terms += [Factor((variable,), np.zeros(variable.num_states)) for variable in free]
         order = constrained_order(terms, [variable.name for variable in free])
         order.check(max_entries, [Remedy("fix more attributes by evidence")])
-        tables = max_tables(terms, order)
-        states = tables.best()
+        states = max_tables(terms, order).best()
         outcome = {v.name: known.get(v.name, v.states[states.get(v.name, 0)]) for v in self._variables}
         return BestOutcome(Assignment(outcome), self[outcome])
 
@@ -205,8 +195,6 @@ class AdditiveUtility(Frozen):
             raise InvalidArgument(f"temperature={temperature!r} must be positive.")
         return log_linear(self.parts, [1.0 / temperature] * len(self.parts), variables=self._variables)
 
-    # --- as a value ---
-
     def is_close(self, other: AdditiveUtility, tolerance: float = 1e-9) -> bool:
         """Whether both give every outcome the same utility, whatever their parts are; builds the tables."""
         return self.table().is_close(other.table(), tolerance)
@@ -226,10 +214,3 @@ class AdditiveUtility(Frozen):
         return "\n\n".join(str(part) for part in self.parts) or "0"
 
     _repr_html_ = html_of_print
-
-
-def _holder(marginals: Iterable[Factor], names: tuple[str, ...]) -> Factor:
-    for marginal in marginals:
-        if set(names) <= set(marginal.names):
-            return marginal
-    raise InvalidArgument(f"No marginal of the lottery holds all of {list(names)}, which a part of the utility needs.")

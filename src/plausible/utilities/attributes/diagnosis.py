@@ -48,13 +48,8 @@ class InferentialLoss:
 class DiagnosisUtility(Frozen):
     """u[d, d']: what it is worth to have disease d and be treated for d' (Heckerman, Horvitz & Nathwani 1992).
 
-    Parameters
-    ----------
-    table
-        A factor over two variables with the same states: first the disease, then the diagnosis.
+    The table is a factor over two variables with the same states: first the disease, then the diagnosis.
 
-    Examples
-    --------
     >>> diseases = ["flu", "cold"]
     >>> utility = DiagnosisUtility(Factor({"disease": diseases, "diagnosis": diseases}, [[-1, -9], [-2, 0]]))
     >>> print(utility.best(Factor({"disease": diseases}, [0.2, 0.8])))
@@ -87,16 +82,11 @@ class DiagnosisUtility(Frozen):
 
         Parameters
         ----------
-        disease
-            The diseases.
-        treated
-            The disutility of each disease, treated correctly at once.
-        delayed
-            What it adds that the right treatment comes late.
-        unnecessary
-            What the treatment of a disease does to somebody who has another one.
-        diagnosis
-            The name of the second variable.
+        disease, diagnosis
+            The diseases, and the name of the second variable.
+        treated, delayed, unnecessary
+            The disutility of each disease, treated correctly at once; what it adds that the right treatment comes late;
+            what the treatment of a disease does to somebody who has another one.
 
         Examples
         --------
@@ -127,12 +117,7 @@ class DiagnosisUtility(Frozen):
     def inferential_loss(self, gold: Factor, posterior: Factor) -> InferentialLoss:
         """What is lost, by the gold standard's own lights, by the diagnosis that another posterior leads to.
 
-        Parameters
-        ----------
-        gold
-            The posterior of the gold standard.
-        posterior
-            That of the system in question, for the same observations.
+        Both are posteriors of the disease, for the same observations.
         """
         worth = self._worth(gold)
         best, chosen = int(worth.argmax()), int(self._worth(posterior).argmax())
@@ -149,12 +134,7 @@ class DiagnosisUtility(Frozen):
     ) -> DiagnosisUtility:
         """The utility of groups of diseases with alike treatment: weighted means over their members.
 
-        Parameters
-        ----------
-        groups
-            Group -> its diseases; each disease in one group.
-        weights
-            How much each disease counts in its group, such as its prevalence; equal where left out.
+        Each disease is in one group; it counts there by its weight, such as its prevalence, equally where left out.
         """
         disease, diagnosis = self.table.scope
         members = {group: [disease.index(state) for state in listed] for group, listed in groups.items()}
@@ -208,13 +188,6 @@ class MixedScale:
     Both become micromorts, a risk of death of one in a million. Risk and money are exchanged at a constant rate only
     where both are small, so sums beyond the limit of the rate are refused: ask for these as risks.
 
-    Parameters
-    ----------
-    rate
-        What a micromort is worth, and up to where; a number is the dollars for one, within the usual limit.
-
-    Examples
-    --------
     >>> scale = MixedScale()
     >>> scale.disutilities(risks={"delayed lymphoma": 0.05}, payments={"biopsy": 500.0})
     {'delayed lymphoma': 50000.0, 'biopsy': 25.0}
@@ -222,6 +195,7 @@ class MixedScale:
     6480.0
     """
 
+    #: What a micromort is worth, and up to where; a number is the dollars for one, within the usual limit.
     rate: MicromortRate = field(default_factory=MicromortRate)
 
     def __post_init__(self) -> None:
@@ -230,15 +204,7 @@ class MixedScale:
             object.__setattr__(self, "rate", MicromortRate(given))
 
     def disutilities(self, risks: Mapping[str, float], payments: Mapping[str, float]) -> dict[str, float]:
-        """Micromorts of all outcomes.
-
-        Parameters
-        ----------
-        risks
-            Outcome -> the probability of a painless death that one would accept to avoid it.
-        payments
-            Outcome -> the dollars that one would pay to avoid it.
-        """
+        """Micromorts of all outcomes: of accepted risks of a painless death, and of payments, to avoid each."""
         for outcome, risk in risks.items():
             if not 0 <= risk <= 1:
                 raise InvalidArgument(f"The accepted risk of {outcome!r} is a probability, not {risk!r}.")

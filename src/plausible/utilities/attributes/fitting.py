@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.base.tolerances import DETERMINED
 from plausible.data.columns import encode_columns
 from plausible.errors import InvalidArgument, close_match, counted, shortened
 from plausible.factors.alignment import read_scope
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 Attributes: TypeAlias = Iterable[Variable] | Mapping[str, Iterable[State] | int]
 #: A frame, a mapping from names to columns, or a list of outcomes, each a mapping from attributes to states.
 Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, State]]"
-#: Numbers below this, where the largest is one, count as zero.
-_NOTHING = 1e-10
 
 
 @record(eq=False)
@@ -72,22 +71,16 @@ def fit_additive_utility(
 ) -> UtilityFit:
     """Least squares of a sum Σ_i U_i(Z_i) to the elicited utilities of whole outcomes.
 
+    By a singular value decomposition of answers × free parameters.
+
     Parameters
     ----------
-    outcomes
-        A row for each answer, a column for each attribute; or a list of outcomes, each a mapping.
-    values
-        The answers.
-    scopes
-        Z_i: names, or lists of names.
-    attributes
-        All attributes with their states.
+    outcomes, values
+        A row for each answer, a column for each attribute, or a list of outcomes, each a mapping; and the answers.
+    scopes, attributes
+        Z_i, as names or lists of names; all attributes with their states.
     weights
         How much each answer counts: the inverse of its variance. One each where left out.
-
-    Notes
-    -----
-    A singular value decomposition of answers × free parameters.
 
     Examples
     --------
@@ -106,9 +99,9 @@ def fit_additive_utility(
     answers = _numbers(values, len(design), "answer")
     spread = np.sqrt(_numbers(np.ones(len(design)) if weights is None else weights, len(design), "weight"))
     left, singular, right = np.linalg.svd(design * spread[:, None], full_matrices=True)
-    rank = int((singular > _NOTHING * max(1e-300, singular.max(initial=0.0))).sum())
+    rank = int((singular > DETERMINED * max(1e-300, singular.max(initial=0.0))).sum())
     coordinates = right[:rank].T @ ((left.T[:rank] @ (answers * spread)) / singular[:rank])
-    open_space = pivoted_root(right[rank:].T @ right[rank:], _NOTHING)
+    open_space = pivoted_root(right[rank:].T @ right[rank:], DETERMINED)
     directions = tuple(_utility(basis, direction) for direction in open_space.root.T)
     residuals = answers - design @ coordinates
     residuals[np.abs(residuals) <= lost_by_rounding(answers)] = 0.0
@@ -118,23 +111,19 @@ def fit_additive_utility(
 def outcome_rows(basis: UtilityBasis, outcomes: Outcomes) -> Floats:
     """For each row of a frame of outcomes the vector b with U(outcome) = b · θ."""
     variables = {variable.name: variable for variable in basis.variables}
-    columns = encode_columns(_columns(outcomes, variables), variables)
+    table: Any = outcomes
+    if isinstance(outcomes, (list, tuple)):
+        for number, outcome in enumerate(outcomes):
+            if not isinstance(outcome, Mapping):
+                raise InvalidArgument(
+                    f"Outcome {number} is {shortened(outcome)}: give a mapping from attributes to states."
+                )
+            if missing := [name for name in variables if name not in outcome]:
+                close = close_match(missing[0], outcome)
+                raise InvalidArgument(f"Outcome {number}, {shortened(dict(outcome))}, has no {missing[0]!r}.{close}")
+        table = {name: [outcome[name] for outcome in outcomes] for name in variables}
+    columns = encode_columns(table, variables)
     return basis.rows(columns, len(next(iter(columns.values()), ())))
-
-
-def _columns(outcomes: Outcomes, names: Iterable[str]) -> IntoDataFrame | Mapping[str, Sequence[Any]]:
-    """Outcomes as columns; a list of mappings is turned, and its gaps are named."""
-    if not isinstance(outcomes, (list, tuple)):
-        return cast("IntoDataFrame | Mapping[str, Sequence[Any]]", outcomes)
-    for number, outcome in enumerate(outcomes):
-        if not isinstance(outcome, Mapping):
-            raise InvalidArgument(
-                f"Outcome {number} is {shortened(outcome)}: give a mapping from attributes to states."
-            )
-        if missing := [name for name in names if name not in outcome]:
-            close = close_match(missing[0], outcome)
-            raise InvalidArgument(f"Outcome {number}, {shortened(dict(outcome))}, has no {missing[0]!r}.{close}")
-    return {name: [outcome[name] for outcome in outcomes] for name in names}
 
 
 def _utility(basis: UtilityBasis, coordinates: Floats) -> AdditiveUtility:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
 from typing import Any, Literal
 
@@ -46,10 +45,14 @@ class CAIMap:
     def is_perfect(self) -> bool:
         """Whether graph and utility agree on every partition of the attributes: 3^n / 2 questions, n up to 12."""
         refuse_many_nodes(self.utility.names)
-        for x, y, given in _partitions(self.utility.names):
-            answer = conditional_additive_independence(self.utility, x, y, given, tolerance=self.tolerance)
-            if answer.holds != self.graph.separated(x, y, given=given):
-                return False
+        names = self.utility.names
+        for places in product(range(3), repeat=len(names)):
+            x, y, given = (tuple(n for n, place in zip(names, places, strict=True) if place == k) for k in range(3))
+            # X has the first name that is not given.
+            if x and y and names.index(x[0]) < names.index(y[0]):
+                answer = conditional_additive_independence(self.utility, x, y, given, tolerance=self.tolerance)
+                if answer.holds != self.graph.separated(x, y, given=given):
+                    return False
         return True
 
     def __str__(self) -> str:
@@ -67,8 +70,6 @@ def cai_map(utility: Factor, method: Literal["pairwise", "blanket"] = "pairwise"
 
     Parameters
     ----------
-    utility
-        A factor over all attributes.
     method
         "pairwise": an edge unless two attributes are CA-independent given all others. "blanket": neighbours are the
         smallest set given which an attribute is CA-independent of all others. Both give the same graph; to disagree,
@@ -113,12 +114,3 @@ def _blanket(name: str, names: tuple[str, ...], is_independent: Any) -> list[str
         if is_independent((name,), others, tuple(smaller)):
             kept = smaller
     return kept
-
-
-def _partitions(names: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """All ways to put the names in X, Y and Z, of which X has the first name that is not in Z."""
-    for places in product(range(3), repeat=len(names)):
-        groups = tuple(tuple(n for n, place in zip(names, places, strict=True) if place == k) for k in range(3))
-        x, y, given = groups
-        if x and y and names.index(x[0]) < names.index(y[0]):
-            yield x, y, given

@@ -36,6 +36,17 @@ class TwoSides(NamedTuple):
         return assignment_at(self.y, number)
 
 
+class Holds:
+    """Results that say whether something holds, and are true if it does."""
+
+    __slots__ = ()
+
+    holds: bool
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
 def check_utility(utility: Factor) -> None:
     """Refuse what is no table of finite numbers."""
     if not isinstance(utility, Factor):
@@ -48,11 +59,7 @@ def check_utility(utility: Factor) -> None:
 
 
 def read_numbers(values: npt.ArrayLike, what: str) -> Floats:
-    """An array of numbers, NaN and infinity among them.
-
-    >>> read_numbers([1, 2], "answers=")
-    array([1., 2.])
-    """
+    """An array of numbers, NaN and infinity among them."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -67,11 +74,7 @@ def slack(utility: Factor, tolerance: float) -> float:
 
 
 def lost_by_rounding(values: Floats) -> float:
-    """What rounding leaves of zero where numbers of these sizes cancel.
-
-    >>> lost_by_rounding(np.array([1.0, -3.0])) < 1e-13
-    True
-    """
+    """What rounding leaves of zero where numbers of these sizes cancel."""
     return 64 * float(np.finfo(float).eps) * float(np.abs(values).max(initial=0.0))
 
 
@@ -186,9 +189,8 @@ def residual_pair(residual: Floats, scope: Scope) -> LotteryPair:
     """
     flat = residual.reshape(-1)
     total = float(np.maximum(flat, 0.0).sum())
-    first, second = (_weighted(np.maximum(side, 0.0) / total, scope) for side in (flat, -flat))
+    first, second = (
+        tuple((assignment_at(scope, int(cell)), float(side[cell] / total)) for cell in np.flatnonzero(side > 0))
+        for side in (flat, -flat)
+    )
     return LotteryPair(first, second, float(flat @ flat) / total)
-
-
-def _weighted(weights: Floats, scope: Scope) -> WeightedOutcomes:
-    return tuple((assignment_at(scope, int(cell)), float(weights[cell])) for cell in np.flatnonzero(weights))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.utilities.attributes.outcome_tables import (
+    Holds,
     Names,
     PreferenceChange,
-    TwoSides,
     check_utility,
     outcome_text,
     slack,
@@ -30,7 +29,7 @@ _NUM_SHOWN = 8
 
 
 @record
-class PreferentialIndependence:
+class PreferentialIndependence(Holds):
     """Whether some attributes are preferentially independent of all others."""
 
     attributes: tuple[str, ...]  # The ones in question
@@ -39,9 +38,6 @@ class PreferentialIndependence:
     witness: PreferenceChange | None
     #: By how much the difference of the two outcomes changes between the two contexts; zero where it holds.
     deviation: float
-
-    def __bool__(self) -> bool:
-        return self.holds
 
     def __str__(self) -> str:
         names = ", ".join(self.attributes)
@@ -55,21 +51,9 @@ def preferential_independence(utility: Factor, attributes: Names, tolerance: flo
 
     The relation is not symmetric: see the example.
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    attributes
-        The attributes X; Y are the others.
-    tolerance
-        Differences of at most this share of the range of U are indifference.
+    Y are all other attributes; differences of at most the tolerance, as a share of the range of U, are indifference.
+    Cost: looks at all pairs of outcomes of X in all contexts: |X|² |Y| differences.
 
-    Notes
-    -----
-    Looks at all pairs of outcomes of X in all contexts: |X|² |Y| differences.
-
-    Examples
-    --------
     Fame is only welcome together with success:
 
     >>> taste = Factor({"success": ["no", "yes"], "fame": ["no", "yes"]}, [[1.0, 0.0], [2.0, 3.0]])
@@ -81,54 +65,32 @@ def preferential_independence(utility: Factor, attributes: Names, tolerance: flo
     """
     sides = two_sides(utility, attributes)
     names = tuple(variable.name for variable in sides.x)
-    change = _strongest_reversal(sides, slack(utility, tolerance))
-    if change is None:
+    pair = _strongest_reversal(sides.table, slack(utility, tolerance))
+    if pair is None:
         return PreferentialIndependence(names, True, None, 0.0)
-    here, there = change.differences
-    return PreferentialIndependence(names, False, change, here - there)
-
-
-class _Reversal(NamedTuple):
-    """Two outcomes, by number, that contexts order differently: the lesser of gain and loss, and the gain."""
-
-    strength: float
-    gain: float
-    winner: int
-    loser: int
-
-
-def _strongest_reversal(sides: TwoSides, zero: float) -> PreferenceChange | None:
-    found = list(_reversals(sides.table, zero))
-    if not found:
-        return None
-    best = max(found, key=lambda one: (one.strength, one.gain))
-    gain = sides.table[best.winner] - sides.table[best.loser]
+    winner, loser = pair
+    gain = sides.table[winner] - sides.table[loser]
     here, there = int(gain.argmax()), int(gain.argmin())
-    return PreferenceChange(
-        ((sides.row(best.winner), 1.0),),
-        ((sides.row(best.loser), 1.0),),
-        sides.column(here),
-        sides.column(there),
-        (float(gain[here]), float(gain[there])),
-    )
+    gains = (float(gain[here]), float(gain[there]))
+    better, worse = (((sides.row(number), 1.0),) for number in pair)
+    change = PreferenceChange(better, worse, sides.column(here), sides.column(there), gains)
+    return PreferentialIndependence(names, False, change, gains[0] - gains[1])
 
 
-def _reversals(table: Floats, zero: float) -> Iterator[_Reversal]:
-    """The strongest reversal among the pairs of each block of first outcomes."""
+def _strongest_reversal(table: Floats, zero: float) -> tuple[int, int] | None:
+    """Two outcomes that contexts order differently: by the greatest lesser of gain and loss, then by the gain."""
+    found, best = None, (-np.inf, -np.inf)
     size = max(1, _BLOCK // max(1, table.size))
     for start in range(0, len(table), size):
         gains = table[start : start + size, None, :] - table[None]  # first outcome, second outcome, context
         most, least = gains.max(axis=2), gains.min(axis=2)
         is_changed = (most > zero) & (least <= zero)  # a change from worse to equal is one of the swapped pair
-        if is_changed.any():
-            strength = np.where(is_changed, np.minimum(most, -least), -np.inf)
-            first, second = np.unravel_index(_argmax_with_ties(strength, most), strength.shape)
-            yield _Reversal(float(strength[first, second]), float(most[first, second]), start + int(first), int(second))
-
-
-def _argmax_with_ties(main: Floats, second: Floats) -> int:
-    """The position of the largest entry of one array; of several, the one with the largest entry in the other."""
-    return int(np.where(main == main.max(), second, -np.inf).argmax())
+        strength = np.where(is_changed, np.minimum(most, -least), -np.inf)
+        ties = np.where(strength == strength.max(), most, -np.inf)
+        first, second = (int(place) for place in np.unravel_index(int(ties.argmax()), ties.shape))
+        if is_changed[first, second] and (strength[first, second], most[first, second]) > best:
+            found, best = (start + first, second), (strength[first, second], most[first, second])
+    return found
 
 
 @record
@@ -175,17 +137,8 @@ def conditional_preference(
 ) -> ConditionalPreference:
     """The preference over lotteries on X with Y fixed to y (Koller & Friedman 2009, definition 22.6).
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    context
-        The states y of the attributes Y.
-    tolerance
-        Differences of at most this share of the range of U are indifference.
+    Differences of at most the tolerance, as a share of the range of U, are indifference.
 
-    Examples
-    --------
     >>> taste = Factor({"success": ["no", "yes"], "fame": ["no", "yes"]}, [[1.0, 0.0], [2.0, 3.0]])
     >>> conditional_preference(taste, {"success": "yes"}).ranking()
     ((Assignment(fame='yes'),), (Assignment(fame='no'),))

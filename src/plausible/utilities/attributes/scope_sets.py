@@ -145,19 +145,17 @@ def utility_basis(variables: Iterable[Variable], scopes: Iterable[Names]) -> Uti
     total = sum(num_entries(known[name] for name in scope) ** 2 for scope in named)
     if total > _LARGEST_BASIS:
         raise TooLarge(f"The basis of these scopes would have {total} numbers; the limit is {_LARGEST_BASIS}.")
-    matrices = [
-        np.hstack([np.zeros((num_entries(known[name] for name in scope), 0)), *_directions(scope, subsets, known)])
-        for scope, subsets in zip(named, _new_subsets(named), strict=True)
-    ]
+    matrices = []
+    for scope, subsets in zip(named, _new_subsets(named), strict=True):
+        columns = [np.zeros((num_entries(known[name] for name in scope), 0))]
+        for subset in subsets:
+            sizes = [known[name].num_states for name in scope]
+            axes = [_contrasts(n) if name in subset else np.ones((n, 1)) for name, n in zip(scope, sizes, strict=True)]
+            columns.append(
+                reduce(lambda left, right: np.asarray(np.kron(left, right)), axes, np.asarray(np.ones((1, 1))))
+            )
+        matrices.append(np.hstack(columns))
     return UtilityBasis(listed, named, tuple(matrices))
-
-
-def _directions(
-    scope: Sequence[str], subsets: Iterable[Sequence[str]], known: Mapping[str, Variable]
-) -> Iterable[Floats]:
-    for subset in subsets:
-        axes = [_contrasts(known[n].num_states) if n in subset else np.ones((known[n].num_states, 1)) for n in scope]
-        yield reduce(_kronecker, axes, np.ones((1, 1)))
 
 
 def _contrasts(num_states: int) -> Floats:
@@ -167,7 +165,3 @@ def _contrasts(num_states: int) -> Floats:
         matrix[: column + 1, column] = -1.0
         matrix[column + 1, column] = column + 1.0
     return np.asarray(matrix / np.linalg.norm(matrix, axis=0))
-
-
-def _kronecker(left: Floats, right: Floats) -> Floats:
-    return np.asarray(np.kron(left, right), dtype=np.float64)

@@ -16,6 +16,7 @@ from plausible.base.records import record
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor, product
 from plausible.utilities.attributes.outcome_tables import (
+    Holds,
     Names,
     PreferenceChange,
     TwoSides,
@@ -27,7 +28,7 @@ from plausible.utilities.attributes.outcome_tables import (
 
 
 @record
-class UtilityIndependence:
+class UtilityIndependence(Holds):
     """Whether some attributes X are utility independent of all others Y, and U = f(Y) + g(Y) h(X)."""
 
     attributes: tuple[str, ...]  # X
@@ -43,9 +44,6 @@ class UtilityIndependence:
     def table(self) -> Factor:
         """f(Y) + g(Y) h(X)."""
         return self.offset + self.scale * self.shape
-
-    def __bool__(self) -> bool:
-        return self.holds
 
     def __str__(self) -> str:
         names = ", ".join(self.attributes)
@@ -65,8 +63,6 @@ def utility_independence(
 
     Parameters
     ----------
-    utility
-        A factor over all attributes.
     attributes
         X; the relation is between a set and all the rest, and not symmetric.
     allow_constant
@@ -89,8 +85,13 @@ def utility_independence(
     if not sides.x:
         raise InvalidArgument("Name at least one attribute to ask whether it is independent of the others.")
     zero = slack(utility, tolerance)
-    offset, scale, shape, home = _decomposed(sides.table)
-    residual = sides.table - offset - scale * shape[:, None]
+    # The column with the largest range, its best and its worst row.
+    table = sides.table
+    home = int(np.ptp(table, axis=0).argmax())
+    best, worst = int(table[:, home].argmax()), int(table[:, home].argmin())
+    offset, scale = table[worst], table[best] - table[worst]
+    shape = (table[:, home] - offset[home]) / scale[home] if scale[home] else np.zeros(len(table))
+    residual = table - offset - scale * shape[:, None]
     deviation = largest_miss(residual, utility)
     matters = scale[home] > zero
     is_flat = scale <= zero if not allow_constant else scale < -zero
@@ -99,15 +100,6 @@ def utility_independence(
     names = tuple(variable.name for variable in sides.x)
     f, g, h = (Factor.from_flat(scope, part) for scope, part in ((sides.y, offset), (sides.y, scale), (sides.x, shape)))
     return UtilityIndependence(names, holds, f, g if matters else g * 0.0 + 1.0, h, deviation, witness)
-
-
-def _decomposed(table: Floats) -> tuple[Floats, Floats, Floats, int]:
-    """f, g and h from the column with the largest range, and the place of that column."""
-    home = int(np.ptp(table, axis=0).argmax())
-    best, worst = int(table[:, home].argmax()), int(table[:, home].argmin())
-    offset, scale = table[worst], table[best] - table[worst]
-    shape = (table[:, home] - offset[home]) / scale[home] if scale[home] else np.zeros(len(table))
-    return offset, scale, shape, home
 
 
 def _witness(
@@ -126,7 +118,7 @@ def _witness(
 
 
 @record
-class MutualUtilityIndependence:
+class MutualUtilityIndependence(Holds):
     """Whether every set of attributes is utility independent of its complement."""
 
     holds: bool  # The answer
@@ -147,19 +139,12 @@ class MutualUtilityIndependence:
         whole = sum(self.parts, Factor.scalar(0.0)) if self.form == "additive" else product(self.parts)
         return whole * self.sign + self.constant
 
-    def __bool__(self) -> bool:
-        return self.holds
-
     def __str__(self) -> str:
         if self.holds:
             return f"every set of attributes is utility independent of the others: the utility is {self.form}"
-        return f"not every set of attributes is utility independent of the others. {self._reason}"
-
-    @property
-    def _reason(self) -> str:
-        if self.failing is not None:
-            return str(self.failing)
-        return f"no set fails by more than the tolerance, but sum and product miss the utility by {self.deviation:.3g}"
+        missed = f"sum and product miss the utility by {self.deviation:.3g}"
+        reason = f"no set fails by more than the tolerance, but {missed}" if self.failing is None else self.failing
+        return f"not every set of attributes is utility independent of the others. {reason}"
 
 
 def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> MutualUtilityIndependence:
@@ -169,19 +154,9 @@ def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> Mut
     sign, and these are the only forms that do. In a product (a - c)(d - c) = (b - c)(e - c) for the four corners of
     any rectangle of outcomes; the one with the largest mixed difference a + d - b - e gives c.
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    tolerance
-        As a share of the range of U.
+    The tolerance is a share of the range of U. Cost: the forms cost a few passes over the table; a failing set is
+    looked for among all of them, small ones first.
 
-    Notes
-    -----
-    The forms cost a few passes over the table; a failing set is looked for among all of them, small ones first.
-
-    Examples
-    --------
     >>> health = Factor({"years": [0, 1], "quality": [0, 1]}, [[3.0, 4.0], [5.0, 8.0]])  # 2 + (1 + 2y)(1 + q)
     >>> answer = mutual_utility_independence(health)
     >>> answer.form, answer.constant
@@ -193,17 +168,23 @@ def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> Mut
     check_utility(utility)
     zero = slack(utility, tolerance)
     values = utility.values
-    sums, start = _sums(values)
-    additive = float(np.abs(values - start - _outer_sum(sums, values.ndim)).max())
+    # Functions of single axes that add up to the table, if any do: lines through the first cell.
+    origin = (0,) * values.ndim
+    start = float(values[origin])
+    sums = [line - start for line in _lines(values, origin)]
+    parts = np.ix_(*sums) if sums else ()
+    additive = float(np.abs(values - start - np.asarray(sum(parts, np.zeros(())))).max())
     if additive <= zero:
         return MutualUtilityIndependence(True, "additive", start, 1.0, _factors(utility, sums), additive, None)
     constant, sign, factors = _products(values)
     whole = reduce(np.multiply.outer, factors, np.ones(()))
     multiplicative = float(np.abs(values - constant - sign * whole).max())
     if multiplicative <= zero and whole.min() > zero:
-        parts = _factors(utility, factors)
-        return MutualUtilityIndependence(True, "multiplicative", constant, sign, parts, multiplicative, None)
-    failing = _first_failing(utility, tolerance)
+        singles = _factors(utility, factors)
+        return MutualUtilityIndependence(True, "multiplicative", constant, sign, singles, multiplicative, None)
+    sets = (names for size in range(1, len(utility.scope)) for names in combinations(utility.names, size))
+    answers = (utility_independence(utility, names, tolerance=tolerance) for names in sets)
+    failing = next((answer for answer in answers if not answer.holds), None)
     return MutualUtilityIndependence(False, None, 0.0, 1.0, (), min(additive, multiplicative), failing)
 
 
@@ -212,20 +193,18 @@ def _lines(values: Floats, cell: Sequence[int]) -> list[Floats]:
     return [np.moveaxis(values, axis, -1)[tuple(np.delete(cell, axis))] for axis in range(values.ndim)]
 
 
-def _sums(values: Floats) -> tuple[list[Floats], float]:
-    """The functions of single axes that add up to the table, if any do: from lines through the first cell."""
-    origin = (0,) * values.ndim
-    return [line - values[origin] for line in _lines(values, origin)], float(values[origin])
-
-
-def _outer_sum(lines: list[Floats], num_axes: int) -> Floats:
-    shapes = (tuple(-1 if place == axis else 1 for place in range(num_axes)) for axis in range(num_axes))
-    return np.asarray(sum((line.reshape(shape) for line, shape in zip(lines, shapes, strict=True)), np.zeros(())))
-
-
 def _products(values: Floats) -> tuple[float, float, list[Floats]]:
     """c, the sign of U - c where it is largest, and functions of single axes whose product is |U - c|, if any is."""
-    a, b, e, d = _widest_rectangle(values)
+    # The corners of a rectangle, one side along an axis, with a large mixed difference a - b - e + d. Differences are
+    # taken from the first cell of each side: at least a quarter of the largest one of all.
+    (a, b, e, d), widest = np.zeros(4), -1.0
+    for axis in range(values.ndim):
+        matrix = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+        mixed = matrix - matrix[:1] - matrix[:, :1] + matrix[0, 0]
+        row, column = np.unravel_index(int(np.abs(mixed).argmax()), mixed.shape)
+        if abs(mixed[row, column]) > widest:
+            widest = float(abs(mixed[row, column]))
+            a, b, e, d = matrix[0, 0], matrix[row, 0], matrix[0, column], matrix[row, column]
     constant = float((a * d - b * e) / (a + d - b - e))
     shifted = values - constant
     home = tuple(int(place) for place in np.unravel_index(int(np.abs(shifted).argmax()), values.shape))
@@ -234,37 +213,12 @@ def _products(values: Floats) -> tuple[float, float, list[Floats]]:
     return constant, sign, [first * scale, *others]
 
 
-def _widest_rectangle(values: Floats) -> Floats:
-    """The corners a, b, e, d of a rectangle, one side along an axis, with a large mixed difference a - b - e + d.
-
-    Differences are taken from the first cell of each side: at least a quarter of the largest one of all.
-    """
-    best, widest = np.zeros(4), -1.0
-    for axis in range(values.ndim):
-        matrix = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
-        mixed = matrix - matrix[:1] - matrix[:, :1] + matrix[0, 0]
-        row, column = np.unravel_index(int(np.abs(mixed).argmax()), mixed.shape)
-        if abs(mixed[row, column]) > widest:
-            widest = float(abs(mixed[row, column]))
-            best = np.array([matrix[0, 0], matrix[row, 0], matrix[0, column], matrix[row, column]])
-    return best
-
-
 def _factors(utility: Factor, lines: list[Floats]) -> tuple[Factor, ...]:
     return tuple(Factor((variable,), line) for variable, line in zip(utility.scope, lines, strict=True))
 
 
-def _first_failing(utility: Factor, tolerance: float) -> UtilityIndependence | None:
-    for size in range(1, len(utility.scope)):
-        for names in combinations(utility.names, size):
-            answer = utility_independence(utility, names, tolerance=tolerance)
-            if not answer.holds:
-                return answer
-    return None
-
-
 @record
-class MultilinearForm:
+class MultilinearForm(Holds):
     """U = Σ_S k_S Π_{i ∈ S} h_i(V_i), over all sets S of attributes."""
 
     holds: bool  # Whether every attribute is utility independent of the others and the form reproduces U
@@ -286,9 +240,6 @@ class MultilinearForm:
         scope = tuple(shape.scope[0] for shape in self.shapes.values())
         return Factor.from_flat(scope, _along_axes(corners, designs).reshape(-1))
 
-    def __bool__(self) -> bool:
-        return self.holds
-
     def __str__(self) -> str:
         if self.failing is not None:
             return f"not multilinear: {self.failing}"
@@ -303,19 +254,8 @@ def multilinear_form(utility: Factor, tolerance: float = 1e-9) -> MultilinearFor
     The shapes h_i are those of `utility_independence`; given these, the coefficients are linear, and as outcomes form a
     grid they are fitted one axis at a time.
 
-    Parameters
-    ----------
-    utility
-        A factor over all attributes.
-    tolerance
-        As a share of the range of U.
+    The tolerance is a share of the range of U. Cost: 2^k numbers for k attributes.
 
-    Notes
-    -----
-    2^k numbers for k attributes.
-
-    Examples
-    --------
     >>> values = np.fromfunction(lambda a, b, c: a + b + 2 * c + 3 * a * b - a * b * c, (2, 2, 2))
     >>> form = multilinear_form(Factor({"A": 2, "B": 2, "C": 2}, values))
     >>> form.holds, form.num_coefficients

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias, final
+from typing import Literal, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
 from plausible.base.arrays import ranked
+from plausible.base.options import check_number
 from plausible.base.records import record
 from plausible.base.tolerances import UTILITY_NOISE
-from plausible.errors import InvalidArgument, counted
+from plausible.errors import counted
 from plausible.utilities.elicitation.beliefs import UtilityBelief
 from plausible.utilities.elicitation.questions import Answer, Question, gamble_question
 from plausible.utilities.elicitation.session import Session
@@ -28,8 +29,6 @@ _TENTHS = np.arange(1, 10) / 10
 class QuestionValue:
     """How much an answer is expected to improve the decision.
 
-    Examples
-    --------
     >>> QuestionValue(gamble_question("pain", "dead", "healthy", 0.9), 0.05, 0.01).question.level
     0.9
     """
@@ -46,17 +45,8 @@ def question_values(
 
     What differs by no more than floats lose is equal; of questions that are equal in both the first listed comes first.
 
-    Parameters
-    ----------
-    belief
-        What is known of the utilities.
-    situation
-        The decision; its own utility is not used.
-    questions
-        Gambles or scales about the outcomes.
+    The questions are gambles or scales on the outcomes of the situation, whose own utility is not used.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
     >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
     >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.8, "healthy": 1}, np.diag([0, 0.04, 0]))
@@ -65,10 +55,8 @@ def question_values(
     [(0.9, 0.0396), (0.7, 0.0013), (0.5, 0.0)]
     """
     listed = list(questions)
-    scored = [
-        QuestionValue(question, worth.value, worth.variance)
-        for question, worth in zip(listed, belief.worth_of(listed, situation), strict=True)
-    ]
+    worths = belief.worth_of(listed, situation)
+    scored = [QuestionValue(question, *worth) for question, worth in zip(listed, worths, strict=True)]
     by_variance = ranked(scored, lambda each: each.variance, _lost_of_variances(belief))
     return tuple(ranked(by_variance, lambda each: each.value, tie_room(belief.mean_values, 0.0)))
 
@@ -77,8 +65,6 @@ def question_values(
 class AdaptiveResult:
     """The decision as it stands.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
     >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
     >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.8, "healthy": 1}, np.diag([0, 0.04, 0]))
@@ -111,8 +97,6 @@ class AdaptiveResult:
 class AdaptiveSession(Session):
     """A session that asks the question of greatest value, until the decision is settled: see `adaptive_elicitation`.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.beliefs import DiscreteUtilityBelief
     >>> drinks = DecisionSituation({"order tea": "tea", "order milk": "milk"}, {})
     >>> tastes = [{"none": 0, "milk": 0.5, "tea": level, "feast": 1} for level in (0.2, 0.4, 0.7, 0.9)]
@@ -147,10 +131,8 @@ class AdaptiveSession(Session):
     @property
     def questions(self) -> tuple[Question, ...]:
         """Those that may be asked now: people repeat themselves, so none that was answered."""
-        pool = self._options.pool
-        return tuple(
-            each for each in (usual_questions(self.belief) if pool is None else pool) if each not in self.asked
-        )
+        pool = usual_questions(self.belief) if self._options.pool is None else self._options.pool
+        return tuple(each for each in pool if each not in self.asked)
 
     def _choose(self) -> tuple[Question | None, Ending]:
         """The best question, or why there is none."""
@@ -189,17 +171,12 @@ class AdaptiveSession(Session):
         return type(self)(self.situation, belief, self._options, self._start, transcript)
 
     def __repr__(self) -> str:
-        return (
-            f"AdaptiveSession({list(self.situation.actions)!r}, "
-            f"{counted(self.num_questions, 'answer')}, {self._next[1]})"
-        )
+        answers = counted(self.num_questions, "answer")
+        return f"AdaptiveSession({list(self.situation.actions)!r}, {answers}, {self._next[1]})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What may be asked, if that is fixed, and when to stop."""
-
-    pool: tuple[Question, ...] | None
+class _Options(NamedTuple):
+    pool: tuple[Question, ...] | None  # What may be asked, if that is fixed
     tolerance: float
     cost: float
     max_questions: int | None
@@ -223,24 +200,19 @@ def adaptive_elicitation(
 
     Parameters
     ----------
-    situation
-        The actions and their lotteries; its own utility is not used.
-    belief
-        What is known of the utilities before.
+    situation, belief
+        The actions and their lotteries; what is known of the utilities before. That of the situation is not used.
     questions
         Which may be asked; by default the `usual_questions` at each step.
     tolerance
         The expected regret at which the decision counts as settled.
     cost
         Of one answer, in utility: what is worth less is not asked.
-    max_questions
-        Where to stop at the latest.
 
     Examples
     --------
     >>> from plausible.utilities.elicitation.beliefs import DiscreteUtilityBelief
-    >>> from plausible.utilities.lotteries.lottery import Lottery
-    >>> surgery = DecisionSituation({"wait": "pain", "operate": Lottery({"healthy": 0.9, "dead": 0.1})}, {})
+    >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
     >>> tastes = [{"dead": 0.0, "pain": level / 20, "healthy": 1.0} for level in range(1, 20)]
     >>> session = adaptive_elicitation(surgery, DiscreteUtilityBelief(tastes))
     >>> print(session.question)
@@ -254,10 +226,8 @@ def adaptive_elicitation(
     operate |              0.9 |                 0
     wait    |         0.462857 |          0.437143
     """
-    if tolerance < 0 or cost < 0:
-        raise InvalidArgument(f"tolerance={tolerance!r} and cost={cost!r} must not be negative.")
-    if max_questions is not None and max_questions < 0:
-        raise InvalidArgument(f"max_questions={max_questions!r} must not be negative.")
+    for name, given in (("tolerance", tolerance), ("cost", cost), ("max_questions", max_questions or 0)):
+        check_number(name, given, least=0)
     pool = None if questions is None else tuple(questions)
     return AdaptiveSession(situation, belief, _Options(pool, tolerance, cost, max_questions))
 
@@ -268,13 +238,6 @@ def usual_questions(belief: UtilityBelief) -> tuple[Question, ...]:
     Chances are those from 10% to 90% by tens, and, to the percent, where the outcome is believed to lie and one
     standard deviation to either side.
 
-    Parameters
-    ----------
-    belief
-        What is known of the utilities.
-
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
     >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.82, "healthy": 1}, np.diag([0, 0.01, 0]))
     >>> [question.level for question in usual_questions(belief)]

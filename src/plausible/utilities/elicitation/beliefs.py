@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, counted, suggestion
 from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, tie_room, utility_of
@@ -26,8 +27,6 @@ _BINS = 512
 class LinearQuestion:
     """Σ c(o) U(o) is asked for: its sign, by a choice, or its value.
 
-    Examples
-    --------
     >>> asked = LinearQuestion(np.array([1.0]), (), (0.0, 100.0))
     >>> asked.is_choice, asked.reading(40)
     (False, 0.4)
@@ -56,11 +55,13 @@ class LinearQuestion:
 
         Without noise a choice is what its sign says, and half each way at zero.
         """
-        values = self._values(utilities)
-        sign = self.sign(answer)
-        if sign is None or sign == 0:
-            return _bell((0.0 if sign == 0 else self.reading(answer)) - values, noise)
-        return _above(sign * values, noise)
+        values, sign = self._values(utilities), self.sign(answer)
+        if sign:
+            return _above(sign * values, noise)
+        errors = (0.0 if sign == 0 else self.reading(answer)) - values
+        if noise == 0:
+            return (np.abs(errors) <= WRITTEN_ROUNDING).astype(float)
+        return np.asarray(np.exp(-0.5 * (errors / noise) ** 2) / (noise * math.sqrt(2 * math.pi)))
 
     def likelihoods(self, utilities: Floats, noise: float) -> Floats:
         """Answers × functions: the probability of each answer under each; columns sum to one.
@@ -72,7 +73,11 @@ class LinearQuestion:
             above = _above(values, noise)
             return np.stack([above, 1.0 - above])
         if noise == 0:
-            return _told_apart(values, tie_room(utilities))
+            # One answer for all values that differ by no more than the room from one to the next.
+            different = np.unique(values)
+            firsts = different[np.diff(different, prepend=-np.inf) > tie_room(utilities)]
+            answers = np.searchsorted(firsts, values, side="right") - 1
+            return np.asarray(np.arange(len(firsts))[:, None] == answers, dtype=float)
         borders = np.linspace(values.min() - 6 * noise, values.max() + 6 * noise, _BINS + 1)[1:-1]
         below = 1.0 - _above(values - borders[:, None], noise)
         ends = np.zeros((1, values.size))
@@ -84,14 +89,6 @@ class LinearQuestion:
         return np.where(np.abs(values) <= tie_room(utilities), 0.0, values)
 
 
-def _told_apart(values: Floats, room: float) -> Floats:
-    """Answers × functions: one answer for all values that differ by no more than the room from one to the next."""
-    different = np.unique(values)
-    firsts = different[np.diff(different, prepend=-np.inf) > room]
-    answers = np.searchsorted(firsts, values, side="right") - 1
-    return np.asarray(np.arange(len(firsts))[:, None] == answers, dtype=float)
-
-
 def _above(values: Floats, noise: float) -> Floats:
     """P(value + error > 0)."""
     if noise == 0:
@@ -99,12 +96,6 @@ def _above(values: Floats, noise: float) -> Floats:
     from scipy.special import ndtr
 
     return np.asarray(ndtr(values / noise))
-
-
-def _bell(errors: Floats, noise: float) -> Floats:
-    if noise == 0:
-        return (np.abs(errors) <= 1e-9).astype(float)
-    return np.asarray(np.exp(-0.5 * (errors / noise) ** 2) / (noise * math.sqrt(2 * math.pi)))
 
 
 def linear_question(question: Question, outcomes: Sequence[Hashable]) -> LinearQuestion:
@@ -133,8 +124,6 @@ def linear_question(question: Question, outcomes: Sequence[Hashable]) -> LinearQ
 class AnswerWorth(NamedTuple):
     """What an answer is expected to bring to a decision.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.questions import gamble_question
     >>> belief = DiscreteUtilityBelief([{"none": 0, "tea": t, "milk": 0.5, "feast": 1} for t in (0.2, 0.8)])
     >>> drinks = DecisionSituation({"order tea": "tea", "order milk": "milk"}, {})
@@ -155,8 +144,6 @@ class UtilityBelief(Frozen, ABC):
     By linearity the expected utility of an action is that under the mean utilities, so decisions need no more
     (EU(a) = Σ π_a(o) E[U(o)]).
 
-    Examples
-    --------
     >>> belief = DiscreteUtilityBelief([{"tea": 1, "milk": 0}, {"tea": 0.2, "milk": 0.6}])
     >>> belief.rank(DecisionSituation({"order tea": "tea", "order milk": "milk"}, {})).action
     'order tea'
@@ -210,16 +197,15 @@ class UtilityBelief(Frozen, ABC):
                 raise InvalidArgument(
                     f"The belief says nothing on the outcome {outcome!r}.{suggestion(outcome, self.outcomes)}"
                 )
-        model, places = situation.outcome_model, [self.outcomes.index(outcome) for outcome in situation.outcomes]
         table = np.zeros((len(situation.actions), len(self.outcomes)))
-        table[:, places] = model
+        table[:, [self.outcomes.index(outcome) for outcome in situation.outcomes]] = situation.outcome_model
         return table
 
     def linear(self, question: Question) -> LinearQuestion:
         """The question as a comparison of Σ c(o) U(o) with zero, or as a noisy reading of it."""
         if question.kind == "scale":
             for anchor, level in ((question.worst, 0.0), (question.best, 1.0)):
-                if anchor in self.outcomes and abs(self.mean[anchor] - level) > 1e-9:
+                if anchor in self.outcomes and abs(self.mean[anchor] - level) > WRITTEN_ROUNDING:
                     raise InvalidArgument(
                         f"Places on a scale are utilities only if its anchors are at 0 and 1, but the belief has "
                         f"{self.mean[anchor]:.6g} for {anchor!r}: rescale it, or ask gambles."
@@ -233,10 +219,8 @@ class DiscreteUtilityBelief(UtilityBelief):
 
     Parameters
     ----------
-    utilities
-        Mappings from outcomes, or functions of them.
-    weights
-        Their probabilities; by default equal.
+    utilities, weights
+        Mappings from outcomes, or functions of them, and their probabilities; by default equal.
     outcomes
         Which; by default those of the first mapping.
     noise
@@ -284,16 +268,13 @@ class DiscreteUtilityBelief(UtilityBelief):
 
     @property
     def mean_values(self) -> Floats:
-        """E[U(o)], in the order of the outcomes."""
         return np.asarray(self.weights @ self.utilities)
 
     @property
     def deviations(self) -> Floats:
-        """The standard deviation of U(o), in the order of the outcomes."""
         return np.asarray(np.sqrt(self.weights @ (self.utilities - self.mean_values) ** 2))
 
     def expected_regret(self, situation: DecisionSituation) -> float:
-        """E[max_a EU(a)] - max_a E[EU(a)], exactly."""
         values = self.utilities @ self.chances(situation).T
         best = int((self.weights @ values).argmax())
         # a sum of terms that are not negative: nothing is left where one action is the best for all
@@ -302,13 +283,18 @@ class DiscreteUtilityBelief(UtilityBelief):
     def worth_of(self, questions: Iterable[Question], situation: DecisionSituation) -> list[AnswerWorth]:
         """What an answer to each question is expected to bring; numbers on a scale are told apart in 512 bins."""
         weighted = self.weights[:, None] * (self.utilities @ self.chances(situation).T)
-        return [
-            _answer_worth(weighted, self.weights, self.linear(question).likelihoods(self.utilities, self.noise))
-            for question in questions
-        ]
+        means = weighted.sum(axis=0)
+        best, worths = int(means.argmax()), []
+        for question in questions:
+            likelihoods = self.linear(question).likelihoods(self.utilities, self.noise)
+            scores, chances = likelihoods @ weighted, likelihoods @ self.weights
+            gaps = scores - scores[:, [best]]
+            squares = np.divide(gaps**2, chances[:, None], out=np.zeros_like(gaps), where=chances[:, None] > 0)
+            variance = float((squares.sum(axis=0) - (means - means[best]) ** 2).sum())
+            worths.append(AnswerWorth(float(gaps.max(axis=1).sum()), max(0.0, variance)))
+        return worths
 
     def after(self, question: Question, answer: Answer) -> Self:
-        """The belief given an answer, by Bayes' rule."""
         likelihood = self.linear(question).likelihood(answer, self.utilities, self.noise)
         weights = self.weights * likelihood
         if not weights.sum() > 0:
@@ -325,22 +311,6 @@ class DiscreteUtilityBelief(UtilityBelief):
 
 
 def checked_noise(noise: float) -> float:
-    """The deviation of errors, if it is one.
-
-    >>> checked_noise(0.1)
-    0.1
-    """
     if not (noise >= 0 and math.isfinite(noise)):
         raise InvalidArgument(f"noise={noise!r} must be a number that is not negative.")
     return float(noise)
-
-
-def _answer_worth(weighted: Floats, weights: Floats, likelihoods: Floats) -> AnswerWorth:
-    """From P(u) EU(a; u), functions × actions, P(u), and P(answer | u), answers × functions."""
-    means, scores, chances = weighted.sum(axis=0), likelihoods @ weighted, likelihoods @ weights
-    best = int(means.argmax())
-    gaps = scores - scores[:, [best]]
-    value = float(gaps.max(axis=1).sum())
-    squares = np.divide(gaps**2, chances[:, None], out=np.zeros_like(gaps), where=chances[:, None] > 0)
-    variance = float((squares.sum(axis=0) - (means - means[best]) ** 2).sum())
-    return AnswerWorth(value, max(0.0, variance))

@@ -12,7 +12,7 @@ from plausible.base.display import TextTable
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble
-from plausible.utilities.elicitation.questions import Respondent, Schedule
+from plausible.utilities.elicitation.questions import SCHEDULES, Respondent, Schedule
 from plausible.utilities.elicitation.session import run_session
 
 
@@ -20,8 +20,6 @@ from plausible.utilities.elicitation.session import run_session
 class DiscrepancyReport:
     """The same utilities found in several ways.
 
-    Examples
-    --------
     >>> report = compare_elicitations({"gamble": {"blind": 0.6, "deaf": 0.8}, "scale": {"blind": 0.4, "deaf": 0.3}})
     >>> round(report.greatest_spread, 6), report.reversals
     (0.5, (('deaf', 'blind', 'gamble', 'scale'),))
@@ -65,14 +63,9 @@ def compare_elicitations(
 ) -> DiscrepancyReport:
     """Compare utilities of the same outcomes found in several ways: for one person they usually disagree.
 
-    Parameters
-    ----------
-    results
-        For each way its utilities, with 0 and 1 for the same anchors; outcomes that all have in common are compared.
-        Results in a list are named by their methods, and numbered where these are the same.
+    Each has 0 and 1 for the same anchors; outcomes that all have in common are compared. Results in a list are named by
+    their methods, and numbered where these are the same.
 
-    Examples
-    --------
     >>> print(compare_elicitations({"gamble": {"blind": 0.6, "deaf": 0.8}, "scale": {"blind": 0.4, "deaf": 0.3}}))
     item  | gamble | scale | spread
     ------+--------+-------+-------
@@ -80,7 +73,14 @@ def compare_elicitations(
     deaf  |    0.8 |   0.3 |    0.5
     gamble puts deaf above blind, scale below
     """
-    named = results if isinstance(results, Mapping) else _named(results)
+    if isinstance(results, Mapping):
+        named = results
+    else:
+        listed = list(results)
+        methods = [str(getattr(result, "method", "way")) for result in listed]
+        numbered = [f"{method} {methods[: place + 1].count(method)}" for place, method in enumerate(methods)]
+        names = [one if methods.count(one) == 1 else more for one, more in zip(methods, numbered, strict=True)]
+        named = dict(zip(names, listed, strict=True))
     ways = tuple(named)
     if not ways:
         raise InvalidArgument("There is nothing to compare: give a mapping from names to utilities, or a list of them.")
@@ -94,55 +94,26 @@ def compare_elicitations(
     if not items:
         raise InvalidArgument(f"{', '.join(ways)} have no outcome in common.")
     table = np.array([[float(named[way][item]) for way in ways] for item in items])
-    return DiscrepancyReport(items, ways, table, tuple(_reversals(items, ways, table)))
-
-
-def _named(results: Iterable[Mapping[Hashable, float]]) -> dict[str, Mapping[Hashable, float]]:
-    """Results by the names of their methods; those of the same method are numbered."""
-    listed = list(results)
-    methods = [str(getattr(result, "method", "way")) for result in listed]
-    return {
-        method if methods.count(method) == 1 else f"{method} {methods[: place + 1].count(method)}": result
-        for place, (method, result) in enumerate(zip(methods, listed, strict=True))
-    }
-
-
-def _reversals(
-    items: Sequence[Hashable], ways: Sequence[str], table: Floats
-) -> list[tuple[Hashable, Hashable, str, str]]:
-    found = []
+    reversals = []
     for (first, one), (second, other) in combinations(enumerate(items), 2):
         gaps = table[first] - table[second]
         highest, lowest = int(gaps.argmax()), int(gaps.argmin())
         if gaps[lowest] < 0 < gaps[highest]:
             early, late = sorted((highest, lowest))
             better, worse = (one, other) if gaps[early] > 0 else (other, one)
-            found.append((better, worse, ways[early], ways[late]))
-    return found
-
-
-def _told(session: ElicitationSession, respondent: Respondent) -> dict[Hashable, float]:
-    return dict(run_session(session, respondent).result)
+            reversals.append((better, worse, ways[early], ways[late]))
+    return DiscrepancyReport(items, ways, table, tuple(reversals))
 
 
 def schedule_sensitivity(
     start: Callable[[Schedule], ElicitationSession],
     respondent: Respondent,
-    schedules: Iterable[Schedule] = ("bisection", "ascending", "descending", "ping-pong"),
+    schedules: Iterable[Schedule] = SCHEDULES,
 ) -> DiscrepancyReport:
     """Ask the same with levels shown in other orders, and compare.
 
-    Parameters
-    ----------
-    start
-        A function from a schedule to a fresh session.
-    respondent
-        Who answers all of them.
-    schedules
-        Which.
+    `start` makes a fresh session of a schedule; the same respondent answers all of them.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.respondents import SimulatedRespondent
     >>> steady = SimulatedRespondent({"dead": 0, "blind": 0.43, "healthy": 1})
     >>> def start(schedule):
@@ -150,7 +121,9 @@ def schedule_sensitivity(
     >>> schedule_sensitivity(start, steady).greatest_spread < 0.01
     True
     """
-    return compare_elicitations({str(schedule): _told(start(schedule), respondent) for schedule in schedules})
+    return compare_elicitations(
+        {str(schedule): run_session(start(schedule), respondent).result for schedule in schedules}
+    )
 
 
 def anchor_sensitivity(
@@ -166,19 +139,8 @@ def anchor_sensitivity(
     The first pair of anchors makes the scale. Every further anchor is judged on it first, and what is found between two
     of them is moved there: U(o) = U(worst') + α (U(best') - U(worst')). Rational answers agree.
 
-    Parameters
-    ----------
-    items
-        Outcomes between all anchors.
-    anchors
-        Pairs (worst, best), the widest first.
-    respondent
-        Who answers.
-    tolerance, schedule
-        Of each gamble.
+    The items lie between all anchors, which are pairs (worst, best), the widest first.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.respondents import SimulatedRespondent
     >>> steady = SimulatedRespondent({"dead": 0, "lame": 0.2, "blind": 0.43, "deaf": 0.8, "healthy": 1})
     >>> report = anchor_sensitivity(["blind"], [("dead", "healthy"), ("lame", "deaf")], steady)
@@ -192,7 +154,7 @@ def anchor_sensitivity(
     def judge(outcomes: Iterable[Hashable], pair: tuple[Hashable, Hashable]) -> dict[Hashable, float]:
         listed = [outcome for outcome in dict.fromkeys(outcomes) if outcome not in pair]
         session = standard_gamble(listed, *pair, tolerance=tolerance, schedule=schedule)
-        return _told(session, respondent)
+        return dict(run_session(session, respondent).result)
 
     scale = judge([*asked, *(anchor for pair in anchors for anchor in pair)], anchors[0])
     found: dict[str, Mapping[Hashable, float]] = {}

@@ -61,7 +61,6 @@ class GaussianUtilityBelief(UtilityBelief):
 
     @property
     def deviations(self) -> Floats:
-        """The standard deviation of U(o), in the order of the outcomes."""
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
     def expected_regret(self, situation: DecisionSituation) -> float:
@@ -91,13 +90,12 @@ class GaussianUtilityBelief(UtilityBelief):
         if not asked.is_choice:
             return AnswerWorth(_greatest_of_lines(means, slopes), power)
         up, down = _mills(centre / spread), _mills(-centre / spread)
-        chance = _normal_below(centre / spread)
+        chance = 0.5 * math.erfc(-centre / spread / math.sqrt(2.0))
         value = chance * (gaps + tilts * up).max() + (1 - chance) * (gaps - tilts * down).max()
         variance = power * (chance * up**2 + (1 - chance) * down**2)
         return AnswerWorth(float(value), variance)
 
     def after(self, question: Question, answer: Answer) -> Self:
-        """The belief given an answer."""
         asked = self.linear(question)
         centre, spread, cover = self._moments(asked)
         if spread == 0:
@@ -142,10 +140,6 @@ def checked_covariance(name: str, covariance: npt.ArrayLike, size: int) -> Float
     if np.linalg.eigvalsh(table).min() < -1e-9 * max(1.0, float(np.abs(table).max())):
         raise InvalidArgument(f"{name}: it has a negative variance in some direction.")
     return table
-
-
-def _normal_below(z: float) -> float:
-    return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
 def _mills(z: float) -> float:
@@ -198,10 +192,8 @@ def aged_belief(belief: GaussianUtilityBelief, time: float, drift: Drift) -> Gau
 
     Parameters
     ----------
-    belief
-        What was believed before.
-    time
-        Δ, not negative.
+    belief, time
+        What was believed before, and Δ, not negative.
     drift
         The variance that a unit of time adds to each outcome; a mapping for some outcomes, which leaves others, such as
         the anchors of the scale, where they are; or a table, outcomes × outcomes.
@@ -237,8 +229,6 @@ def _read_drift(belief: GaussianUtilityBelief, drift: Drift) -> Floats:
 class UtilityCourse:
     """What was believed about somebody's utilities, and when: see `follow_utilities`.
 
-    Examples
-    --------
     >>> course = follow_utilities(GaussianUtilityBelief({"ill": 0.5}, 0.04), [], drift=0.01, start=2020)
     >>> course.times, course.latest.mean, round(float(course.at(2025).covariance[0, 0]), 6)
     ((2020.0,), {'ill': 0.5}, 0.09)
@@ -285,14 +275,12 @@ def follow_utilities(
 
     Parameters
     ----------
-    belief
-        What is believed at the start.
+    belief, start
+        What is believed at the start, and when that is; by default at the time of the first answer.
     answers
         (time, question, answer), in the order of time.
     drift
         As for `aged_belief`.
-    start
-        When the belief holds; by default at the time of the first answer.
 
     Examples
     --------

@@ -41,8 +41,6 @@ class MicromortRate:
     Within the limit utility is nearly linear in the risk, and amounts convert both ways. Beyond it they don't: nobody
     sells a certain death for a million times the price of a micromort, so larger risks are refused.
 
-    Examples
-    --------
     >>> MicromortRate(20.0).to_dollars(340 - 16)
     6480.0
     >>> MicromortRate(20.0).to_dollars(500_000)
@@ -92,15 +90,9 @@ class MicromortCurve(Frozen):
     Such curves are steeper for risks taken on than for risks taken away, and rise ever faster: beyond the greatest risk
     in the table nothing is known, and nothing is extrapolated.
 
-    Parameters
-    ----------
-    risks
-        In micromorts; negative ones are taken away. Zero is added, at an amount of 0.
-    amounts
-        Demanded (positive) or paid (negative) for each.
+    Risks are in micromorts, negative ones are taken away; amounts are demanded (positive) or paid (negative) for each.
+    Zero is added, at an amount of 0.
 
-    Examples
-    --------
     >>> asked = MicromortCurve([-100, -10, 10, 100, 1000], [-800, -150, 300, 4000, 90_000])
     >>> asked.amount(100), asked.amount(-100), round(asked.asymmetry(10), 3)
     (4000.0, -800.0, 2.0)
@@ -138,14 +130,9 @@ class MicromortCurve(Frozen):
         return self.amount(abs(risk)) / -self.amount(-abs(risk))
 
     def rate(self, risk: float, tolerance: float = 0.1) -> MicromortRate:
-        """The price of a micromort for small risks, up to where the curve departs from it.
+        """The price per micromort of a small risk, up to where the curve departs from it by more than the tolerance.
 
-        Parameters
-        ----------
-        risk
-            A small risk, whose price per micromort is taken.
-        tolerance
-            The share by which the price may differ at the limit.
+        That is the share by which the price may differ at the limit.
         """
         if not 0 < risk <= self.range[1]:
             raise InvalidArgument(f"risk={risk!r} must be positive and among those asked about.")
@@ -162,8 +149,6 @@ class MicromortCurve(Frozen):
 class HealthTrajectory:
     """States of health, one after the other, with how many years each lasts; it may be an outcome of a `Lottery`.
 
-    Examples
-    --------
     >>> HealthTrajectory((("healthy", 10), ("ill", 2))).life_years
     12.0
     """
@@ -171,7 +156,15 @@ class HealthTrajectory:
     stages: tuple[tuple[Hashable, float], ...]  # (state, years) pairs in order
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stages", tuple(map(_read_stage, self.stages)))
+        read, listed = [], tuple[Any, ...](self.stages)
+        for stage in listed:
+            if not (isinstance(stage, (tuple, list)) and len(stage) == 2):
+                raise InvalidArgument(f"{shortened(stage)} is no stage: give (state, years) pairs, such as ('ill', 2).")
+            state, years = stage
+            if not (isinstance(years, Real) and 0 <= float(years) < math.inf):
+                raise InvalidArgument(f"{years!r} years in {state!r}: years are finite numbers and not negative.")
+            read.append((state, float(years)))
+        object.__setattr__(self, "stages", tuple(read))
 
     @property
     def life_years(self) -> float:
@@ -179,21 +172,10 @@ class HealthTrajectory:
         return float(sum(years for _, years in self.stages))
 
 
-def _read_stage(stage: Any) -> tuple[Hashable, float]:
-    if not (isinstance(stage, (tuple, list)) and len(stage) == 2):
-        raise InvalidArgument(f"{shortened(stage)} is no stage: give (state, years) pairs, such as ('ill', 2).")
-    state, years = stage
-    if not (isinstance(years, Real) and 0 <= float(years) < math.inf):
-        raise InvalidArgument(f"{years!r} years in {state!r}: years are finite numbers and not negative.")
-    return state, float(years)
-
-
 @record
 class QualityAdjustedYears:
     """What a course of health is worth, in years of full health.
 
-    Examples
-    --------
     >>> float(quality_adjusted_years([("healthy", 10), ("ill", 2)], {"healthy": 1, "ill": 0.5}))
     11.0
     """
@@ -243,20 +225,14 @@ def quality_adjusted_years(
     course = trajectory if isinstance(trajectory, HealthTrajectory) else HealthTrajectory(tuple(trajectory))
     if discount < 0:
         raise InvalidArgument(f"discount={discount!r} must not be negative.")
-    value, began = read_utility(weights), 0.0
+    value, rate, began = read_utility(weights), math.log1p(discount), 0.0
     stages = []
     for state, years in course.stages:
         weight = utility_of(value, state)
         if weight > 1:
             raise InvalidArgument(f"The weight {weight:.6g} of {state!r} exceeds 1, the weight of full health.")
-        stages.append((state, float(years), weight, weight * _present(began, years, discount)))
+        # ∫ (1 + r)⁻ᵗ dt from when the stage began to its end.
+        present = math.exp(-rate * began) * -math.expm1(-rate * years) / rate if rate else years
+        stages.append((state, years, weight, weight * present))
         began += years
     return QualityAdjustedYears(math.fsum(stage[3] for stage in stages), tuple(stages), discount)
-
-
-def _present(began: float, years: float, discount: float) -> float:
-    """∫ (1 + r)⁻ᵗ dt from when a stage began to its end."""
-    if discount == 0:
-        return years
-    rate = math.log1p(discount)
-    return math.exp(-rate * began) * -math.expm1(-rate * years) / rate

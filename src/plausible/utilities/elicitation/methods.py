@@ -26,28 +26,6 @@ from plausible.utilities.elicitation.questions import (
 from plausible.utilities.elicitation.session import ElicitationResult, ElicitedUtility, Session, amount_of
 
 
-def _check_amounts(items: Iterable[Hashable], worst: Hashable, best: Hashable) -> None:
-    """Refuse amounts that don't lie between the anchors, if these are amounts too."""
-    ends = [amount for amount in (amount_of(worst), amount_of(best)) if amount is not None]
-    if len(ends) < 2:
-        return
-    for item in items:
-        amount = amount_of(item)
-        if amount is not None and not min(ends) < amount < max(ends):
-            raise InvalidArgument(
-                f"{item!r} does not lie between the anchors {worst!r} and {best!r}: name anchors beyond it, "
-                f"or leave it out of what is judged."
-            )
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 def _is_finite(value: Any) -> bool:
     return isinstance(value, Real) and math.isfinite(value)
 
@@ -69,19 +47,29 @@ class Method(ABC):
         if not self.items:
             raise InvalidArgument("There is nothing to ask about: list the outcomes to judge.")
         for outcome in (*self.items, self.worst, self.best):
-            if not _is_hashable(outcome):
-                raise InvalidArgument(f"{shortened(outcome)} is no outcome: name outcomes by texts, numbers or tuples.")
+            try:
+                hash(outcome)
+            except TypeError:
+                raise InvalidArgument(
+                    f"{shortened(outcome)} is no outcome: name outcomes by texts, numbers or tuples."
+                ) from None
         if len(set(self.items)) < len(self.items):
             raise InvalidArgument(f"An outcome stands twice in {list(self.items)!r}.")
         if self.worst == self.best:
             raise InvalidArgument(f"The anchors must differ; both are {self.best!r}.")
         if anchors := [item for item in self.items if item in (self.worst, self.best)]:
             raise InvalidArgument(f"{anchors[0]!r} is an anchor: its utility is known. Leave it out of what is judged.")
-        _check_amounts(self.items, self.worst, self.best)
+        low, high = amount_of(self.worst), amount_of(self.best)
+        for item in self.items:
+            amount = amount_of(item)
+            if None not in (amount, low, high) and not min(low, high) < amount < max(low, high):  # type: ignore[type-var, operator]
+                raise InvalidArgument(
+                    f"{item!r} does not lie between the anchors {self.worst!r} and {self.best!r}: name anchors beyond "
+                    f"it, or leave it out of what is judged."
+                )
         self._check_options()
 
-    @abstractmethod
-    def _check_options(self) -> None:
+    def _check_options(self) -> None:  # noqa: B027
         """Check what only this method has, and make it of the right type."""
 
     @property
@@ -105,11 +93,7 @@ class StandardGamble(Method):
 
     name: ClassVar[str] = "standard-gamble"
 
-    def _check_options(self) -> None:
-        """Nothing: it has only what all have."""
-
     def question(self, item: Hashable, level: float) -> Question:
-        """The item for sure, or a gamble."""
         return gamble_question(item, self.worst, self.best, level)
 
 
@@ -128,7 +112,6 @@ class TimeTradeOff(Method):
         object.__setattr__(self, "years", float(self.years))
 
     def question(self, item: Hashable, level: float) -> Question:
-        """All the years in this state, or some in health."""
         return time_question(item, self.worst, self.best, level, self.years)
 
 
@@ -148,7 +131,6 @@ class VisualAnalog(Method):
         object.__setattr__(self, "limits", (float(limits[0]), float(limits[1])))
 
     def question(self, item: Hashable, level: float) -> Question:
-        """Where on the scale?"""
         return scale_question(item, self.worst, self.best, self.limits)
 
     def learn(self, search: IndifferenceSearch, question: Question, answer: Answer) -> IndifferenceSearch:
@@ -165,8 +147,6 @@ METHODS: dict[str, type[Method]] = {each.name: each for each in (StandardGamble,
 class ElicitationSession(Session):
     """One method applied to several outcomes in turn: start one with `standard_gamble` and its kin.
 
-    Examples
-    --------
     >>> session = standard_gamble(["blind"], worst="dead", best="healthy", tolerance=0.25)
     >>> session.answer("sure").question.level
     0.75
@@ -196,12 +176,10 @@ class ElicitationSession(Session):
     @property
     def question(self) -> Question | None:
         """The next question, on the first item that is not settled; `None` when all are."""
-        place = self._place
-        return None if place is None else self._method.question(self._method.items[place], self._searches[place].level)
-
-    @property
-    def _place(self) -> int | None:
-        return next((place for place, search in enumerate(self._searches) if not search.is_done), None)
+        for item, search in zip(self._method.items, self._searches, strict=True):
+            if not search.is_done:
+                return self._method.question(item, search.level)
+        return None
 
     @property
     def num_left(self) -> int:
@@ -241,13 +219,8 @@ class ElicitationSession(Session):
 def resume_session(record: Mapping[str, Any]) -> ElicitationSession:
     """The session that `ElicitationSession.to_dict` saved.
 
-    Parameters
-    ----------
-    record
-        What it gave, through JSON or not; a file of it is read by `load_session`.
+    The record may have gone through JSON; a file of it is read by `load_session`.
 
-    Examples
-    --------
     >>> saved = visual_analog(["blind", "deaf"], worst="dead", best="healthy").answer(40).to_dict()
     >>> resume_session(saved).question.item
     'deaf'
@@ -275,9 +248,8 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-def _listed(items: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """The outcomes; a text is one, not its letters."""
-    return (items,) if isinstance(items, str) else tuple(items)
+def _items(items: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    return (items,) if isinstance(items, str) else tuple(items)  # a text is an outcome, not its letters
 
 
 def standard_gamble(
@@ -312,7 +284,7 @@ def standard_gamble(
       1 (sure)   blind
       2 (gamble) healthy with a chance of 50%, dead with one of 50%
     """
-    return ElicitationSession(StandardGamble(_listed(items), worst, best, tolerance, schedule, step))
+    return ElicitationSession(StandardGamble(_items(items), worst, best, tolerance, schedule, step))
 
 
 def time_trade_off(
@@ -327,25 +299,14 @@ def time_trade_off(
 ) -> ElicitationSession:
     """Find for each state of health the t' with: t years in it are as good as t' years in health; its utility is t'/t.
 
-    Parameters
-    ----------
-    items
-        States of health.
-    healthy, dead
-        What is 1 and 0.
-    years
-        t, positive and finite.
-    tolerance, schedule, step
-        Of the search, in shares of t.
+    t, the `years`, is positive and finite; tolerance, schedule and step are those of `standard_gamble`, in shares of t.
 
-    Examples
-    --------
     >>> print(time_trade_off(["blind"], years=20).question)
     Which would you rather have?
       1 (longer)  20 years: blind, then dead
       2 (shorter) 10 years: full health, then dead
     """
-    return ElicitationSession(TimeTradeOff(_listed(items), dead, healthy, tolerance, schedule, step, years))
+    return ElicitationSession(TimeTradeOff(_items(items), dead, healthy, tolerance, schedule, step, years))
 
 
 def visual_analog(
@@ -353,37 +314,20 @@ def visual_analog(
 ) -> ElicitationSession:
     """Let each outcome be placed on a scale; the place, as a share of it, is taken for the utility.
 
-    Parameters
-    ----------
-    items
-        What to place.
-    worst, best
-        What the ends stand for.
-    limits
-        The numbers at the ends, finite and rising.
+    The anchors stand at the ends of the scale, whose numbers, the limits, are finite and rise.
 
-    Examples
-    --------
     >>> visual_analog(["blind"], worst="dead", best="healthy").answer(40).result["blind"]
     0.4
     """
-    return ElicitationSession(VisualAnalog(_listed(items), worst, best, limits=limits))
+    return ElicitationSession(VisualAnalog(_items(items), worst, best, limits=limits))
 
 
 def save_session(session: ElicitationSession, path: str | os.PathLike[str]) -> None:
     """Write a session to a JSON file; an older file is replaced at once, or left as it was if that fails.
 
-    Parameters
-    ----------
-    session
-        Over texts or numbers, finished or not.
-    path
-        The file.
+    Its outcomes are texts or numbers; it may be finished or not.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
-    >>> from plausible.utilities.elicitation.methods import visual_analog
     >>> with TemporaryDirectory() as folder:
     ...     save_session(visual_analog(["400"], worst="0", best="1000").answer(50), f"{folder}/money.json")
     ...     result = load_session(f"{folder}/money.json").result
@@ -398,13 +342,6 @@ def load_session(path: str | os.PathLike[str]) -> ElicitationSession:
 
     `load_session(path).result` is the utility, as a mapping from outcomes; for amounts `result.curve()` is the curve.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
     >>> load_session("missing/money.json")
     Traceback (most recent call last):
         ...

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from plausible.base.options import check_number
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, shortened, suggestion
 
@@ -19,8 +20,6 @@ Answer: TypeAlias = str | float
 class Question:
     """One question: its text, and what it is about.
 
-    Examples
-    --------
     >>> asked = gamble_question("blind", "dead", "healthy", 0.9)
     >>> asked.kind, asked.item, asked.level, asked.choices
     ('gamble', 'blind', 0.9, ('sure', 'gamble', 'same'))
@@ -45,9 +44,17 @@ class Question:
         >>> gamble_question("blind", "dead", "healthy", 0.9).read("g")
         'gamble'
         """
-        return self._read_choice(str(answer).strip().lower()) if self.choices else self._read_number(answer)
-
-    def _read_choice(self, word: str) -> str:
+        if not self.choices:
+            try:
+                number = float(answer)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                number = math.nan
+            if not self.limits[0] <= number <= self.limits[1]:
+                raise InvalidArgument(
+                    f"{shortened(answer)} is no answer: give a number from {self.limits[0]:g} to {self.limits[1]:g}."
+                )
+            return number
+        word = str(answer).strip().lower()
         short = dict(zip(("1", "2", "="), self.choices, strict=True))
         fitting = [choice for choice in self.choices if word and choice.startswith(word)]
         if word in short:
@@ -56,17 +63,6 @@ class Question:
             return fitting[0]
         told = ", ".join(f"{choice} ({key})" for key, choice in short.items())
         raise InvalidArgument(f"{shortened(word)} is no answer: say one of {told}.")
-
-    def _read_number(self, answer: object) -> float:
-        try:
-            number = float(answer)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            number = math.nan
-        if not self.limits[0] <= number <= self.limits[1]:
-            raise InvalidArgument(
-                f"{shortened(answer)} is no answer: give a number from {self.limits[0]:g} to {self.limits[1]:g}."
-            )
-        return number
 
     def __str__(self) -> str:
         return self.text
@@ -119,7 +115,7 @@ def scale_question(item: Hashable, worst: Hashable, best: Hashable, limits: tupl
 
 #: In which order levels are shown: halving, rising or falling by steps, or from both ends in turn.
 Schedule: TypeAlias = Literal["bisection", "ascending", "descending", "ping-pong"]
-_SCHEDULES = ("bisection", "ascending", "descending", "ping-pong")
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +124,6 @@ class IndifferenceSearch:
 
     Schedules other than bisection go by steps until indifference is bracketed by one, then halve.
 
-    Examples
-    --------
     >>> search = IndifferenceSearch(tolerance=0.25)
     >>> search.level, search.after(1).level, search.after(1).after(-1).is_done
     (0.5, 0.75, True)
@@ -144,12 +138,10 @@ class IndifferenceSearch:
     num_questions: int = 0  # How many were answered
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1:
-            raise InvalidArgument(f"tolerance={self.tolerance!r} must lie between 0 and 1.")
-        if self.schedule not in _SCHEDULES:
-            raise InvalidArgument(f"schedule={self.schedule!r} is not known.{suggestion(self.schedule, _SCHEDULES)}")
-        if not 0 < self.step < 1:
-            raise InvalidArgument(f"step={self.step!r} must lie between 0 and 1.")
+        check_number("tolerance", self.tolerance, above=0, below=1)
+        check_number("step", self.step, above=0, below=1)
+        if self.schedule not in SCHEDULES:
+            raise InvalidArgument(f"schedule={self.schedule!r} is not known.{suggestion(self.schedule, SCHEDULES)}")
 
     @property
     def is_done(self) -> bool:

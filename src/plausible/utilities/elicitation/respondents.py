@@ -65,17 +65,6 @@ def rank_dependent_utility(lottery: LotteryLike, utility: UtilityLike, weighting
     With outcomes from the best down, the i-th counts w(p₁ + ... + pᵢ) - w(p₁ + ... + pᵢ₋₁), which keeps dominance; the
     identity for w gives expected utility. A w that overweighs rare events shows the paradox of Allais.
 
-    Parameters
-    ----------
-    lottery
-        Of any outcomes.
-    utility
-        Of them.
-    weighting
-        w.
-
-    Examples
-    --------
     >>> rank_dependent_utility({10: 0.25, 0: 0.75}, lambda x: x, lambda p: p ** 0.5)
     5.0
     """

@@ -69,11 +69,8 @@ class Session(Frozen, ABC):
     def answer(self, answer: object) -> Self:
         """The session after the answer to its question.
 
-        Parameters
-        ----------
-        answer
-            One of `question.choices` (or its beginning, or 1, 2, =), or a number for a question without choices. What
-            can't be read raises `InvalidArgument`, and the session stays as it is.
+        That is one of `question.choices` (or its beginning, or 1, 2, =), or a number for a question without choices.
+        What can't be read raises `InvalidArgument`, and the session stays as it is.
         """
         if (question := self.question) is None:
             raise InvalidArgument("This session is over: there is no question to answer. See its result.")
@@ -105,17 +102,9 @@ def run_session(
 ) -> SessionT:
     """Let somebody answer until a session is over.
 
-    Parameters
-    ----------
-    session
-        Where to begin or to go on.
-    respondent
-        A function from a `Question` to an answer, such as a `SimulatedRespondent`.
-    time_limit
-        Seconds after which no further question is asked.
+    The respondent is a function from a `Question` to an answer, such as a `SimulatedRespondent`; the session may have
+    begun.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.methods import standard_gamble
     >>> def truthful(question):
     ...     return "sure" if question.level < 0.4 else "gamble"
@@ -137,8 +126,6 @@ def run_session(
 class ElicitedUtility:
     """The utility of one outcome, on the scale from the worst anchor (0) to the best (1).
 
-    Examples
-    --------
     >>> ElicitedUtility("blind", 0.4, 0.39, 0.41, 6).is_at_limit
     False
     """
@@ -163,8 +150,6 @@ class ElicitationResult(Mapping[Hashable, float]):
     Outcomes that nothing was asked about yet are not in it. Brackets are what the answers imply: of somebody who is not
     sure they say nothing of how sure; ask again, and `compare_elicitations`.
 
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.methods import visual_analog
     >>> result = visual_analog([400, 700], worst=0, best=1000).replay([50, 80]).result
     >>> dict(result)
@@ -226,25 +211,19 @@ class ElicitationResult(Mapping[Hashable, float]):
         return sum(told.num_questions for told in self.items_told)
 
     def rescaled(self, worst: float, best: float) -> dict[Hashable, float]:
-        """The utilities on another scale: what the anchors are worth there.
-
-        Parameters
-        ----------
-        worst, best
-            The utilities of the anchors on that scale.
-        """
+        """The utilities on another scale: what the anchors are worth there."""
         return {outcome: worst + value * (best - worst) for outcome, value in self._table().items()}
 
     def curve(self, family: CurveFamily = "tabulated") -> UtilityCurve:
-        """The utilities of amounts as a curve, for certainty equivalents and attitudes to risk.
-
-        Parameters
-        ----------
-        family
-            "tabulated" goes through all points; for others see `fit_curve`.
-        """
-        table = self._table()
-        return fit_curve(family, [_amount(outcome) for outcome in table], list(table.values())).curve
+        """The utilities of amounts as a curve, for certainty equivalents and attitudes to risk: see `fit_curve`."""
+        amounts = {outcome: amount_of(outcome) for outcome in self}
+        for outcome, amount in amounts.items():
+            if amount is None:
+                raise InvalidArgument(
+                    f"{shortened(outcome)} is no amount, so that there is no curve: the utilities are a mapping, "
+                    f"as in DecisionSituation(actions, result)."
+                )
+        return fit_curve(family, list(amounts.values()), list(self.values())).curve  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         rows = tuple(
@@ -257,15 +236,12 @@ class ElicitationResult(Mapping[Hashable, float]):
             )
             for told in self.items_told
         )
-        return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *self._warnings()])
-
-    def _warnings(self) -> list[str]:
-        """What can't be right among amounts."""
-        return [
+        warnings = [
             f"{one.item} came out better than {other.item} ({one.value:.4g} and {other.value:.4g}), though it lies "
             f"nearer to the worst, {self.worst}: no curve goes through both. Ask about them again, or leave one out."
             for one, other in self.reversals
         ]
+        return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *warnings])
 
 
 def amount_of(outcome: Hashable) -> float | None:
@@ -279,12 +255,3 @@ def amount_of(outcome: Hashable) -> float | None:
     except (TypeError, ValueError):
         return None
     return amount if math.isfinite(amount) and not isinstance(outcome, bool) else None
-
-
-def _amount(outcome: Hashable) -> float:
-    if (amount := amount_of(outcome)) is None:
-        raise InvalidArgument(
-            f"{shortened(outcome)} is no amount, so that there is no curve: the utilities are a mapping, "
-            f"as in DecisionSituation(actions, result)."
-        )
-    return amount

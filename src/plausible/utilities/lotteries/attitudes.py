@@ -10,9 +10,10 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import html_of_print
 from plausible.base.records import record
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.curve_base import UtilityCurve
-from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
+from plausible.utilities.lotteries.lottery import LotteryLike, amounts_of
 
 Attitude: TypeAlias = Literal["averse", "neutral", "seeking", "mixed"]
 #: Of a bend of -1, 0 and 1.
@@ -50,8 +51,6 @@ class RiskInterval:
 class RiskAttitude:
     """The attitude to risk over a range.
 
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curve_families import PowerCurve
     >>> risk_attitude(PowerCurve(0.5), 0, 100).attitude
     'averse'
@@ -70,17 +69,8 @@ def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float
     Families of one attitude know it. Else slopes of neighbouring chords are compared, at 257 amounts or at those of a
     table, so a change is located to 1/256 of the range; a bend with straight pieces beside it is told as a kink.
 
-    Parameters
-    ----------
-    curve
-        What amounts are worth.
-    low, high
-        The range to look at.
-    tolerance
-        Changes of slope up to this share of the steepest chord count as none.
+    Changes of slope up to the tolerance, as a share of the steepest chord, count as none.
 
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curves import SShapedCurve
     >>> print(risk_attitude(SShapedCurve(0.5, 0.5, 1.0), -100, 100))
     seeking from -100 to 0; averse from 0 to 100
@@ -132,8 +122,6 @@ def _kink(curve: UtilityCurve, knots: Floats, signs: Ints, start: int, end: int)
 class StochasticDominance:
     """How two lotteries of amounts compare whatever the utility curve.
 
-    Examples
-    --------
     >>> print(stochastic_dominance({2: 0.5, 0: 0.5}, {1: 0.5, 0: 0.5}))
     the first dominates at order 1: everybody who likes more prefers it
     """
@@ -154,25 +142,23 @@ class StochasticDominance:
         return f"the {self.better} dominates at order {self.order}: {who} prefers it"
 
 
-def stochastic_dominance(first: LotteryLike, second: LotteryLike, tolerance: float = 1e-12) -> StochasticDominance:
+def stochastic_dominance(
+    first: LotteryLike, second: LotteryLike, tolerance: float = PROBABILITY_NOISE
+) -> StochasticDominance:
     """Compare distribution functions F (first order), then ∫ F (second order), at all amounts.
 
     The first dominates at order 1 if F₁ ≤ F₂ everywhere, which holds just if E U₁ ≥ E U₂ for each increasing U; at
     order 2 if ∫ F₁ ≤ ∫ F₂, just if that holds for each increasing concave U (Hadar & Russell 1969).
 
-    Parameters
-    ----------
-    first, second
-        Lotteries of amounts, also as dicts of amounts and probabilities.
-    tolerance
-        On probabilities, and relative to the range on their integrals.
+    The tolerance is on probabilities, and relative to the range on their integrals.
 
-    Examples
-    --------
-    >>> print(stochastic_dominance(Lottery({500: 1.0}), Lottery({1000: 0.5, 0: 0.5})))
+    >>> print(stochastic_dominance(500, {1000: 0.5, 0: 0.5}))
     the first dominates at order 2: everybody who likes more and dislikes risk prefers it
     """
-    amounts, (one, other) = _distribution_functions(as_lottery(first), as_lottery(second))
+    tables = [amounts_of(lottery) for lottery in (first, second)]
+    amounts = np.unique(np.concatenate([outcomes for outcomes, _ in tables]))
+    masses = [np.bincount(np.searchsorted(amounts, o), weights=p, minlength=amounts.size) for o, p in tables]
+    one, other = (np.cumsum(mass) for mass in masses)
     gap = np.where(np.abs(one - other) <= tolerance, 0.0, one - other)
     if not gap.any():
         return StochasticDominance("both", 1, ())
@@ -185,15 +171,3 @@ def stochastic_dominance(first: LotteryLike, second: LotteryLike, tolerance: flo
     if (area <= 0).all() or (area >= 0).all():
         return StochasticDominance("first" if (area <= 0).all() else "second", 2, crossings)
     return StochasticDominance("neither", 0, crossings)
-
-
-def _distribution_functions(first: Lottery, second: Lottery) -> tuple[Floats, list[Floats]]:
-    """All amounts in order, and P(at most the amount) for either lottery."""
-    tables = []
-    for lottery in (first, second):
-        flat = lottery.flatten()
-        outcomes = [Lottery.certain(outcome).expectation() for outcome in flat.support]
-        tables.append((np.array(outcomes), np.array([flat[outcome] for outcome in flat.support])))
-    amounts = np.unique(np.concatenate([outcomes for outcomes, _ in tables]))
-    masses = [np.bincount(np.searchsorted(amounts, o), weights=p, minlength=amounts.size) for o, p in tables]
-    return amounts, [np.cumsum(mass) for mass in masses]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, permutations, product
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from plausible.base.frozen import FrozenMapping
 from plausible.base.records import record
@@ -17,14 +17,7 @@ from plausible.utilities.lotteries.preferences import PreferenceLike, Preference
 Axiom: TypeAlias = Literal[
     "orderability", "transitivity", "continuity", "monotonicity", "substitutability", "decomposability"
 ]
-AXIOMS: tuple[Axiom, ...] = (
-    "orderability",
-    "transitivity",
-    "continuity",
-    "monotonicity",
-    "substitutability",
-    "decomposability",
-)
+AXIOMS: tuple[Axiom, ...] = get_args(Axiom)
 #: Chances at which mixtures are compared.
 _GRID = (0.0, 0.1, 0.5, 0.9, 1.0)
 
@@ -33,8 +26,6 @@ _GRID = (0.0, 0.1, 0.5, 0.9, 1.0)
 class AxiomViolation:
     """An axiom that fails, and the lotteries that show it.
 
-    Examples
-    --------
     >>> told = PreferenceRelation.from_statements([("tea", ">", "milk"), ("milk", ">", "beer"), ("beer", "~", "tea")])
     >>> violation = check_axioms(told).violations[0]
     >>> violation.axiom, [str(lottery) for lottery in violation.witness]
@@ -53,8 +44,6 @@ class AxiomViolation:
 class AxiomReport:
     """What asking about lotteries tells on rationality.
 
-    Examples
-    --------
     Who feels a small chance to be larger than it is breaks substitutability (Allais 1953):
 
     >>> from plausible.utilities.elicitation.respondents import PrelecWeighting, rank_dependent_utility
@@ -167,29 +156,33 @@ def check_axioms(
         told = "".join(f"{lottery} {sign} " for lottery, sign in zip(lotteries, links, strict=True)) + str(lotteries[0])
         checks.note("transitivity", lotteries, told)
     checks.num_checks["transitivity"] += sum(1 for _ in _triples(signs, len(listed)))
-    found = () if relation.is_finite else _continuity(checks, listed, signs, tolerance)
+    found = []
+    for places in () if relation.is_finite else _triples(signs, len(listed)):
+        best, middle, worst = (listed[place] for place in places)
+        answer = indifference_probability(relation, middle, worst, best, tolerance)
+        checks.num_checks["continuity"] += 1
+        if answer.is_found:
+            found.append(answer)
+        else:
+            checks.note("continuity", (best, middle, worst), answer.reason)
     _mixtures(checks, listed, signs, found)
-    return AxiomReport(tuple(checks.violations), FrozenMapping(checks.num_checks), found)
+    return AxiomReport(tuple(checks.violations), FrozenMapping(checks.num_checks), tuple(found))
 
 
 def _ordered(checks: _Checks, items: Sequence[Lottery]) -> dict[tuple[int, int], int]:
     """The answers on all pairs that can be compared, both ways round; what can't or disagrees is noted."""
     signs: dict[tuple[int, int], int] = {}
-    for first, second in combinations(range(len(items)), 2):
-        pair = (items[first], items[second])
-        forth, back = checks.relation.compare(*pair), checks.relation.compare(*reversed(pair))
+    for (i, first), (j, second) in combinations(enumerate(items), 2):
+        forth, back = checks.relation.compare(first, second), checks.relation.compare(second, first)
         checks.num_checks["orderability"] += 1
-        if forth is None or back is None:
-            checks.note("orderability", pair, f"{pair[0]} and {pair[1]} can't be compared")
-        elif forth != -back:
-            checks.note(
-                "orderability",
-                pair,
-                f"{pair[0]} {_SIGNS[forth]} {pair[1]}, but asked the other way round "
-                f"{pair[1]} {_SIGNS[back]} {pair[0]}",
-            )
-        else:
-            signs[first, second], signs[second, first] = forth, back
+        if forth is not None and back is not None and forth == -back:
+            signs[i, j], signs[j, i] = forth, back
+            continue
+        told = f"{first} and {second} can't be compared"
+        if forth is not None and back is not None:
+            turned = f"{second} {_SIGNS[back]} {first}"
+            told = f"{first} {_SIGNS[forth]} {second}, but asked the other way round {turned}"
+        checks.note("orderability", (first, second), told)
     return signs
 
 
@@ -200,21 +193,6 @@ def _triples(signs: Mapping[tuple[int, int], int], size: int) -> Iterator[tuple[
             yield best, middle, worst
 
 
-def _continuity(
-    checks: _Checks, items: Sequence[Lottery], signs: Mapping[tuple[int, int], int], tolerance: float
-) -> tuple[Indifference, ...]:
-    found = []
-    for places in _triples(signs, len(items)):
-        best, middle, worst = (items[place] for place in places)
-        answer = indifference_probability(checks.relation, middle, worst, best, tolerance)
-        checks.num_checks["continuity"] += 1
-        if answer.is_found:
-            found.append(answer)
-        else:
-            checks.note("continuity", (best, middle, worst), answer.reason)
-    return tuple(found)
-
-
 def _mixtures(
     checks: _Checks,
     items: Sequence[Lottery],
@@ -222,30 +200,35 @@ def _mixtures(
     indifferences: Iterable[Indifference],
 ) -> None:
     """Monotonicity, substitutability and decomposability on mixtures of the items."""
+    flat = "a nested lottery is as good as its flat form"
     for (first, second), sign in signs.items():
         better, other = items[first], items[second]
         if sign == 0 and first < second:
             _substitutable(checks, better, "~", other, items)
         if sign == 1:
             wanted: Wanted = ">" if checks.relation.is_clear(better, other) else ">="
-            _monotone(checks, better, wanted, other)
+            mixed = [Lottery.gamble(better, other, chance).flatten() for chance in _GRID]
+            for low, high in pairwise(mixed):
+                checks.expect("monotonicity", high, wanted, low, f"{better} > {other}")
+            middle = mixed[len(mixed) // 2]
+            checks.expect("monotonicity", middle, "~", middle, "the chances are the same")
             _substitutable(checks, better, wanted, other, items)
         if first < second:
-            _decomposable(checks, better, other, items)
+            for third in items:
+                nested = Lottery.gamble(Lottery.gamble(better, other, 0.25), third, 0.5)
+                checks.expect("decomposability", nested, "~", nested.flatten(), flat)
     for found in indifferences:
-        _substitutable_gambles(checks, found, items)
+        if found.is_exact:
+            _substitutable(checks, found.item, "~", found.gamble, items)
+            continue
+        # The item may be better than the gamble at the lower end of the bracket by so little that it is not felt in a
+        # mixture, so only the opposite preference is a violation; and so at the upper end.
+        worse, good = found.gamble_at(found.low), found.gamble_at(found.high)
+        _substitutable(checks, found.item, ">=", worse, items, f"{found.item} > {worse}")
+        _substitutable(checks, good, ">=", found.item, items, f"{good} > {found.item}")
     for item in items:
         if item.is_compound:
-            checks.expect("decomposability", item, "~", item.flatten(), "a nested lottery is as good as its flat form")
-
-
-def _monotone(checks: _Checks, better: Lottery, wanted: Wanted, other: Lottery) -> None:
-    told = f"{better} > {other}"
-    for low, high in pairwise(_GRID):
-        first, second = (Lottery.gamble(better, other, chance).flatten() for chance in (high, low))
-        checks.expect("monotonicity", first, wanted, second, told)
-    middle = Lottery.gamble(better, other, 0.5).flatten()
-    checks.expect("monotonicity", middle, "~", middle, "the chances are the same")
+            checks.expect("decomposability", item, "~", item.flatten(), flat)
 
 
 def _substitutable(
@@ -258,39 +241,11 @@ def _substitutable(
         checks.expect("substitutability", one, wanted, other, told)
 
 
-def _substitutable_gambles(checks: _Checks, found: Indifference, items: Sequence[Lottery]) -> None:
-    """The gamble that is as good as an item in its place; or those at the ends of the bracket.
-
-    The item may be better than the gamble at the lower end by so little that it is not felt in a mixture, so only the
-    opposite preference is a violation; and so at the upper end.
-    """
-    if found.is_exact:
-        _substitutable(checks, found.item, "~", found.gamble, items)
-        return
-    worse, better = found.gamble_at(found.low), found.gamble_at(found.high)
-    _substitutable(checks, found.item, ">=", worse, items, f"{found.item} > {worse}")
-    _substitutable(checks, better, ">=", found.item, items, f"{better} > {found.item}")
-
-
-def _decomposable(checks: _Checks, first: Lottery, second: Lottery, items: Sequence[Lottery]) -> None:
-    inner = Lottery.gamble(first, second, 0.25)
-    for third in items:
-        nested = Lottery.gamble(inner, third, 0.5)
-        checks.expect("decomposability", nested, "~", nested.flatten(), "a nested lottery is as good as its flat form")
-
-
 def preference_cycles(signs: Mapping[tuple[int, int], int], size: int) -> list[tuple[int, ...]]:
-    """Shortest cycles a > b ≥ ... ≥ a, no two with the same members.
+    """Shortest cycles a > b ≥ ... ≥ a, no two with the same members: a breadth-first search for each strict preference.
 
-    Parameters
-    ----------
-    signs
-        1, 0 or -1 for ordered pairs of places: the first is better, as good, or worse. Pairs may lack.
-    size
-        How many places there are. The cost is that of a breadth-first search for each strict preference.
+    `signs` has 1, 0 or -1 for ordered pairs of the places: the first is better, as good, or worse. Pairs may lack.
 
-    Examples
-    --------
     >>> preference_cycles({(0, 1): 1, (1, 2): 0, (2, 0): 0, (1, 0): -1}, 3)
     [(0, 1, 2)]
     """
@@ -307,16 +262,12 @@ def preference_cycles(signs: Mapping[tuple[int, int], int], size: int) -> list[t
 
 def _path(onward: list[list[int]], start: int, end: int) -> tuple[int, ...]:
     """The shortest way from one place to another, both included; empty if there is none."""
-    came_from, waiting = {start: start}, deque([start])
-    while waiting and end not in came_from:
+    paths: dict[int, tuple[int, ...]] = {start: (start,)}
+    waiting = deque([start])
+    while waiting and end not in paths:
         place = waiting.popleft()
         for following in onward[place]:
-            if following not in came_from:
-                came_from[following] = place
+            if following not in paths:
+                paths[following] = (*paths[place], following)
                 waiting.append(following)
-    if end not in came_from:
-        return ()
-    path = [end]
-    while path[-1] != start:
-        path.append(came_from[path[-1]])
-    return tuple(reversed(path))
+    return paths.get(end, ())

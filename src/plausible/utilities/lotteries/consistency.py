@@ -21,110 +21,70 @@ from plausible.utilities.lotteries.preferences import Statement, StatementLike, 
 
 #: After so many pivots without progress, for each column, the rule that can't cycle takes over until there is some.
 _PATIENCE = 5
-#: Python's integers, of any length.
-Integers = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ExactSolution:
-    """The optimum of a linear program."""
-
-    point: tuple[Fraction, ...]  # The variables; the last is what was maximised
-    weights: tuple[Fraction, ...]  # The dual solution: how much the optimum would rise per unit of each limit
-
-
-@dataclass(slots=True)
-class _Dictionary:
-    """Basic variables in terms of the others, all entries times `unit`, the determinant of the basis.
-
-    The last row is the objective, the last column the values. Variables are the columns' own, 0 to n - 1, then the
-    slacks of the rows.
-    """
-
-    table: Integers
-    outside: list[int]
-    inside: list[int]
-    unit: int = 1
-
-    def entering(self, is_patient: bool) -> int | None:
-        """The column that raises the objective fastest, or of the lowest variable, which can't cycle (Bland 1977)."""
-        rising = [place for place, value in enumerate(self.table[-1, :-1]) if value < 0]
-        key = self.table[-1].__getitem__ if is_patient else self.outside.__getitem__
-        return min(rising, key=key) if rising else None
-
-    def leaving(self, column: int) -> int:
-        """The row that first stops the column's variable from growing."""
-        falling = [row for row, value in enumerate(self.table[:-1, column]) if value > 0]
-        return min(falling, key=lambda row: (Fraction(self.table[row, -1], self.table[row, column]), self.inside[row]))
-
-    def pivot(self, row: int, column: int) -> None:
-        """Exchange two variables; every division has no rest (Edmonds 1967)."""
-        old, new = self.table, self.table[row, column]
-        changed = (old * new - np.multiply.outer(old[:, column], old[row])) // self.unit
-        changed[row], changed[:, column] = old[row], -old[:, column]
-        changed[row, column] = self.unit
-        self.table, self.unit = changed, new
-        self.inside[row], self.outside[column] = self.outside[column], self.inside[row]
-
-
-def maximize_last(rows: Sequence[Sequence[Fraction]], limits: Sequence[Fraction]) -> ExactSolution:
-    """The greatest last variable x[-1] subject to rows @ x ≤ limits and x ≥ 0, by the simplex method on integers.
-
-    Parameters
-    ----------
-    rows, limits
-        The limits are not negative, so that x = 0 is allowed, and bound x[-1]. Each pivot costs rows × columns products
-        of integers as long as the pivots before have made them.
-
-    Examples
-    --------
-    >>> found = maximize_last([[Fraction(3), Fraction(1)], [Fraction(-1), Fraction(1)]], [Fraction(2), Fraction(0)])
-    >>> [str(value) for value in found.point], [str(weight) for weight in found.weights]
-    (['1/2', '1/2'], ['1/4', '3/4'])
-    """
-    size, count = len(rows[0]), len(rows)
-    full = [[*row, limit] for row, limit in zip(rows, limits, strict=True)]
-    factors = [math.lcm(*(entry.denominator for entry in row)) for row in full]
-    whole = [[int(entry * factor) for entry in row] for row, factor in zip(full, factors, strict=True)]
-    table = np.array([*whole, [0] * (size - 1) + [-1, 0]], dtype=object)
-    state = _Dictionary(table, list(range(size)), list(range(size, size + count)))
-    num_stalled = 0
-    while (column := state.entering(num_stalled < _PATIENCE * size)) is not None:
-        row = state.leaving(column)
-        num_stalled = num_stalled + 1 if state.table[row, -1] == 0 else 0
-        state.pivot(row, column)
-    values = dict(zip(state.inside, state.table[:-1, -1], strict=True))
-    prices = dict(zip(state.outside, state.table[-1, :-1], strict=True))
-    return ExactSolution(
-        tuple(Fraction(values.get(place, 0), state.unit) for place in range(size)),
-        tuple(Fraction(prices.get(size + row, 0) * factors[row], state.unit) for row in range(count)),
-    )
-
-
 #: What floats can't tell from one.
 _UNIT_ROUNDING = Fraction(1, 2**52)
 #: Denominators that people use: a third, and not 0.3333333333333333.
 _GREATEST_DENOMINATOR = 10_000
 #: Decimals with more digits are results of a calculation.
 _MOST_DIGITS = 14
+#: How many times the rounding of its probabilities a strict preference must exceed to count as one.
+_CLEAR = 32
+#: The margin of exact probabilities next to rounded ones, as a share of the greatest difference: below any rounding.
+_ABOVE_ZERO = Fraction(1, 2**80)
+Fractions = tuple[Fraction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ExactChances:
-    """Probabilities that sum to one exactly."""
+def maximize_last(rows: Sequence[Sequence[Fraction]], limits: Sequence[Fraction]) -> tuple[Fractions, Fractions]:
+    """The greatest last variable x[-1] subject to rows @ x ≤ limits and x ≥ 0, by the simplex method on integers.
 
-    chances: Mapping[Hashable, Fraction]  # Of each final outcome
-    rounding: Fraction  # How much probability the last digits may have moved; 0 where all are short numbers
+    The limits are not negative, so that x = 0 is allowed, and bound x[-1]. It gives the point x and the dual weights:
+    how much the optimum would rise per unit of each limit. Each pivot costs rows × columns products of long integers.
+
+    >>> rows = [[Fraction(3), Fraction(1)], [Fraction(-1), Fraction(1)]]
+    >>> point, weights = maximize_last(rows, [Fraction(2), Fraction(0)])
+    >>> [str(value) for value in point], [str(weight) for weight in weights]
+    (['1/2', '1/2'], ['1/4', '3/4'])
+    """
+    size, count = len(rows[0]), len(rows)
+    full = [[*row, limit] for row, limit in zip(rows, limits, strict=True)]
+    factors = [math.lcm(*(entry.denominator for entry in row)) for row in full]
+    whole = [[int(entry * factor) for entry in row] for row, factor in zip(full, factors, strict=True)]
+    # Basic variables in terms of the others, all entries times `unit`, the determinant of the basis. The last row is
+    # the objective, the last column the values. Variables are the columns' own, then the slacks of the rows.
+    table: NDArray[Any] = np.array([*whole, [0] * (size - 1) + [-1, 0]], dtype=object)
+    outside, inside, unit = list(range(size)), list(range(size, size + count)), 1
+    num_stalled = 0
+    while rising := [place for place, value in enumerate(table[-1, :-1]) if value < 0]:
+        # The column that raises the objective fastest, or of the lowest variable, which can't cycle (Bland 1977).
+        is_patient = num_stalled < _PATIENCE * size
+        column = min(rising, key=table[-1].__getitem__ if is_patient else outside.__getitem__)
+        # The row that first stops the column's variable from growing.
+        falling = [row for row, value in enumerate(table[:-1, column]) if value > 0]
+        ratios = {row: (Fraction(table[row, -1], table[row, column]), inside[row]) for row in falling}
+        row = min(falling, key=ratios.__getitem__)
+        num_stalled = num_stalled + 1 if table[row, -1] == 0 else 0
+        # Two variables are exchanged; every division has no rest (Edmonds 1967).
+        old, pivot = table, table[row, column]
+        table = (old * pivot - np.multiply.outer(old[:, column], old[row])) // unit
+        table[row], table[:, column] = old[row], -old[:, column]
+        table[row, column], unit = unit, pivot
+        inside[row], outside[column] = outside[column], inside[row]
+    values = dict(zip(inside, table[:-1, -1], strict=True))
+    prices = dict(zip(outside, table[-1, :-1], strict=True))
+    return (
+        tuple(Fraction(values.get(place, 0), unit) for place in range(size)),
+        tuple(Fraction(prices.get(size + row, 0) * factors[row], unit) for row in range(count)),
+    )
 
 
-def exact_chances(lottery: Lottery) -> ExactChances:
+def exact_chances(lottery: Lottery) -> tuple[dict[Hashable, Fraction], Fraction]:
     """The final probabilities as the short fractions or decimals they came from, else as the floats they are.
 
     The greatest probability is what the others leave. Where the given ones miss one by more than floats do, all are
-    divided by their sum.
+    divided by their sum. Beside them: how much the last digits may have moved, 0 where all are short numbers.
 
-    >>> read = exact_chances(Lottery({"a": 1 - 0.9, "b": 1e-12, "c": 0.9 - 1e-12}))
-    >>> [str(chance) for chance in read.chances.values()], read.rounding == 0
+    >>> chances, rounding = exact_chances(Lottery({"a": 1 - 0.9, "b": 1e-12, "c": 0.9 - 1e-12}))
+    >>> [str(chance) for chance in chances.values()], rounding == 0
     (['1/10', '1/1000000000000', '899999999999/1000000000000'], True)
     """
     given = lottery.final_probabilities()
@@ -138,7 +98,7 @@ def exact_chances(lottery: Lottery) -> ExactChances:
         chances[greatest] += 1 - total
     else:
         chances = {outcome: chance / total for outcome, chance in chances.items()}
-    return ExactChances(chances, 4 * _UNIT_ROUNDING * sum(unsure, Fraction(0)))
+    return chances, 4 * _UNIT_ROUNDING * sum(unsure, Fraction(0))
 
 
 def _fraction(probability: float) -> tuple[Fraction, bool]:
@@ -151,18 +111,10 @@ def _fraction(probability: float) -> tuple[Fraction, bool]:
     return (Fraction(decimal), True) if float(decimal) == probability else (exact, False)
 
 
-#: How many times the rounding of its probabilities a strict preference must exceed to count as one.
-_CLEAR = 32
-#: The margin of exact probabilities next to rounded ones, as a share of the greatest difference: below any rounding.
-_ABOVE_ZERO = Fraction(1, 2**80)
-
-
 @record
 class ConsistencyReport:
     """Whether some utility function agrees with all statements.
 
-    Examples
-    --------
     >>> report = choice_consistency([("tea", ">", "milk"), ({"tea": 0.5, "beer": 0.5}, "~", "milk")])
     >>> dict(report.utility)
     {'tea': 1.0, 'milk': 0.5, 'beer': 0.0}
@@ -250,14 +202,9 @@ def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport
     on probabilities as people write them: 0.1 is a tenth. Probabilities that are no short numbers are known up to their
     last digits only, and what hangs on these counts as equal.
 
-    Parameters
-    ----------
-    statements
-        (first, ">", second) and so on with < ~ >= <=; lotteries, or outcomes for sure. That more is better is not
-        assumed: state it where it matters. Some hundreds take seconds.
+    Statements are (first, ">", second) and so on with < ~ >= <=, on lotteries or outcomes for sure. That more is better
+    is not assumed: state it where it matters. Some hundreds take seconds.
 
-    Examples
-    --------
     Most people prefer three millions for sure to a chance of .8 of four, and yet a chance of .2 of four millions to one
     of .25 of three (Allais 1953):
 
@@ -274,60 +221,46 @@ def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport
     said = read_statements(statements)
     if not said:
         raise InvalidArgument("No choice was stated: write them as (first, '>', second).")
-    outcomes, choices = _read(said)
-    verdict = _verdict(choices)
-    if verdict.utilities is not None:
-        told = FrozenMapping(dict(zip(outcomes, map(float, verdict.utilities), strict=True)))
-        return ConsistencyReport(told, _margin(choices, verdict.utilities), (), ())
-    kept = _minimal(choices, verdict)
-    weights = _verdict([choices[place] for place in kept]).weights
+    sides = [(exact_chances(each.first), exact_chances(each.second)) for each in said]
+    outcomes = tuple(dict.fromkeys(outcome for pair in sides for chances, _ in pair for outcome in chances))
+    none, choices = Fraction(0), []
+    for each, ((first, lost), (second, lost_too)) in zip(said, sides, strict=True):
+        row = tuple(first.get(outcome, none) - second.get(outcome, none) for outcome in outcomes)
+        choices.append(_Choice(row, each.sign, lost + lost_too))
+    utilities, weights = _verdict(choices)
+    if utilities is not None:
+        told = FrozenMapping(dict(zip(outcomes, map(float, utilities), strict=True)))
+        clear = [choice.difference(utilities) / choice.scale for choice in choices if choice.sign == ">"]
+        return ConsistencyReport(told, float(min(clear, default=1)), (), ())
+    # Choices that contradict each other, none of which can be left out.
+    kept = [place for place, weight in enumerate(weights) if weight > 0]
+    for place in list(kept):
+        without = [other for other in kept if other != place]
+        if without and _verdict([choices[other] for other in without])[0] is None:
+            kept = without
+    weights = _verdict([choices[place] for place in kept])[1]
     shares = tuple(float(weight / max(weights)) for weight in weights)
     return ConsistencyReport(None, 0.0, tuple(said[place] for place in kept), shares)
 
 
-def _read(said: Sequence[Statement]) -> tuple[tuple[Hashable, ...], list[_Choice]]:
-    """All outcomes, and each statement as a row over them."""
-    sides = [(exact_chances(each.first), exact_chances(each.second)) for each in said]
-    outcomes = tuple(dict.fromkeys(outcome for pair in sides for side in pair for outcome in side.chances))
-
-    def row(first: ExactChances, second: ExactChances) -> tuple[Fraction, ...]:
-        none = Fraction(0)
-        return tuple(first.chances.get(outcome, none) - second.chances.get(outcome, none) for outcome in outcomes)
-
-    return outcomes, [
-        _Choice(row(first, second), each.sign, first.rounding + second.rounding)
-        for each, (first, second) in zip(said, sides, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """Utilities from 0 to 1 that agree with all choices, or `None` and weights with which their rows cancel."""
-
-    utilities: tuple[Fraction, ...] | None
-    weights: tuple[Fraction, ...]
-
-
-def _verdict(choices: Sequence[_Choice]) -> _Verdict:
-    """The clearest utilities, or any, or none.
+def _verdict(choices: Sequence[_Choice]) -> tuple[Fractions | None, Fractions]:
+    """The clearest utilities from 0 to 1 that agree with all choices, or any, or `None`; weights: then rows cancel.
 
     The clearest by share of the rows' entries may leave a rounded row in doubt that another utility makes certain.
     """
-    weights: tuple[Fraction, ...] = ()
+    weights: Fractions = ()
     for margins in ([choice.scale for choice in choices], [choice.least_margin for choice in choices]):
         found, weights = _most_margins(choices, margins)
         *utilities, number = found
         if all(choice.holds(utilities) for choice in choices):
             low, high = min(utilities), max(utilities)
-            return _Verdict(tuple((value - low) / ((high - low) or 1) for value in utilities), weights)
+            return tuple((value - low) / ((high - low) or 1) for value in utilities), weights
         if number == 0:
             break
-    return _Verdict(None, weights)
+    return None, weights
 
 
-def _most_margins(
-    choices: Sequence[_Choice], margins: Sequence[Fraction]
-) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+def _most_margins(choices: Sequence[_Choice], margins: Sequence[Fraction]) -> tuple[Fractions, Fractions]:
     """Utilities and the most margins by which strict preferences hold, and the dual weight of each choice.
 
     Few choices decide: the program has those that do in floats, and those that a solution without them gets wrong.
@@ -335,13 +268,21 @@ def _most_margins(
     size, asked = len(choices[0].row), list(range(len(choices)))
     held = asked if len(choices) <= 2 * size else _decisive(choices)
     left = [place for place in asked if place not in held]
+    # Each utility is at most one; the last bound is on the margins, where no preference is strict.
+    bounds = [[Fraction(int(place == other)) for other in range(size + 1)] for place in range(size + 1)]
+    most = [*[Fraction(1)] * size, Fraction(size + 1)]
     while True:
-        found, weights = _program([choices[place].limits(margins[place]) for place in held], size)
+        groups = [choices[place].limits(margins[place]) for place in held]
+        rows, limits = zip(*(limit for group in groups for limit in group), strict=True)
+        found, weights = maximize_last([*rows, *bounds], [*limits, *most])
         *utilities, number = found
         short = {place: choices[place].shortfall(utilities, number * margins[place]) for place in left}
         worst = sorted((place for place in left if short[place] > 0), key=short.__getitem__, reverse=True)[:size]
         if number == 0 or not worst:
-            placed = dict(zip(held, weights, strict=True))
+            each = iter(weights)
+            placed = {
+                place: sum(islice(each, len(group)), Fraction(0)) for place, group in zip(held, groups, strict=True)
+            }
             return found, tuple(placed.get(place, Fraction(0)) for place in asked)
         held, left = [*held, *worst], [place for place in left if place not in worst]
 
@@ -362,32 +303,3 @@ def _decisive(choices: Sequence[_Choice]) -> list[int]:
     )
     weighed = [] if found.x is None else np.flatnonzero(found.ineqlin.marginals).tolist()
     return sorted({limits[at][0] for at in weighed}) or list(range(size))
-
-
-def _program(
-    limits: Sequence[Sequence[tuple[list[Fraction], Fraction]]], size: int
-) -> tuple[tuple[Fraction, ...], list[Fraction]]:
-    """The utilities and the most margins within limits, and the dual weight of each group of these."""
-    # Each utility is at most one; the last bound is on the margins, where no preference is strict.
-    bounds = [[Fraction(int(place == other)) for other in range(size + 1)] for place in range(size + 1)]
-    found = maximize_last(
-        [*(row for own in limits for row, _ in own), *bounds],
-        [*(limit for own in limits for _, limit in own), *[Fraction(1)] * size, Fraction(size + 1)],
-    )
-    each = iter(found.weights)
-    return found.point, [sum(islice(each, len(own)), Fraction(0)) for own in limits]
-
-
-def _margin(choices: Sequence[_Choice], utilities: Sequence[Fraction]) -> float:
-    strict = [choice for choice in choices if choice.sign == ">"]
-    return float(min((choice.difference(utilities) / choice.scale for choice in strict), default=1))
-
-
-def _minimal(choices: Sequence[_Choice], verdict: _Verdict) -> list[int]:
-    """The places of choices that contradict each other, none of which can be left out."""
-    kept = [place for place, weight in enumerate(verdict.weights) if weight > 0]
-    for place in list(kept):
-        without = [other for other in kept if other != place]
-        if without and _verdict([choices[other] for other in without]).utilities is None:
-            kept = without
-    return kept

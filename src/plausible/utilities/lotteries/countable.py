@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
@@ -27,8 +27,6 @@ _NUM_SHOWN = 4
 class SeriesValue:
     """An expected utility summed term by term.
 
-    Examples
-    --------
     >>> game = saint_petersburg()
     >>> print(game.expected_utility(lambda amount: min(amount, 2.0**30)))  # what the bank can pay
     31 (converged after 67 terms)
@@ -61,8 +59,6 @@ class SeriesValue:
 class CountableLottery(Frozen):
     """Outcomes without end, as a function that starts a fresh iterator of (outcome, probability) pairs.
 
-    Examples
-    --------
     >>> def tosses():
     ...     return ((n, 2.0 ** -n) for n in range(1, 10_000))
     >>> print(CountableLottery(tosses))
@@ -92,17 +88,8 @@ class CountableLottery(Frozen):
         beyond floats, it is estimated from the last ones, and the sum diverges if these do not shrink or no faster than
         1/n. Where neither can be told, that is what is told.
 
-        Parameters
-        ----------
-        utility
-            A mapping from outcomes, or a function of them.
-        tolerance
-            By how much the sum may be wrong, relative to itself.
-        max_terms
-            Where to give up.
+        The tolerance is relative to the sum.
 
-        Examples
-        --------
         >>> def squares():
         ...     return ((n, 6 / (math.pi * n) ** 2) for n in range(1, 10_000))
         >>> print(CountableLottery(squares).expected_utility(lambda n: n))
@@ -171,11 +158,10 @@ class _Sum:
     def judged(self) -> SeriesValue:
         """The record of what the terms tell that were seen."""
         tail, seen = judged_tail(self.terms), math.fsum(self.terms)
-        if tail.diverges:
-            return SeriesValue(tail.value, seen, len(self.terms), False, True, self.left)
-        if tail.error <= self.tolerance * abs(seen + tail.value):
+        if not tail.diverges and tail.error <= self.tolerance * abs(seen + tail.value):
             return self.converged_to(seen + tail.value)
-        return SeriesValue(math.nan, seen, len(self.terms), False, False, self.left)
+        value = tail.value if tail.diverges else math.nan
+        return SeriesValue(value, seen, len(self.terms), False, tail.diverges, self.left)
 
 
 def saint_petersburg(first_payoff: float = 2.0, factor: float = 2.0) -> CountableLottery:
@@ -184,8 +170,6 @@ def saint_petersburg(first_payoff: float = 2.0, factor: float = 2.0) -> Countabl
     With payoffs of 2ⁿ the mean is infinite, though nobody pays much to play; log₂ gives the game the utility
     Σ n / 2ⁿ = 2, which is that of 4 for sure.
 
-    Examples
-    --------
     >>> import math
     >>> print(saint_petersburg().expected_utility(lambda amount: amount))
     diverges: 1022 after 1022 terms, which do not shrink fast enough for a sum
@@ -221,8 +205,7 @@ _EPS = 2.0**-52
 _STEP_ROUNDING = _EPS / 4
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """The sum of the terms that follow."""
 
     value: float  # The estimate; `inf` or `-inf`, or NaN where terms change sign or nothing can be told

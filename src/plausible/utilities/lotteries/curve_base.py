@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from plausible.base.frozen import Frozen
 from plausible.errors import InvalidArgument, NotSupported, shortened
 from plausible.utilities.lotteries.outcome_utilities import tie_room, utility_of
 
-#: Steps are tried from the greatest to the least of these, four times smaller each.
+#: Steps of differences are tried from the greatest to the least of these, four times smaller each.
 _GREATEST, _LEAST, _FACTOR = 2.0**66, 2.0**-200, 4.0
 #: Steps are this often what floats can tell apart at the place, at least.
 _LEAST_SPACINGS = 64
@@ -24,34 +24,15 @@ _MOST_DOUBT = 0.1
 _EPS = 2.0**-52
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
-    """Central differences of a function at one place."""
-
-    #: The first and the second derivative; NaN where the estimates have no limit, as at a kink.
-    slope: float
-    curvature: float
-
-
-def differences(function: Callable[[Floats], Floats], place: float, room: float) -> Differences:
-    """Derivatives by central differences over steps of all sizes, of which that is taken where estimates agree best.
+def differences(function: Callable[[Floats], Floats], place: float, room: float) -> tuple[float, float]:
+    """First and second derivative by central differences over steps of all sizes; NaN where there is none, as at kinks.
 
     Differences over too large a step miss how the function bends, those over too small a one are rounding. Estimates
-    are extrapolated (Richardson 1911) and compared with that of the next step, relative to themselves.
+    are extrapolated (Richardson 1911) and compared with that of the next step; where they agree best, they are taken.
+    `function` may be NaN or infinite, and is known up to `room` to both sides.
 
-    Parameters
-    ----------
-    function
-        Values at places, one for each; NaN or infinite where it has none.
-    place
-        Where.
-    room
-        How far the function is known to both sides.
-
-    Examples
-    --------
-    >>> found = differences(lambda x: -np.exp(-1e6 * x), place=1e-6, room=1e-6)
-    >>> round(-found.curvature / found.slope, 1)
+    >>> slope, curvature = differences(lambda x: -np.exp(-1e6 * x), place=1e-6, room=1e-6)
+    >>> round(-curvature / slope, 1)
     1000000.0
     """
     least = max(_LEAST_SPACINGS * math.ulp(place), _LEAST)
@@ -63,12 +44,10 @@ def differences(function: Callable[[Floats], Floats], place: float, room: float)
         values = function(np.concatenate([below, [place], above]))
         low, middle, high = values[:count], values[count], values[count + 1 :]
         lost = 4 * _EPS * np.maximum(np.maximum(np.abs(low), np.abs(high)), abs(middle))
-        slopes = (high - low) / (above - below)
-        slope = _limit(slopes, lost / steps)
+        slope = _limit((high - low) / (above - below), lost / steps)
         # Places are rounded too, which a steep function feels.
         lost = lost + 4 * abs(slope) * math.ulp(place)
-        curvature = _limit((low - 2 * middle + high) / steps**2, lost / steps**2)
-    return Differences(slope, curvature)
+        return slope, _limit((low - 2 * middle + high) / steps**2, lost / steps**2)
 
 
 def _limit(estimates: Floats, lost: Floats) -> float:
@@ -92,16 +71,16 @@ class UtilityCurve(Frozen, ABC):
     `curve(amount)` is the utility of one amount and `curve.values(amounts)` of many; a curve may be the utility of a
     `Lottery` over amounts or of a `DecisionSituation`.
 
-    Examples
-    --------
-    >>> from plausible.utilities.lotteries.curves import FunctionCurve
-    >>> from plausible.utilities.lotteries.lottery import Lottery
+    >>> from plausible.utilities import FunctionCurve, Lottery
     >>> curve = FunctionCurve(lambda x: x**0.5, domain=(0.0, 1e6))
     >>> Lottery({100: 0.5, 0: 0.5}).expected_utility(curve), round(curve.inverse(5.0), 6)
     (5.0, 25.0)
     """
 
     __slots__ = ()
+
+    #: Whether a bend at one knot alone is a kink; a table says nothing on the shape between its amounts.
+    is_known_between_knots: ClassVar[bool] = True
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -110,7 +89,7 @@ class UtilityCurve(Frozen, ABC):
 
     @abstractmethod
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount; NaN outside of the domain."""
+        """The utility of each amount; NaN outside of the domain, infinite where it is beyond floats."""
 
     def __call__(self, amount: float) -> float:
         """The utility of one amount."""
@@ -118,11 +97,26 @@ class UtilityCurve(Frozen, ABC):
 
     def slope(self, amount: float) -> float:
         """The first derivative, U'; by central differences unless the curve knows it."""
-        return self._limit(amount, differences(self._attempted, *self._place(amount)).slope, "slope")
+        return self._derivative(amount, 1)
 
     def curvature(self, amount: float) -> float:
         """The second derivative, U''; by central differences unless the curve knows it."""
-        return self._limit(amount, differences(self._attempted, *self._place(amount)).curvature, "curvature")
+        return self._derivative(amount, 2)
+
+    def _derivative(self, amount: float, order: int) -> float:
+        low, high = self.domain
+        place = self._inside(amount)
+        self(place)
+        room = min(place - low, high - place)
+        if room <= 0:
+            raise NotSupported(f"{amount!r} is an end of the amounts of {self}, where differences can't be taken.")
+        found = differences(self._attempted, place, room)[order - 1]
+        if math.isnan(found):
+            raise NotSupported(
+                f"{self} has no {'slope' if order == 1 else 'curvature'} at {amount:.6g}: differences over ever "
+                f"smaller steps have no limit, as at a kink; ask beside it."
+            )
+        return found
 
     def absolute_aversion(self, amount: float) -> float:
         """The Arrow-Pratt measure -U'' / U'; from the derivatives unless the curve knows it."""
@@ -137,13 +131,21 @@ class UtilityCurve(Frozen, ABC):
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility; by bisection unless the curve knows it."""
-        return self._solved(utility, *self._bracket(utility))
+        low, high = self.domain
+        if not math.isfinite(low):
+            low = self._far(min(high, 0.0), -1.0, lambda value: value <= utility)
+        if not math.isfinite(high):
+            high = self._far(max(low, 0.0), 1.0, lambda value: value >= utility)
+        bottom, top = self.values([low, high])
+        if not bottom <= utility <= top:
+            raise InvalidArgument(
+                f"No amount has the utility {utility:.6g}: {self} reaches from {bottom:.6g} to {top:.6g}."
+            )
+        return self._solved(utility, low, high)
 
     def mean_utility(self, amounts: Floats, probabilities: Floats) -> float:
         """Σ p U(x)."""
-        return math.fsum(
-            probability * utility_of(self, x) for x, probability in zip(amounts.tolist(), probabilities, strict=True)
-        )
+        return math.fsum(p * utility_of(self, x) for x, p in zip(amounts.tolist(), probabilities, strict=True))
 
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
         """The amount whose utility is the expected one, U⁻¹(Σ p U(x)), which lies among the amounts."""
@@ -166,17 +168,12 @@ class UtilityCurve(Frozen, ABC):
         if self.bend is not None:
             return self.bend
         levels = self.values(amounts)
-        lost = 8 * np.finfo(float).eps * float(np.abs(levels).max()) / float(np.ptp(levels)) * float(np.ptp(amounts))
+        lost = 8 * _EPS * float(np.abs(levels).max()) / float(np.ptp(levels)) * float(np.ptp(amounts))
         return 0 if abs(premium) <= tie_room(amounts) + lost else -int(np.sign(premium))
 
     def knots(self, low: float, high: float) -> Floats:
         """Amounts from low to high between which the curve's shape is looked at."""
         return np.linspace(low, high, 257)
-
-    @property
-    def is_known_between_knots(self) -> bool:
-        """Whether a bend at one knot alone is a kink; a table says nothing on the shape between its amounts."""
-        return True
 
     def bends(self, knots: Floats, tolerance: float) -> Ints:
         """At each inner knot 1 where the curve turns up (convex), -1 where down, 0 where it goes straight on.
@@ -187,7 +184,7 @@ class UtilityCurve(Frozen, ABC):
             return np.full(knots.size - 2, self.bend, dtype=np.int64)
         levels, widths = self.values(knots), np.diff(knots)
         slopes = np.diff(levels) / widths
-        rounding = 8 * np.finfo(float).eps * np.abs(levels).max() / np.minimum(widths[1:], widths[:-1])
+        rounding = 8 * _EPS * np.abs(levels).max() / np.minimum(widths[1:], widths[:-1])
         room = tolerance * np.maximum(np.abs(slopes[1:]), np.abs(slopes[:-1])) + rounding
         turns = np.diff(slopes)
         return np.where(np.abs(turns) <= room, 0, np.sign(turns)).astype(np.int64)
@@ -211,24 +208,6 @@ class UtilityCurve(Frozen, ABC):
         """The utility of each amount, or NaN."""
         return self.values(amounts)
 
-    def _place(self, amount: float) -> tuple[float, float]:
-        """Where differences are taken, and how much room there is."""
-        low, high = self.domain
-        place = self._inside(amount)
-        self(place)
-        room = min(place - low, high - place)
-        if room <= 0:
-            raise NotSupported(f"{amount!r} is an end of the amounts of {self}, where differences can't be taken.")
-        return place, room
-
-    def _limit(self, amount: float, found: float, name: str) -> float:
-        if math.isnan(found):
-            raise NotSupported(
-                f"{self} has no {name} at {amount:.6g}: differences over ever smaller steps have no limit, as at a "
-                f"kink; ask beside it."
-            )
-        return found
-
     def _solved(self, utility: float, low: float, high: float) -> float:
         """The amount of this utility between two, by bisection."""
         while True:
@@ -237,22 +216,8 @@ class UtilityCurve(Frozen, ABC):
                 return high if self.values(low) < utility else low
             low, high = (middle, high) if self.values(middle) < utility else (low, middle)
 
-    def _bracket(self, utility: float) -> tuple[float, float]:
-        """Two amounts with the utility between theirs, found by doubling steps away from the domain's middle."""
-        low, high = self.domain
-        if not math.isfinite(low):
-            low = self._far(min(high, 0.0), -1.0, lambda value: value <= utility)
-        if not math.isfinite(high):
-            high = self._far(max(low, 0.0), 1.0, lambda value: value >= utility)
-        bottom, top = self.values([low, high])
-        if not bottom <= utility <= top:
-            raise InvalidArgument(
-                f"No amount has the utility {utility:.6g}: {self} reaches from {bottom:.6g} to {top:.6g}."
-            )
-        return low, high
-
     def _far(self, start: float, step: float, is_beyond: Callable[[float], bool]) -> float:
-        """An amount beyond; else the last that has a utility."""
+        """An amount beyond, found by doubling steps; else the last that has a utility."""
         near, far = start, start + step
         while math.isfinite(far) and near != far:
             value = float(self._attempted(np.array(far)))
@@ -267,18 +232,10 @@ class UtilityCurve(Frozen, ABC):
         return near
 
 
-def _check_scale(scale: float) -> float:
-    if not (scale > 0 and math.isfinite(scale)):
-        raise InvalidArgument(f"scale={scale!r} must be positive, as more is better.")
-    return float(scale)
-
-
 class ScaledCurve(UtilityCurve):
-    """shift + scale · (a shape): the shape has the attitude to risk, the rest is the choice of units.
+    """shift + scale · (a shape): the shape, in the slots of each family, has the attitude to risk.
 
-    Examples
-    --------
-    >>> from plausible.utilities.lotteries.curve_families import ExponentialCurve
+    >>> from plausible.utilities import ExponentialCurve
     >>> ExponentialCurve(0.5, scale=2.0, shift=1.0)(0.0)
     1.0
     """
@@ -288,8 +245,10 @@ class ScaledCurve(UtilityCurve):
     scale: float
     shift: float
 
-    def _set_units(self, scale: float, shift: float) -> None:
-        self.scale, self.shift = _check_scale(scale), float(shift)
+    def __init__(self, scale: float = 1.0, shift: float = 0.0) -> None:
+        if not (scale > 0 and math.isfinite(scale)):
+            raise InvalidArgument(f"scale={scale!r} must be positive, as more is better.")
+        self.scale, self.shift = float(scale), float(shift)
 
     def _unscaled(self, utility: float) -> float:
         return (utility - self.shift) / self.scale
@@ -298,46 +257,17 @@ class ScaledCurve(UtilityCurve):
         """Σ p U(x); infinite where that is beyond floats."""
         return math.fsum(probability * self(x) for x, probability in zip(amounts, probabilities, strict=True))
 
-    def _key(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in (*ScaledCurve.__slots__, *type(self).__slots__))
+    def _key(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in (*type(self).__slots__, *ScaledCurve.__slots__)}
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, ScaledCurve) and type(other) is type(self) else False
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, self._key()))
+        return hash((type(self).__name__, *self._key().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value:.6g}' for name, value in self._key().items())})"
 
     def _unreachable(self, utility: float) -> InvalidArgument:
         return InvalidArgument(f"No amount has the utility {utility:.6g} on {self}.")
-
-
-#: Below it the series is summed, above it the difference loses two digits at most.
-_SMALL = 0.1
-_NUM_TERMS = 18
-
-
-def exponential_remainder(x: Floats) -> Floats:
-    """eˣ - 1 - x.
-
-    >>> float(exponential_remainder(np.array([1e-20]))[0])
-    5e-41
-    """
-    small = np.where(np.abs(x) < _SMALL, x, 0.0)
-    series = np.ones_like(small)
-    for k in range(_NUM_TERMS, 2, -1):
-        series = 1 + series * small / k
-    return np.where(np.abs(x) < _SMALL, small**2 / 2 * series, np.expm1(x) - x)
-
-
-def logarithm_remainder(x: Floats) -> Floats:
-    """ln(1 + x) - x, which is minus infinity at -1.
-
-    >>> float(logarithm_remainder(np.array([1e-20]))[0])
-    -5e-41
-    """
-    small = np.where(np.abs(x) < _SMALL, x, 0.0)
-    series = np.zeros_like(small)
-    for k in range(_NUM_TERMS, 1, -1):
-        series = (1 if k % 2 else -1) / k + series * small
-    with np.errstate(divide="ignore"):
-        return np.where(np.abs(x) < _SMALL, small**2 * series, np.log1p(x) - x)

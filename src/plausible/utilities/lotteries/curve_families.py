@@ -10,7 +10,38 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.curve_base import ScaledCurve, exponential_remainder, logarithm_remainder
+from plausible.utilities.lotteries.curve_base import ScaledCurve
+
+#: Below it the series is summed, above it the difference loses two digits at most.
+_SMALL = 0.1
+_NUM_TERMS = 18
+
+
+def exponential_remainder(x: Floats) -> Floats:
+    """eˣ - 1 - x.
+
+    >>> float(exponential_remainder(np.array([1e-20]))[0])
+    5e-41
+    """
+    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    series = np.ones_like(small)
+    for k in range(_NUM_TERMS, 2, -1):
+        series = 1 + series * small / k
+    return np.where(np.abs(x) < _SMALL, small**2 / 2 * series, np.expm1(x) - x)
+
+
+def logarithm_remainder(x: Floats) -> Floats:
+    """ln(1 + x) - x, which is minus infinity at -1.
+
+    >>> float(logarithm_remainder(np.array([1e-20]))[0])
+    -5e-41
+    """
+    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    series = np.zeros_like(small)
+    for k in range(_NUM_TERMS, 1, -1):
+        series = (1 if k % 2 else -1) / k + series * small
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(x) < _SMALL, small**2 * series, np.log1p(x) - x)
 
 
 @final
@@ -23,59 +54,32 @@ class LinearCurve(ScaledCurve):
 
     __slots__ = ()
 
-    def __init__(self, scale: float = 1.0, shift: float = 0.0) -> None:
-        self._set_units(scale, shift)
-
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
         return np.asarray(self.shift + self.scale * np.asarray(amounts, dtype=float))
 
     def slope(self, amount: float) -> float:
-        """The scale."""
         return self.scale
 
     def curvature(self, amount: float) -> float:
-        """Zero."""
-        return 0.0
-
-    def absolute_aversion(self, amount: float) -> float:
-        """Zero."""
         return 0.0
 
     @property
     def bend(self) -> int:
-        """Straight everywhere."""
         return 0
 
     def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
         return self._unscaled(utility)
 
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
-        """The mean."""
         return math.fsum(amounts * probabilities)
-
-    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
-        """Zero."""
-        return 0.0
-
-    def __repr__(self) -> str:
-        return f"LinearCurve(scale={self.scale:.6g}, shift={self.shift:.6g})"
 
 
 @final
 class LogarithmicCurve(ScaledCurve):
     """U(x) = shift + scale · ln(x + wealth): averse to risk, less so the richer.
 
-    Parameters
-    ----------
-    wealth
-        What is owned already; amounts must exceed its negative.
-    scale, shift
-        The units.
+    The wealth is what is owned already; amounts must exceed its negative.
 
-    Examples
-    --------
     >>> round(LogarithmicCurve(scale=1 / math.log(2))(8.0), 9)
     3.0
     """
@@ -86,11 +90,10 @@ class LogarithmicCurve(ScaledCurve):
 
     def __init__(self, wealth: float = 0.0, scale: float = 1.0, shift: float = 0.0) -> None:
         self.wealth = float(wealth)
-        self._set_units(scale, shift)
+        super().__init__(scale, shift)
 
     @property
     def domain(self) -> tuple[float, float]:
-        """Above minus the wealth."""
         return math.nextafter(-self.wealth, math.inf), math.inf
 
     def _limits_told(self, amount: float) -> str:
@@ -101,34 +104,27 @@ class LogarithmicCurve(ScaledCurve):
         return f"{limit}; give a wealth above {-amount or 0.0:.6g}, as in LogarithmicCurve(wealth={more:.6g})"
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
         owned = np.asarray(amounts, dtype=float) + self.wealth
         logs = np.log(owned, out=np.full(owned.shape, np.nan), where=owned > 0)
         return np.asarray(self.shift + self.scale * logs)
 
     def slope(self, amount: float) -> float:
-        """scale / (x + wealth)."""
         return self.scale / (self._inside(amount) + self.wealth)
 
     def curvature(self, amount: float) -> float:
-        """-scale / (x + wealth)²."""
         return -self.scale / (self._inside(amount) + self.wealth) ** 2
 
     def absolute_aversion(self, amount: float) -> float:
-        """1 / (x + wealth)."""
         return 1.0 / (self._inside(amount) + self.wealth)
 
     def relative_aversion(self, amount: float) -> float:
-        """x / (x + wealth)."""
         return self._inside(amount) / (amount + self.wealth)
 
     @property
     def bend(self) -> int:
-        """Down everywhere."""
         return -1
 
     def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
         return math.exp(self._unscaled(utility)) - self.wealth
 
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
@@ -153,23 +149,14 @@ class LogarithmicCurve(ScaledCurve):
         far = np.log(owned) - math.log(mean) - shares
         return math.fsum(probabilities * np.where(shares > -0.5, logarithm_remainder(np.maximum(shares, -0.5)), far))
 
-    def __repr__(self) -> str:
-        return f"LogarithmicCurve(wealth={self.wealth:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
-
 
 @final
 class ExponentialCurve(ScaledCurve):
     """U(x) = shift + scale · (1 - exp(-a x)) / a: constant absolute aversion a, whatever is owned.
 
-    Parameters
-    ----------
-    aversion
-        a = -U'' / U': positive for averse to risk, negative for seeking it, 0 for neither.
-    scale, shift
-        The units; the slope at 0 is the scale.
+    The aversion a = -U'' / U' is positive for averse to risk, negative for seeking it, 0 for neither. The slope at 0 is
+    the scale.
 
-    Examples
-    --------
     >>> round(ExponentialCurve(0.5)(2.0), 6)
     1.264241
     """
@@ -180,10 +167,9 @@ class ExponentialCurve(ScaledCurve):
 
     def __init__(self, aversion: float, scale: float = 1.0, shift: float = 0.0) -> None:
         self.aversion = float(aversion)
-        self._set_units(scale, shift)
+        super().__init__(scale, shift)
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount; infinite where that is beyond floats."""
         listed = np.asarray(amounts, dtype=float)
         if self.aversion == 0:
             return np.asarray(self.shift + self.scale * listed)
@@ -191,25 +177,20 @@ class ExponentialCurve(ScaledCurve):
             return np.asarray(self.shift - self.scale * np.expm1(-self.aversion * listed) / self.aversion)
 
     def slope(self, amount: float) -> float:
-        """scale · exp(-a x)."""
         with np.errstate(over="ignore"):
             return float(self.scale * np.exp(-self.aversion * amount))
 
     def curvature(self, amount: float) -> float:
-        """-a · slope."""
         return -self.aversion * self.slope(amount) if self.aversion else 0.0
 
     def absolute_aversion(self, amount: float) -> float:
-        """a."""
         return self.aversion
 
     @property
     def bend(self) -> int:
-        """Down everywhere for a positive aversion, up for a negative one."""
         return -int(np.sign(self.aversion))
 
     def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
         level = self._unscaled(utility)
         if self.aversion == 0:
             return level
@@ -237,23 +218,13 @@ class ExponentialCurve(ScaledCurve):
             return math.log1p(math.fsum(probabilities * exponential_remainder(exponents))) / self.aversion
         return (highest + math.log(math.fsum(probabilities * np.exp(exponents - highest)))) / self.aversion
 
-    def __repr__(self) -> str:
-        return f"ExponentialCurve({self.aversion:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
-
 
 @final
 class PowerCurve(ScaledCurve):
     """U(x) = shift + scale · xʳ / r for positive amounts: constant relative aversion 1 - r.
 
-    Parameters
-    ----------
-    exponent
-        r: below 1 for averse to risk, above for seeking it; not 0, where `LogarithmicCurve` takes over.
-    scale, shift
-        The units.
+    The exponent r is below 1 for averse to risk, above for seeking it; not 0, where `LogarithmicCurve` takes over.
 
-    Examples
-    --------
     >>> PowerCurve(0.5)(9.0), PowerCurve(0.5).inverse(6.0)
     (6.0, 9.0)
     """
@@ -266,7 +237,7 @@ class PowerCurve(ScaledCurve):
         if exponent == 0 or not math.isfinite(exponent):
             raise InvalidArgument(f"exponent={exponent!r} makes no curve; the limit at 0 is LogarithmicCurve().")
         self.exponent = float(exponent)
-        self._set_units(scale, shift)
+        super().__init__(scale, shift)
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -278,7 +249,6 @@ class PowerCurve(ScaledCurve):
         return f"a power takes amounts {begin}; for losses use SShapedCurve, or count from what is owned"
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount; infinite where that is beyond floats."""
         listed = np.asarray(amounts, dtype=float)
         inside = listed >= self.domain[0]
         with np.errstate(over="ignore"):
@@ -286,11 +256,9 @@ class PowerCurve(ScaledCurve):
             return np.asarray(self.shift + self.scale * powers / self.exponent)
 
     def slope(self, amount: float) -> float:
-        """scale · xʳ⁻¹."""
         return self.scale * _power(self._inside(amount), self.exponent - 1)
 
     def curvature(self, amount: float) -> float:
-        """scale · (r - 1) xʳ⁻²."""
         if self.exponent == 1:
             return 0.0
         return self.scale * (self.exponent - 1) * _power(self._inside(amount), self.exponent - 2)
@@ -300,17 +268,14 @@ class PowerCurve(ScaledCurve):
         return (1 - self.exponent) * _power(self._inside(amount), -1.0) if self.exponent != 1 else 0.0
 
     def relative_aversion(self, amount: float) -> float:
-        """1 - r."""
         self._inside(amount)
         return 1 - self.exponent
 
     @property
     def bend(self) -> int:
-        """Down everywhere for an exponent below 1, up above."""
         return int(np.sign(self.exponent - 1))
 
     def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
         power = self._unscaled(utility) * self.exponent
         if power < 0 or (power == 0 and self.exponent < 0):
             raise self._unreachable(utility)
@@ -340,9 +305,6 @@ class PowerCurve(ScaledCurve):
         shares = deviations / mean
         beyond = exponential_remainder(r * np.log1p(shares)) + r * logarithm_remainder(shares)
         return -mean * math.expm1(math.log1p(math.fsum(probabilities * beyond)) / r)
-
-    def __repr__(self) -> str:
-        return f"PowerCurve({self.exponent:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
 
 
 def _power(base: float, exponent: float) -> float:

@@ -18,8 +18,15 @@ from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.utilities.lotteries.curves import SShapedCurve, TabulatedCurve
 
+CurveFamily: TypeAlias = Literal["linear", "logarithmic", "exponential", "power", "s-shaped", "tabulated"]
 #: Exponents nearer to 0 make a logarithm.
 _LOGARITHMIC = 1e-9
+#: How many shapes are tried before the best are refined, for one and for two numbers in a shape, and how many are.
+_NUM_TRIED, _NUM_REFINED = {1: 241, 2: 25}, 5
+#: Scales below this share of the range of utilities make a flat curve.
+_FLAT = 1e-12
+#: The share of the range of utilities that a curve may miss of its own fit, by rounding of its scale and shift.
+_MOST_LOST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +41,21 @@ class Family:
     limits: Callable[[Floats], tuple[float, float]] = lambda _: (-20.0, 14.0)
     num_coefficients: int = 2  # How many there are: the shift, and scales, which are positive for a curve that rises
 
+    def coefficients(self, x: Floats, y: Floats, shape: Floats) -> Floats:
+        """Those of least squares."""
+        columns = self.columns(x, shape)
+        scale = np.abs(columns).max(axis=0)
+        return np.asarray(np.linalg.lstsq(columns / scale, y, rcond=None)[0] / scale)
+
+    def cost(self, x: Floats, y: Floats, shape: Floats) -> float:
+        """The squared residual of a shape; more than that of any curve that rises, if it does not."""
+        coefficients = self.coefficients(x, y, shape)
+        cost = float(((y - self.columns(x, shape) @ coefficients) ** 2).sum())
+        return cost if (coefficients[1:] > 0).all() else y.size + cost
+
 
 def _beside_one(column: Floats) -> Floats:
     return np.stack([np.ones_like(column), column], axis=1)
-
-
-def _linear_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    return LinearCurve(float(c[1]), float(c[0]))
 
 
 def _logarithmic_columns(x: Floats, shape: Floats) -> Floats:
@@ -63,26 +78,25 @@ def _exponential_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
     return ExponentialCurve(aversion, slope, float(c[0]) - ExponentialCurve(aversion, slope)(least))
 
 
-def _middle(x: Floats) -> float:
-    """The geometric mean."""
+def _geometric_mean(x: Floats) -> float:
     return math.exp(float(np.log(x).mean()))
 
 
 def _power_columns(x: Floats, shape: Floats) -> Floats:
     """((x / m)ʳ - 1) / r, which is continuous in r through the logarithm at 0."""
-    logs = np.log(x / _middle(x))
+    logs = np.log(x / _geometric_mean(x))
     return _beside_one(logs if abs(shape[0]) < _LOGARITHMIC else np.expm1(shape[0] * logs) / shape[0])
 
 
 def _power_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    exponent, middle = float(shape[0]), _middle(x)
+    exponent, middle = float(shape[0]), _geometric_mean(x)
     if abs(exponent) < _LOGARITHMIC:
         return LogarithmicCurve(0.0, float(c[1]), float(c[0] - c[1] * math.log(middle)))
     return PowerCurve(exponent, float(c[1]) * middle**-exponent, float(c[0] - c[1] / exponent))
 
 
 def _power_limits(x: Floats) -> tuple[float, float]:
-    greatest = 500.0 / float(np.abs(np.log(x / _middle(x))).max())
+    greatest = 500.0 / float(np.abs(np.log(x / _geometric_mean(x))).max())
     return -greatest, greatest
 
 
@@ -101,7 +115,7 @@ def _s_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
-        "linear": Family(lambda x, _: _beside_one(x), _linear_curve, 0),
+        "linear": Family(lambda x, _: _beside_one(x), lambda x, _, c: LinearCurve(float(c[1]), float(c[0])), 0),
         "logarithmic": Family(_logarithmic_columns, _logarithmic_curve),
         "exponential": Family(_exponential_columns, _exponential_curve, 1, lambda _: (-500.0, 500.0)),
         "power": Family(_power_columns, _power_curve, 1, _power_limits),
@@ -110,21 +124,10 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 )
 
 
-CurveFamily: TypeAlias = Literal["linear", "logarithmic", "exponential", "power", "s-shaped", "tabulated"]
-#: How many shapes are tried before the best are refined, for one and for two numbers in a shape, and how many are.
-_NUM_TRIED, _NUM_REFINED = {1: 241, 2: 25}, 5
-#: Scales below this share of the range of utilities make a flat curve.
-_FLAT = 1e-12
-#: The share of the range of utilities that a curve may miss of its own fit, by rounding of its scale and shift.
-_MOST_LOST = 1e-6
-
-
 @record
 class CurveFit:
     """The curve of a family that is nearest to some points in the sense of least squares.
 
-    Examples
-    --------
     >>> print(fit_curve("linear", [0, 1, 2], [0, 0.6, 1]))
     LinearCurve(scale=0.5, shift=0.0333333) misses 3 points by 0.04714 on average
     """
@@ -140,9 +143,8 @@ class CurveFit:
         return math.sqrt(float(np.mean(self.residuals**2)))
 
     def __str__(self) -> str:
-        return (
-            f"{self.curve!r} misses {counted(self.residuals.size, 'point')} by {self.root_mean_square:.4g} on average"
-        )
+        missed = f"{counted(self.residuals.size, 'point')} by {self.root_mean_square:.4g}"
+        return f"{self.curve!r} misses {missed} on average"
 
 
 def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayLike) -> CurveFit:
@@ -183,27 +185,33 @@ def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayL
     if spread == 0:
         raise InvalidArgument(f"The utilities are all {low:.6g}: a flat curve, and more must be better.")
     shape = _best_shape(model, x, (y - low) / spread)
-    coefficients = spread * _coefficients(model, x, (y - low) / spread, shape)
+    coefficients = spread * model.coefficients(x, (y - low) / spread, shape)
     coefficients[0] += low
-    _check_rises(family, model.columns(x, shape), coefficients / spread)
-    curve = _drawn(model, x, shape, coefficients)
-    if curve is None:
+    columns = model.columns(x, shape)
+    # A curve for utilities from 0 to 1 has to rise on each side of its reference.
+    risen = (coefficients / spread * np.ptp(columns, axis=0))[1:]
+    if not (risen > _FLAT).all():
         raise InvalidArgument(
-            f"The nearest {family} curve has a scale beyond floats: give the amounts, from {x.min():.6g} to "
-            f"{x.max():.6g}, in other units or as changes from one of them."
+            f"The nearest {family} curve {'is flat' if (np.abs(risen) <= _FLAT).any() else 'falls'}: the "
+            f"utilities do not rise with the amounts. Look at the points, or try another family."
         )
+    curve = _drawn(model, x, shape, coefficients, columns @ coefficients)
     return CurveFit(curve, family, y - curve.values(x), num)
 
 
-def _drawn(model: Family, x: Floats, shape: Floats, coefficients: Floats) -> UtilityCurve | None:
-    """The curve of a fit, unless floats can't hold its scale and shift well enough to give the same utilities."""
-    fitted = model.columns(x, shape) @ coefficients
+def _drawn(model: Family, x: Floats, shape: Floats, coefficients: Floats, fitted: Floats) -> UtilityCurve:
+    """The curve of a fit, if floats can hold its scale and shift well enough to give the same utilities."""
     try:
         curve = model.make(x, shape, coefficients)
+        if float(np.abs(curve.values(x) - fitted).max()) <= _MOST_LOST * float(np.ptp(fitted)):
+            return curve
     except OverflowError:
-        return None
-    lost = float(np.abs(curve.values(x) - fitted).max())
-    return curve if lost <= _MOST_LOST * float(np.ptp(fitted)) else None
+        pass
+    family = next(name for name, each in FAMILIES.items() if each is model)
+    raise InvalidArgument(
+        f"The nearest {family} curve has a scale beyond floats: give the amounts, from {x.min():.6g} to "
+        f"{x.max():.6g}, in other units or as changes from one of them."
+    )
 
 
 def _check_points(family: str, x: Floats, num: int) -> None:
@@ -217,36 +225,21 @@ def _check_points(family: str, x: Floats, num: int) -> None:
         raise InvalidArgument("An s-shaped curve needs points on both sides of 0; try 'power' for gains alone.")
 
 
-def _coefficients(model: Family, x: Floats, y: Floats, shape: Floats) -> Floats:
-    columns = model.columns(x, shape)
-    scale = np.abs(columns).max(axis=0)
-    return np.asarray(np.linalg.lstsq(columns / scale, y, rcond=None)[0] / scale)
-
-
-def _check_rises(family: str, columns: Floats, coefficients: Floats) -> None:
-    """Refuse a curve for utilities from 0 to 1 that does not rise, on each side of its reference."""
-    risen = (coefficients * np.ptp(columns, axis=0))[1:]
-    if (risen > _FLAT).all():
-        return
-    how = "is flat" if (np.abs(risen) <= _FLAT).any() else "falls"
-    raise InvalidArgument(
-        f"The nearest {family} curve {how}: the utilities do not rise with the amounts. Look at the points, or try "
-        f"another family."
-    )
-
-
 def _best_shape(model: Family, x: Floats, y: Floats) -> Floats:
     """The shape of a rising curve with the least residual, for utilities from 0 to 1; of any curve, if none rises."""
     from scipy.optimize import least_squares
 
     def residual(shape: Floats) -> Floats:
-        return np.asarray(y - model.columns(x, shape) @ _coefficients(model, x, y, shape))
+        return np.asarray(y - model.columns(x, shape) @ model.coefficients(x, y, shape))
 
     if not model.num_shapes:
         return np.zeros(0)
-    axis = _axis(*model.limits(x), _NUM_TRIED[model.num_shapes])
+    least, most = model.limits(x)
+    # Evenly spaced near 0, by a factor far from it.
+    grid = np.sinh(np.linspace(math.asinh(least), math.asinh(most), _NUM_TRIED[model.num_shapes]))
+    axis = np.asarray(np.clip(grid, least, most))
     shapes = np.stack(np.meshgrid(*[axis] * model.num_shapes, indexing="ij"), axis=-1)
-    costs = np.apply_along_axis(lambda shape: _cost(model, x, y, shape), -1, shapes)
+    costs = np.apply_along_axis(lambda shape: model.cost(x, y, shape), -1, shapes)
     found = []
     for place in _valleys(costs):
         found.append(shapes[place])
@@ -255,19 +248,7 @@ def _best_shape(model: Family, x: Floats, y: Floats) -> Floats:
         for low, high in (axis[beside], axis[[0, -1]]):
             start = np.clip(found[-1], low + 1e-3 * (high - low), high - 1e-3 * (high - low))
             found.append(least_squares(residual, start, bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-14).x)
-    return np.asarray(min(found, key=lambda shape: _cost(model, x, y, shape)))
-
-
-def _axis(low: float, high: float, num: int) -> Floats:
-    """Numbers from low to high, evenly spaced near 0 and by a factor far from it."""
-    return np.asarray(np.clip(np.sinh(np.linspace(math.asinh(low), math.asinh(high), num)), low, high))
-
-
-def _cost(model: Family, x: Floats, y: Floats, shape: Floats) -> float:
-    """The squared residual of the best curve of a shape; more than that of any curve that rises, if it does not."""
-    columns, coefficients = model.columns(x, shape), _coefficients(model, x, y, shape)
-    cost = float(((y - columns @ coefficients) ** 2).sum())
-    return cost if (coefficients[1:] > 0).all() else y.size + cost
+    return np.asarray(min(found, key=lambda shape: model.cost(x, y, shape)))
 
 
 def _valleys(costs: Floats) -> list[tuple[int, ...]]:

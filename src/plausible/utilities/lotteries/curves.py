@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +18,8 @@ from plausible.utilities.lotteries.curve_base import ScaledCurve, UtilityCurve
 class FunctionCurve(UtilityCurve):
     """Any increasing function of an amount.
 
-    Parameters
-    ----------
-    function
-        Of one number; it gives one at each amount of the domain.
-    domain
-        The amounts that it takes.
+    The function gives a number at each amount of the domain.
 
-    Examples
-    --------
     >>> debt = FunctionCurve(lambda x: -abs(x) ** 0.5, domain=(-100.0, 0.0))
     >>> debt(-9.0), round(debt.inverse(-2.0), 9)
     (-3.0, -4.0)
@@ -43,11 +36,9 @@ class FunctionCurve(UtilityCurve):
 
     @property
     def domain(self) -> tuple[float, float]:
-        """The least and the greatest amount."""
         return self._domain
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
         listed = np.asarray(amounts, dtype=float)
         low, high = self._domain
         return np.array([self._value(x) if low <= x <= high else math.nan for x in listed.flat]).reshape(listed.shape)
@@ -68,15 +59,14 @@ class FunctionCurve(UtilityCurve):
         return f"{super()._limits_told(amount)}; if the function holds for it, widen domain=(low, high)"
 
     def _attempted(self, amounts: Floats) -> Floats:
-        """The utility of each amount, or NaN where the function has none."""
-        return np.array([self._attempt(x) for x in np.asarray(amounts).flat]).reshape(np.shape(amounts))
+        def attempt(amount: float) -> float:
+            try:
+                with np.errstate(all="ignore"):
+                    return self._value(amount)
+            except InvalidArgument:
+                return math.nan
 
-    def _attempt(self, amount: float) -> float:
-        try:
-            with np.errstate(all="ignore"):
-                return self._value(amount)
-        except InvalidArgument:
-            return math.nan
+        return np.array([attempt(x) for x in np.asarray(amounts).flat]).reshape(np.shape(amounts))
 
     def _solved(self, utility: float, low: float, high: float) -> float:
         """The amount of this utility, if the function rises on the way there."""
@@ -96,13 +86,8 @@ class FunctionCurve(UtilityCurve):
 class TabulatedCurve(UtilityCurve):
     """Utilities of some amounts, and a monotone curve through them (Fritsch & Carlson 1980), without overshoot.
 
-    Parameters
-    ----------
-    amounts, utilities
-        As many of either; both rise together.
+    There are as many amounts as utilities; both rise together.
 
-    Examples
-    --------
     >>> told = TabulatedCurve([0, 400, 1000], [0, 0.5, 1])
     >>> told(400), round(told.inverse(0.5), 6)
     (0.5, 400.0)
@@ -112,6 +97,7 @@ class TabulatedCurve(UtilityCurve):
 
     amounts: Floats
     utilities: Floats
+    is_known_between_knots: ClassVar[bool] = False
 
     def __init__(self, amounts: npt.ArrayLike, utilities: npt.ArrayLike) -> None:
         from scipy.interpolate import PchipInterpolator
@@ -137,29 +123,21 @@ class TabulatedCurve(UtilityCurve):
 
     @property
     def domain(self) -> tuple[float, float]:
-        """The least and the greatest amount of the table."""
         return float(self.amounts[0]), float(self.amounts[-1])
 
     def _limits_told(self, amount: float) -> str:
         return f"{super()._limits_told(amount)}; ask about it and add it to the table, or fit a family with fit_curve"
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount; NaN outside of the table."""
         return np.asarray(self._curve(np.asarray(amounts, dtype=float)), dtype=float)
 
     def slope(self, amount: float) -> float:
-        """The first derivative of the interpolating curve."""
         return float(self._curve.derivative()(self._inside(amount)))
 
     def knots(self, low: float, high: float) -> Floats:
         """The amounts of the table: between them it says nothing on the shape."""
         inner = self.amounts[(self.amounts > low) & (self.amounts < high)]
         return np.concatenate([[low], inner, [high]])
-
-    @property
-    def is_known_between_knots(self) -> bool:
-        """A table says nothing on the shape between its amounts."""
-        return False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TabulatedCurve):
@@ -186,9 +164,7 @@ class SShapedCurve(ScaledCurve):
     loss_weight
         λ: how much more a loss is felt than a gain.
     reference
-        Where gains begin.
-    scale, shift
-        The units; `shift` is the utility of the reference.
+        Where gains begin; its utility is the `shift`.
 
     Examples
     --------
@@ -214,19 +190,14 @@ class SShapedCurve(ScaledCurve):
         scale: float = 1.0,
         shift: float = 0.0,
     ) -> None:
-        for name, given in (
-            ("gain_exponent", gain_exponent),
-            ("loss_exponent", loss_exponent),
-            ("loss_weight", loss_weight),
-        ):
-            if not (given > 0 and math.isfinite(given)):
-                raise InvalidArgument(f"{name}={given!r} must be positive.")
         self.gain_exponent, self.loss_exponent = float(gain_exponent), float(loss_exponent)
         self.loss_weight, self.reference = float(loss_weight), float(reference)
-        self._set_units(scale, shift)
+        for name in ("gain_exponent", "loss_exponent", "loss_weight"):
+            if not (getattr(self, name) > 0 and math.isfinite(getattr(self, name))):
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be positive.")
+        super().__init__(scale, shift)
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
         change = np.asarray(amounts, dtype=float) - self.reference
         gains = np.maximum(change, 0.0) ** self.gain_exponent
         losses = np.maximum(-change, 0.0) ** self.loss_exponent
@@ -260,14 +231,12 @@ class SShapedCurve(ScaledCurve):
         return NotSupported(f"{self} has a kink at its reference {self.reference:.6g}: ask beside it.")
 
     def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
         level = self._unscaled(utility)
         if level >= 0:
             return float(self.reference + level ** (1 / self.gain_exponent))
         return float(self.reference - (-level / self.loss_weight) ** (1 / self.loss_exponent))
 
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
-        """The amount whose utility is the expected one."""
         return self.inverse(self.mean_utility(amounts, probabilities))
 
     def knots(self, low: float, high: float) -> Floats:
@@ -276,9 +245,3 @@ class SShapedCurve(ScaledCurve):
             return super().knots(low, high)
         below = np.linspace(low, self.reference, 129)
         return np.concatenate([below, np.linspace(self.reference, high, 129)[1:]])
-
-    def __repr__(self) -> str:
-        return (
-            f"SShapedCurve({self.gain_exponent:.6g}, {self.loss_exponent:.6g}, loss_weight={self.loss_weight:.6g}, "
-            f"reference={self.reference:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
-        )

@@ -22,8 +22,6 @@ _EXTREME = 1e-12
 class Indifference:
     """b ~ [a: α; c: 1 - α] for a > b > c, or that no α is found.
 
-    Examples
-    --------
     >>> asked = PreferenceRelation.from_utility({"dead": 0, "blind": 0.4, "healthy": 1})
     >>> found = indifference_probability(asked, "blind", "dead", "healthy", tolerance=0.25)
     >>> found.low, found.high, found.is_exact
@@ -81,24 +79,15 @@ def indifference_probability(
     Continuity counts as broken where even a chance of 1e-12 of the best is preferred (it is infinitely good), or one of
     1e-12 of the worst is too much (it is infinitely bad).
 
-    Parameters
-    ----------
-    relation
-        Who is asked, as for `check_axioms`.
-    item, worst, best
-        Lotteries or outcomes with best > item > worst.
-    tolerance
-        The width to which α is bracketed.
+    Who is asked is given as for `check_axioms`; α is bracketed to the tolerance.
 
-    Examples
-    --------
     >>> asked = PreferenceRelation.from_utility({"dead": 0, "blind": 0.4, "healthy": 1})
     >>> round(indifference_probability(asked, "blind", "dead", "healthy").probability, 5)
     0.4
     """
     if not 0 < tolerance < 0.5:
         raise InvalidArgument(f"tolerance={tolerance!r} must lie between 0 and 0.5.")
-    relation = as_relation(relation)
+    asked: PreferenceRelation = as_relation(relation)
     sure, bad, good = (as_lottery(thing) for thing in (item, worst, best))
     low, high, num = 0.0, 1.0, 0
 
@@ -107,28 +96,22 @@ def indifference_probability(
 
     while high - low > tolerance:
         chance, num = (low + high) / 2, num + 1
-        sign = relation.compare(Lottery.gamble(good, bad, chance).flatten(), sure)
+        sign = asked.compare(Lottery.gamble(good, bad, chance).flatten(), sure)
         if sign is None:
             return answered(f"{sure} can't be compared with gambles on {good} and {bad}")
         low, high = (chance if sign <= 0 else low), (chance if sign >= 0 else high)
-    if low == 0.0 and _still(relation, good, bad, sure, _EXTREME, 1):
+    # Where a far more extreme chance gets the same answer, no tolerance would find indifference.
+    if low == 0.0 and asked.compare(Lottery.gamble(good, bad, _EXTREME).flatten(), sure) == 1:
         return answered(f"{good} is infinitely better than {sure}: a chance of {_EXTREME:.0e} is enough")
-    if high == 1.0 and _still(relation, good, bad, sure, 1 - _EXTREME, -1):
+    if high == 1.0 and asked.compare(Lottery.gamble(good, bad, 1 - _EXTREME).flatten(), sure) == -1:
         return answered(f"{bad} is infinitely worse than {sure}: a chance of {_EXTREME:.0e} is too much")
     return answered()
-
-
-def _still(relation: PreferenceRelation, good: Lottery, bad: Lottery, sure: Lottery, chance: float, sign: int) -> bool:
-    """Whether a far more extreme chance gets the same answer: then no tolerance would find indifference."""
-    return relation.compare(Lottery.gamble(good, bad, chance).flatten(), sure) == sign
 
 
 @record
 class ConstructedUtility:
     """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best.
 
-    Examples
-    --------
     >>> found = utility_from_preferences(PreferenceRelation.from_utility(len), ["of", "to", "three", "a"])
     >>> found.worst, found.best, dict(found.utility)
     ('a', 'three', {'of': 0.25, 'to': 0.25, 'three': 1.0, 'a': 0.0})
@@ -153,17 +136,9 @@ def utility_from_preferences(
     Outcomes are sorted by asking; the worst gets 0, the best 1, and every other the chance α with
     o ~ [best: α; worst: 1 - α]. By the axioms EU then orders all lotteries, nested ones too, as the relation does.
 
-    Parameters
-    ----------
-    relation
-        Who is asked, about n log n pairs of outcomes and n log₂(1/tolerance) gambles.
-    outcomes
-        Which.
-    tolerance
-        Of each utility.
+    About n log n pairs of outcomes and n log₂(1/tolerance) gambles are asked for; the tolerance is that of each
+    utility.
 
-    Examples
-    --------
     >>> asked = PreferenceRelation.from_utility({"none": 0, "poor": -7, "fair": 5, "great": 20})
     >>> print(utility_from_preferences(asked, ["none", "poor", "fair", "great"]))
     outcome | utility

@@ -7,6 +7,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from plausible.base.arrays import Floats
 from plausible.base.display import format_number, html_of_print
 from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.options import check_number
@@ -27,13 +30,8 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     Two lotteries are equal if they give the same outcomes the same probabilities, outcomes of probability zero aside; a
     nested lottery differs from its flat form, although by the axiom of decomposability nobody should care.
 
-    Parameters
-    ----------
-    probabilities
-        The probability of each outcome, which is anything hashable: a text, a number, an assignment, a `Lottery`.
+    An outcome is anything hashable: a text, a number, an assignment, a `Lottery`.
 
-    Examples
-    --------
     >>> game = Lottery({"win": 0.5, Lottery({"draw": 0.25, "lose": 0.75}): 0.5})
     >>> print(game.flatten())
     [win: 0.5; draw: 0.125; lose: 0.375]
@@ -45,8 +43,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def __init__(self, probabilities: Mapping[Hashable, float]) -> None:
         self._probabilities = FrozenMapping(_checked(probabilities))
-        # Inner lotteries have theirs already, so that this takes no longer for a deep lottery.
-        self._hash = hash(self._positive())
+        self._hash = self._hashed()
 
     @classmethod
     def certain(cls, outcome: Hashable) -> Lottery:
@@ -103,9 +100,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def flatten(self) -> Lottery:
         """The same chances of final outcomes in one stage: probabilities multiply, and add where outcomes are equal."""
-        if not self.is_compound:
-            return self
-        return Lottery(self.final_probabilities())
+        return Lottery(self.final_probabilities()) if self.is_compound else self
 
     def final_probabilities(self) -> dict[Hashable, float]:
         """The probability of each outcome that is no lottery."""
@@ -128,12 +123,8 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     def expected_utility(self, utility: UtilityLike) -> float:
         """Σ π(o) U(o), through all stages; outcomes of probability zero need no utility.
 
-        Each stage is evaluated once, in however many places it stands.
-
-        Parameters
-        ----------
-        utility
-            A mapping from final outcomes to numbers, or a function of them, such as a `UtilityCurve`.
+        `utility` is a mapping from final outcomes, or a function of them, such as a `UtilityCurve`. Each stage is
+        evaluated once, in however many places it stands.
         """
         value, worth = read_utility(utility), dict[int, float]()
         for stage in _read_through(self, only_possible=True)[0]:
@@ -164,10 +155,8 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         """
         check_number("level", level, least=0, most=1)
         chances = sorted((_as_number(outcome), p) for outcome, p in self.final_probabilities().items() if p > 0)
-        place = next(
-            i for i, sure in enumerate(accumulate(p for _, p in chances)) if sure >= level - 2 * WRITTEN_ROUNDING
-        )
-        return chances[place][0]
+        reached = accumulate(p for _, p in chances)
+        return chances[next(i for i, sure in enumerate(reached) if sure >= level - 2 * WRITTEN_ROUNDING)][0]
 
     def is_close(self, other: LotteryLike, tolerance: float = WRITTEN_ROUNDING) -> bool:
         """Whether both give each final outcome the same probability, to within the tolerance."""
@@ -176,18 +165,29 @@ class Lottery(Frozen, Mapping[Hashable, float]):
             abs(first.get(outcome, 0.0) - second.get(outcome, 0.0)) <= tolerance for outcome in {**first, **second}
         )
 
-    def _positive(self) -> frozenset[tuple[Hashable, float]]:
-        return frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Lottery):
             return NotImplemented
         if self is other or self._hash != other._hash:
             return self is other
-        return _same_numbers(self, other)
+        # Stages are numbered from the inside; equal stages get the same number.
+        numbers: dict[int, int] = {}
+        known: dict[frozenset[tuple[bool, Hashable, float]], int] = {}
+        for stage in (*_read_through(self, only_possible=True)[0], *_read_through(other, only_possible=True)[0]):
+            content = frozenset(
+                (True, numbers[id(o)], p) if isinstance(o, Lottery) else (False, o, p)
+                for o, p in stage.items()
+                if p > 0
+            )
+            numbers[id(stage)] = known.setdefault(content, len(known))
+        return numbers[id(self)] == numbers[id(other)]
 
     def __hash__(self) -> int:
         return self._hash
+
+    def _hashed(self) -> int:
+        # Inner lotteries have theirs already, so that this takes no longer for a deep lottery.
+        return hash(frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0))
 
     # Hashes of texts differ from one process to the next.
     def __getstate__(self) -> FrozenMapping[Hashable, float]:
@@ -195,7 +195,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def __setstate__(self, probabilities: FrozenMapping[Hashable, float]) -> None:
         self._probabilities = probabilities
-        self._hash = hash(self._positive())
+        self._hash = self._hashed()
 
     def __str__(self) -> str:
         return self._told(_NUM_STAGES_SHOWN)
@@ -205,15 +205,17 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     def _told(self, num_stages: int) -> str:
         if not num_stages:
             return "[...]"
-        parts = ((o._told(num_stages - 1) if isinstance(o, Lottery) else _outcome_text(o), p) for o, p in self.items())
-        return "[" + "; ".join(f"{outcome}: {probability:.6g}" for outcome, probability in parts) + "]"
+        parts = []
+        for outcome, probability in self.items():
+            if isinstance(outcome, Lottery):
+                told = outcome._told(num_stages - 1)
+            else:
+                told = format_number(outcome) if isinstance(outcome, float) else str(outcome)
+            parts.append(f"{told}: {probability:.6g}")
+        return f"[{'; '.join(parts)}]"
 
     def __repr__(self) -> str:
         return f"Lottery({dict(self._probabilities)!r})"
-
-
-def _outcome_text(outcome: Hashable) -> str:
-    return format_number(outcome) if isinstance(outcome, float) else str(outcome)
 
 
 def as_lottery(given: LotteryLike) -> Lottery:
@@ -250,19 +252,6 @@ def _read_through(top: Lottery, *, only_possible: bool = False) -> tuple[list[Lo
     return stages, list(outcomes)
 
 
-def _same_numbers(first: Lottery, second: Lottery) -> bool:
-    """Whether two lotteries are equal, by numbering their stages from the inside: equal stages get the same number."""
-    numbers: dict[int, int] = {}
-    known: dict[frozenset[tuple[bool, Hashable, float]], int] = {}
-    for stage in (*_read_through(first, only_possible=True)[0], *_read_through(second, only_possible=True)[0]):
-        content = frozenset(
-            (True, numbers[id(o)], probability) if isinstance(o, Lottery) else (False, o, probability)
-            for o, probability in stage._positive()
-        )
-        numbers[id(stage)] = known.setdefault(content, len(known))
-    return numbers[id(first)] == numbers[id(second)]
-
-
 def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:
     """The probabilities as floats, if they are a distribution."""
     if not isinstance(probabilities, Mapping) or not probabilities:
@@ -270,7 +259,17 @@ def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:
             f"A lottery is a mapping of outcomes to probabilities, as in Lottery({{'win': 0.2, 'lose': 0.8}}); "
             f"not {shortened(probabilities)}."
         )
-    read = {outcome: _probability(outcome, number) for outcome, number in probabilities.items()}
+    read: dict[Hashable, float] = {}
+    for outcome, number in probabilities.items():
+        try:
+            probability = float(number)
+        except (TypeError, ValueError):
+            probability = math.nan
+        if not -WRITTEN_ROUNDING <= probability <= 1.0 + WRITTEN_ROUNDING:
+            raise InvalidArgument(
+                f"The outcome {shortened(outcome)} has {shortened(number)} for a probability; it must lie in [0, 1]."
+            )
+        read[outcome] = min(max(probability, 0.0), 1.0)
     total = math.fsum(read.values())
     if abs(total - 1.0) > WRITTEN_ROUNDING:
         raise InvalidArgument(
@@ -278,18 +277,6 @@ def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:
             f"or divide each by the sum."
         )
     return read
-
-
-def _probability(outcome: Hashable, number: object) -> float:
-    try:
-        probability = float(number)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        probability = math.nan
-    if not -WRITTEN_ROUNDING <= probability <= 1.0 + WRITTEN_ROUNDING:
-        raise InvalidArgument(
-            f"The outcome {shortened(outcome)} has {shortened(number)} for a probability; it must lie in [0, 1]."
-        )
-    return min(max(probability, 0.0), 1.0)
 
 
 def _as_number(outcome: Hashable) -> float:
@@ -300,3 +287,18 @@ def _as_number(outcome: Hashable) -> float:
             f"The outcome {shortened(outcome)} is no number, so that the lottery has no mean: "
             f"give utilities to expected_utility instead."
         ) from None
+
+
+def amount_of(outcome: Hashable) -> float:
+    """An outcome as a finite number."""
+    return utility_of(_as_number, outcome)
+
+
+def amounts_of(lottery: LotteryLike) -> tuple[Floats, Floats]:
+    """What may be gained or lost, and how likely it is."""
+    amounts: dict[float, float] = {}
+    for outcome, probability in as_lottery(lottery).final_probabilities().items():
+        if probability > 0:
+            amount = amount_of(outcome)
+            amounts[amount] = amounts.get(amount, 0.0) + probability
+    return np.array(list(amounts)), np.array(list(amounts.values())) / math.fsum(amounts.values())

@@ -11,27 +11,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
 from plausible.base.tolerances import PROOF, UTILITY_NOISE
 from plausible.errors import InvalidArgument, shortened, suggestion
 
 
 def tie_room(utilities: npt.ArrayLike, tolerance: float = PROOF) -> float:
-    """A difference of expected utilities up to which actions tie: a share of the range of the utilities.
+    """A difference of expected utilities up to which actions tie: a share of the range of all that may come.
 
     Utilities are unique up to a positive affine map, so the room grows with their unit and, but for the 1e-13 of their
     size that floats lose, does not change when a constant is added to them.
 
-    Parameters
-    ----------
-    utilities
-        Of all that may come.
-    tolerance
-        The share of their range.
-
-    Examples
-    --------
     >>> f"{tie_room([0.0, 2.0]):.4g} {tie_room([1e6, 1e6 + 2.0]):.4g}"
     '2.002e-10 1.002e-07'
     """
@@ -105,8 +95,6 @@ def utility_of(utility: Callable[[Any], float], outcome: Hashable) -> float:
 class AffineMap:
     """x ↦ intercept + slope x. With a positive slope it turns a utility function into an equivalent one.
 
-    Examples
-    --------
     >>> AffineMap(slope=2.0, intercept=1.0)(3.0)
     7.0
     >>> AffineMap(slope=2.0, intercept=1.0).inverse()(7.0)
@@ -142,36 +130,22 @@ def rescaled_utility(
 ) -> dict[Hashable, float]:
     """The equivalent utility whose least value is `low` and whose greatest is `high`.
 
-    Parameters
-    ----------
-    utility
-        A mapping, or a function.
-    outcomes
-        Which; by default those of the mapping.
-    low, high
-        Where the worst and the best outcome go. A utility that is the same everywhere becomes `low`.
+    The utility is a mapping, or a function of the outcomes. One that is the same everywhere becomes `low`.
 
-    Examples
-    --------
     >>> {outcome: round(value, 6) for outcome, value in rescaled_utility({"bad": -7, "fair": 5, "good": 20}).items()}
     {'bad': 0.0, 'fair': 0.444444, 'good': 1.0}
     """
     if not low < high:
         raise InvalidArgument(f"low={low!r} must be less than high={high!r}.")
-    value, listed = read_utility(utility), _listed(utility, outcomes)
+    if outcomes is None and not isinstance(utility, Mapping):
+        raise InvalidArgument("The outcomes of a function are not known: list them with outcomes=[...].")
+    value, listed = read_utility(utility), list(utility if outcomes is None else outcomes)  # type: ignore[arg-type]
+    if not listed:
+        raise InvalidArgument("There is no outcome to give a utility to.")
     # Halves, as the range of large utilities may be beyond floats.
     halves = np.array([utility_of(value, outcome) for outcome in listed]) / 2
     shares = (halves - halves.min()) / (float(halves.max() - halves.min()) or 1.0)
     return dict(zip(listed, (low * (1 - shares) + high * shares).tolist(), strict=True))
-
-
-def _listed(utility: UtilityLike, outcomes: Iterable[Hashable] | None) -> list[Hashable]:
-    if outcomes is None and not isinstance(utility, Mapping):
-        raise InvalidArgument("The outcomes of a function are not known: list them with outcomes=[...].")
-    listed = list(utility if outcomes is None else outcomes)  # type: ignore[arg-type]
-    if not listed:
-        raise InvalidArgument("There is no outcome to give a utility to.")
-    return listed
 
 
 def affine_map(
@@ -181,15 +155,8 @@ def affine_map(
 
     Utilities that agree on all preferences between lotteries differ by such a map and by nothing else (theorem 22.1).
 
-    Parameters
-    ----------
-    source, target
-        Utilities of the same outcomes.
-    tolerance
-        By how much the target may be missed, relative to its range, besides what floats lose.
+    The target may be missed by the tolerance, relative to its range, besides what floats lose.
 
-    Examples
-    --------
     >>> print(affine_map({"a": 0, "b": 1, "c": 3}, {"a": 1, "b": 3, "c": 7}))
     1 + 2 U
     >>> affine_map({"a": 0, "b": 1, "c": 3}, {"a": 0, "b": 1, "c": 9}) is None
@@ -204,16 +171,11 @@ def affine_map(
         return AffineMap(1.0, 0.0)
     first = np.array([source[outcome] for outcome in source], dtype=float)
     second = np.array([target[outcome] for outcome in source], dtype=float)
-    found = _through_the_ends(first, second)
+    # The map that is right for the worst and the best outcome. Halves, as the range may be beyond floats.
+    low, high = int(first.argmin()), int(first.argmax())
+    spread = float(first[high] / 2 - first[low] / 2)
+    slope = float(second[high] / 2 - second[low] / 2) / spread if spread else 1.0
+    found = AffineMap(slope, float(second[low] - slope * first[low]))
     missed = np.abs(found.intercept + found.slope * first - second)
     room = tie_room(second, tolerance) + found.slope * tie_room(first, 0.0)
     return found if found.is_equivalence and (missed <= room).all() else None
-
-
-def _through_the_ends(first: Floats, second: Floats) -> AffineMap:
-    """The map that is right for the worst and the best outcome."""
-    low, high = int(first.argmin()), int(first.argmax())
-    # Halves, as the range of large utilities may be beyond floats.
-    spread = float(first[high] / 2 - first[low] / 2)
-    slope = float(second[high] / 2 - second[low] / 2) / spread if spread else 1.0
-    return AffineMap(slope, float(second[low] - slope * first[low]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
+from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidArgument, counted, shortened
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
@@ -38,8 +39,6 @@ _FLIPPED: Mapping[str, Sign] = MappingProxyType({"<": ">", "<=": ">="})
 class Statement:
     """Somebody says that one lottery is better than another, as good, or at least as good.
 
-    Examples
-    --------
     >>> print(Statement(Lottery({"3M": 1.0}), ">", Lottery({"4M": 0.8, "0": 0.2})))
     [3M: 1] > [4M: 0.8; 0: 0.2]
     """
@@ -60,20 +59,19 @@ def read_statements(statements: Iterable[StatementLike]) -> tuple[Statement, ...
     >>> [str(said) for said in read_statements([("milk", "<", "tea"), ({"tea": 0.5, "milk": 0.5}, ">=", "milk")])]
     ['[tea: 1] > [milk: 1]', '[tea: 0.5; milk: 0.5] >= [milk: 1]']
     """
-    return tuple(_read_statement(statement) for statement in statements)
-
-
-def _read_statement(statement: StatementLike) -> Statement:
-    if isinstance(statement, Statement):
-        return statement
-    if not isinstance(statement, tuple) or len(statement) != 3 or statement[1] not in (">", "<", "~", ">=", "<="):
-        raise InvalidArgument(
-            f"A preference is written (first, '>', second), with one of > < ~ >= <=; not {shortened(statement)}."
-        )
-    first, sign, second = as_lottery(statement[0]), statement[1], as_lottery(statement[2])
-    if sign in _FLIPPED:
-        first, sign, second = second, _FLIPPED[sign], first
-    return Statement(first, sign, second)  # type: ignore[arg-type]
+    read = []
+    for said in statements:
+        if not isinstance(said, Statement):
+            if not isinstance(said, tuple) or len(said) != 3 or said[1] not in (">", "<", "~", ">=", "<="):
+                raise InvalidArgument(
+                    f"A preference is written (first, '>', second), with one of > < ~ >= <=; not {shortened(said)}."
+                )
+            first, sign, second = as_lottery(said[0]), said[1], as_lottery(said[2])
+            if sign in _FLIPPED:
+                first, sign, second = second, _FLIPPED[sign], first
+            said = Statement(first, sign, second)  # type: ignore[arg-type]
+        read.append(said)
+    return tuple(read)
 
 
 class PreferenceRelation(Frozen):
@@ -108,7 +106,7 @@ class PreferenceRelation(Frozen):
     #: The share of the greatest difference, and of the level, that is not felt.
     tolerance: float
 
-    def __init__(self, oracle: Oracle, tolerance: float = 1e-13) -> None:
+    def __init__(self, oracle: Oracle, tolerance: float = UTILITY_NOISE) -> None:
         if not callable(oracle):
             raise InvalidArgument(
                 f"An oracle is a function of two lotteries, not {shortened(oracle)}: "
@@ -128,10 +126,8 @@ class PreferenceRelation(Frozen):
             if statement.sign == ">=":
                 raise InvalidArgument(f"{statement}: say '>' or '~', or ask choice_consistency, which takes '>='.")
             sign = 1 if statement.sign == ">" else 0
-            for pair, value in (
-                ((statement.first, statement.second), sign),
-                ((statement.second, statement.first), -sign),
-            ):
+            both = (statement.first, statement.second)
+            for pair, value in ((both, sign), (both[::-1], -sign)):
                 if signs.setdefault(pair, value) != value:
                     raise InvalidArgument(f"{statement} contradicts an earlier statement on the same two lotteries.")
         relation = object.__new__(cls)
@@ -142,15 +138,10 @@ class PreferenceRelation(Frozen):
 
     @classmethod
     def from_utility(cls, utility: UtilityLike, tolerance: float = 1e-12) -> PreferenceRelation:
-        """That of somebody who maximises expected utility.
+        """That of somebody who maximises expected utility, a mapping from outcomes or a function of them.
 
-        Parameters
-        ----------
-        utility
-            A mapping from outcomes, or a function of them.
-        tolerance
-            Differences up to this share of what the outcomes contribute that the lotteries don't have in common, as
-            rounding of their chances makes them, are not felt.
+        Differences up to the tolerance, as a share of what the outcomes contribute that the lotteries don't have in
+        common, are not felt: rounding of their chances makes such.
         """
         return cls(partial(_more_expected, read_utility(utility), tolerance), tolerance=0.0)
 
@@ -207,13 +198,6 @@ class PreferenceRelation(Frozen):
 def as_relation(given: PreferenceLike) -> PreferenceRelation:
     """Preferences as a relation: statements are those of `PreferenceRelation.from_statements`, a function is an oracle.
 
-    Parameters
-    ----------
-    given
-        A relation, statements (first, ">", second), or a function of two lotteries.
-
-    Examples
-    --------
     >>> as_relation([("tea", ">", "milk")]).compare("milk", "tea")
     -1
     >>> as_relation(lambda first, second: first.expectation() - second.expectation()).compare(10, {5: 0.5, 8: 0.5})
@@ -222,7 +206,16 @@ def as_relation(given: PreferenceLike) -> PreferenceRelation:
     if isinstance(given, PreferenceRelation):
         return given
     if callable(given):
-        _check_oracle(given)
+        try:
+            called = signature(given)
+            called.bind(None, None)
+        except ValueError:  # some functions written in C don't say what they can be called with
+            pass
+        except TypeError:
+            raise InvalidArgument(
+                f"An oracle is a function of two lotteries, above 0 if the first is better; {shortened(given)} takes "
+                f"{called}. If it is the utility of an outcome, write PreferenceRelation.from_utility(function)."
+            ) from None
         return PreferenceRelation(given)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise InvalidArgument(
@@ -232,21 +225,6 @@ def as_relation(given: PreferenceLike) -> PreferenceRelation:
     return PreferenceRelation.from_statements(given)
 
 
-def _check_oracle(oracle: Oracle) -> None:
-    """Refuse a function that can't be called with two lotteries, if it says what it can be called with."""
-    try:
-        called = signature(oracle)
-    except ValueError:  # some functions written in C don't say
-        return
-    try:
-        called.bind(None, None)
-    except TypeError:
-        raise InvalidArgument(
-            f"An oracle is a function of two lotteries, above 0 if the first is better; {shortened(oracle)} takes "
-            f"{called}. If it is the utility of an outcome, write PreferenceRelation.from_utility(function)."
-        ) from None
-
-
 def _stated(signs: Mapping[tuple[Lottery, Lottery], int], first: Lottery, second: Lottery) -> int | None:
     return 0 if first == second else signs.get((first, second))
 
@@ -254,17 +232,14 @@ def _stated(signs: Mapping[tuple[Lottery, Lottery], int], first: Lottery, second
 def _more_expected(utility: Callable[[Any], float], tolerance: float, first: Lottery, second: Lottery) -> float:
     """By how much the expected utility of the first is greater; 0 where that is not felt."""
     one, other = first.final_probabilities(), second.final_probabilities()
-    worth = {outcome: utility_of(utility, outcome) for outcome in {**one, **other} if _most(one, other, outcome) > 0}
-    changed = [outcome for outcome in worth if one.get(outcome, 0.0) != other.get(outcome, 0.0)]
+    pairs = {outcome: (one.get(outcome, 0.0), other.get(outcome, 0.0)) for outcome in {**one, **other}}
+    worth = {outcome: utility_of(utility, outcome) for outcome, pair in pairs.items() if max(pair) > 0}
+    changed = [outcome for outcome in worth if pairs[outcome][0] != pairs[outcome][1]]
     if not changed:
         return 0.0
     # The chances of what differs sum to the same, so utilities may be counted from any level.
     values = [worth[outcome] for outcome in changed]
     level = min(values) / 2 + max(values) / 2
-    difference = math.fsum((one.get(o, 0.0) - other.get(o, 0.0)) * (worth[o] - level) for o in changed)
-    room = tolerance * math.fsum(_most(one, other, o) * abs(worth[o] - level) for o in changed)
+    difference = math.fsum((pairs[o][0] - pairs[o][1]) * (worth[o] - level) for o in changed)
+    room = tolerance * math.fsum(max(pairs[o]) * abs(worth[o] - level) for o in changed)
     return 0.0 if abs(difference) <= room else difference
-
-
-def _most(one: Mapping[Hashable, float], other: Mapping[Hashable, float], outcome: Hashable) -> float:
-    return max(one.get(outcome, 0.0), other.get(outcome, 0.0))

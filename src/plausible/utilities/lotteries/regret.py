@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, TypeAlias
 
@@ -28,52 +27,42 @@ _FORM = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Payoffs:
-    """Payoffs as a table."""
+def read_payoffs(given: PayoffsLike) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Floats]:
+    """Actions, states (counted from 0 where they have no names) and utilities, actions × states, as people write them.
 
-    #: Of the rows and of the columns; counted from 0 where they have no names.
-    actions: tuple[Hashable, ...]
-    states: tuple[Hashable, ...]
-    utilities: Floats  # Actions × states
-
-
-def read_payoffs(given: PayoffsLike) -> Payoffs:
-    """Payoffs from dicts, a data frame, an array or a list of rows.
-
-    >>> read = read_payoffs([[10, 0], [4, 4], [0, 9]])
-    >>> read.actions, read.states
+    >>> read_payoffs([[10, 0], [4, 4], [0, 9]])[:2]
     ((0, 1, 2), (0, 1))
     """
+    actions: tuple[Hashable, ...]
+    states: tuple[Hashable, ...] = ()
     if isinstance(given, Mapping):
-        actions, states, cells = _from_dicts(given)
+        for action, row in given.items():
+            if not isinstance(row, Mapping):
+                raise InvalidArgument(f"The action {action!r} has {shortened(row)} for its payoffs: {_FORM}.")
+            states = states or tuple(row)
+            if set(row) != set(states):
+                raise InvalidArgument(f"The action {action!r} needs a utility for each of the states {list(states)}.")
+        actions, cells = tuple(given), [[row[state] for state in states] for row in given.values()]
     elif hasattr(given, "columns") and hasattr(given, "index"):
         frame: Any = given
         actions, states, cells = tuple(frame.index), tuple(frame.columns), frame.to_numpy()
-        _check_names("action", actions)
-        _check_names("state", states)
+        for kind, names in (("action", actions), ("state", states)):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise InvalidArgument(
+                    f"The {kind} {twice[0]!r} stands twice in the data frame: give each its own name."
+                )
     else:
         cells = _rows(given)
         actions, states = tuple(range(len(cells))), tuple(range(len(cells[0])))
     if not actions or not states:
         raise InvalidArgument(f"Regret needs actions and states, and there are none: {_FORM}.")
-    return Payoffs(actions, states, _numbers(actions, states, cells))
-
-
-def _from_dicts(given: Mapping[Any, Any]) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], list[list[Any]]]:
-    states: tuple[Hashable, ...] = ()
-    for action, row in given.items():
-        if not isinstance(row, Mapping):
-            raise InvalidArgument(f"The action {action!r} has {shortened(row)} for its payoffs: {_FORM}.")
-        states = states or tuple(row)
-        if set(row) != set(states):
-            raise InvalidArgument(f"The action {action!r} needs a utility for each of the states {list(states)}.")
-    return tuple(given), states, [[row[state] for state in states] for row in given.values()]
-
-
-def _check_names(kind: str, names: tuple[Hashable, ...]) -> None:
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InvalidArgument(f"The {kind} {twice[0]!r} stands twice in the data frame: give each its own name.")
+    table = np.array([[_number(cell) for cell in row] for row in cells])
+    for i, j in np.argwhere(~np.isfinite(table)).tolist():
+        raise InvalidArgument(
+            f"The action {actions[i]!r} brings {shortened(cells[i][j])} in the state {states[j]!r}: "
+            f"utilities are finite numbers."
+        )
+    return actions, states, table
 
 
 def _rows(given: Any) -> list[list[Any]]:
@@ -93,20 +82,11 @@ def _rows(given: Any) -> list[list[Any]]:
     return rows
 
 
-def _numbers(actions: Sequence[Hashable], states: Sequence[Hashable], cells: Iterable[Iterable[Any]]) -> Floats:
-    table = np.empty((len(actions), len(states)))
-    for i, row in enumerate(cells):
-        for j, cell in enumerate(row):
-            try:
-                table[i, j] = float(cell)
-            except (TypeError, ValueError):
-                table[i, j] = np.nan
-            if not np.isfinite(table[i, j]):
-                raise InvalidArgument(
-                    f"The action {actions[i]!r} brings {shortened(cell)} in the state {states[j]!r}: "
-                    f"utilities are finite numbers."
-                )
-    return table
+def _number(given: Any) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def read_chances(given: Mapping[Hashable, float] | Sequence[float] | Floats, states: Sequence[Hashable]) -> Floats:
@@ -125,28 +105,20 @@ def read_chances(given: Mapping[Hashable, float] | Sequence[float] | Floats, sta
             f"{shortened(given)} has no probability for each of the {len(states)} states {shortened(list(states))}: "
             f"write {{state: probability}}, or a list in their order."
         )
-    chances = np.array([_chance(state, chance) for state, chance in zip(states, listed, strict=True)])
+    chances = np.array([_number(chance) for chance in listed])
+    for place in np.flatnonzero(~((chances >= 0) & (chances <= 1))).tolist():
+        raise InvalidArgument(
+            f"The state {states[place]!r} needs a probability between 0 and 1, not {shortened(listed[place])}."
+        )
     if abs(chances.sum() - 1) > WRITTEN_ROUNDING:
         raise InvalidArgument(f"The probabilities of the states sum to {chances.sum():.9g}, not to 1.")
     return chances
-
-
-def _chance(state: Hashable, given: Any) -> float:
-    try:
-        chance = float(given)
-    except (TypeError, ValueError):
-        chance = np.nan
-    if not 0 <= chance <= 1:
-        raise InvalidArgument(f"The state {state!r} needs a probability between 0 and 1, not {shortened(given)}.")
-    return chance
 
 
 @record
 class RegretChoice(BestActions):
     """The action whose greatest regret is least.
 
-    Examples
-    --------
     >>> choice = minimax_regret({"tea": {"hot": 0, "cold": 3}, "beer": {"hot": 3, "cold": 0}}, may_mix=True)
     >>> print(choice)
     regret | hot | cold | greatest
@@ -207,8 +179,7 @@ def minimax_regret(payoffs: PayoffsLike, *, may_mix: bool = False) -> RegretChoi
     >>> minimax_regret([[10, 0], [4, 4], [0, 9]]).greatest_regret
     FrozenMapping({0: 9.0, 1: 6.0, 2: 10.0})
     """
-    read = read_payoffs(payoffs)
-    actions, states, table = read.actions, read.states, read.utilities
+    actions, states, table = read_payoffs(payoffs)
     regrets = table.max(axis=0) - table
     greatest = regrets.max(axis=1)
     # A constant added in one state changes no regret.
@@ -217,10 +188,9 @@ def minimax_regret(payoffs: PayoffsLike, *, may_mix: bool = False) -> RegretChoi
     told = FrozenMapping(dict(zip(actions, greatest.tolist(), strict=True)))
     if not may_mix:
         return RegretChoice(best, told, regrets, states)
-    weights, least = _mixture(regrets)
-    return RegretChoice(
-        best, told, regrets, states, FrozenMapping(dict(zip(actions, weights.tolist(), strict=True))), least
-    )
+    mixture, least = _mixture(regrets)
+    weights = FrozenMapping(dict(zip(actions, mixture.tolist(), strict=True)))
+    return RegretChoice(best, told, regrets, states, weights, least)
 
 
 def minimax_utility_regret(
@@ -228,15 +198,8 @@ def minimax_utility_regret(
 ) -> RegretChoice:
     """The action whose loss of expected utility is least under the worst of several possible utility functions.
 
-    Parameters
-    ----------
-    situation
-        The actions and their lotteries; its own utility is not used.
-    utilities
-        The utility functions that may be the true one, named or in a list.
+    The utility functions that may be the true one are named or in a list; that of the situation is not used.
 
-    Examples
-    --------
     >>> trip = DecisionSituation({"sea": "sea", "hills": "hills", "draw": {"sea": 0.5, "hills": 0.5}}, {})
     >>> tastes = {"swimmer": {"sea": 1, "hills": 0}, "hiker": {"sea": 0, "hills": 1}}
     >>> print(minimax_utility_regret(trip, tastes))
@@ -279,8 +242,6 @@ def _mixture(regrets: Floats) -> tuple[Floats, float]:
 class RegretPreferences:
     """Pairwise preferences of somebody who minds regret.
 
-    Examples
-    --------
     >>> dice = {"red": {1: 3, 2: 1, 3: 2}, "green": {1: 2, 2: 3, 3: 1}, "blue": {1: 1, 2: 2, 3: 3}}
     >>> print(regret_preferences(dice, {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}, weight=lambda difference: difference**0.5))
     preferred to |       red |     green |      blue
@@ -323,10 +284,8 @@ def regret_preferences(
 
     Parameters
     ----------
-    payoffs
-        What each action brings in each state, as for `minimax_regret`.
-    probabilities
-        Of the states: {state: probability}, or a list in their order.
+    payoffs, probabilities
+        What each action brings in each state, as for `minimax_regret`; {state: probability}, or a list in their order.
     weight
         Q for positive differences; by default d + d².
 
@@ -337,20 +296,18 @@ def regret_preferences(
     >>> regret_preferences(stakes, chances).undominated, regret_preferences(stakes, chances, weight=abs).undominated
     (('ticket',), ('none',))
     """
-    read = read_payoffs(payoffs)
-    actions, chances = read.actions, read_chances(probabilities, read.states)
-    gaps = read.utilities[:, None, :] - read.utilities[None, :, :]
-    lost = tie_room(read.utilities, 0.0)
-    felt, felt_more = (_felt(weight or (lambda d: d + d**2), gaps, more) for more in (0.0, lost))
+    actions, states, utilities = read_payoffs(payoffs)
+    chances = read_chances(probabilities, states)
+    gaps = utilities[:, None, :] - utilities[None, :, :]
+    # Q of the size of each gap, and of what floats may have taken from it; 0 where there is none.
+    feel = weight or (lambda d: d + d**2)
+    felt, felt_more = (
+        np.array([float(feel(abs(gap) + more)) if gap else 0.0 for gap in gaps.ravel().tolist()]).reshape(gaps.shape)
+        for more in (0.0, tie_room(utilities, 0.0))
+    )
     advantages = (np.sign(gaps) * felt) @ chances
     room = PROOF * (felt @ chances) + (felt_more - felt) @ chances
     advantages[np.abs(advantages) <= room] = 0.0
     signs = {(a, b): int(np.sign(advantages[a, b])) for a, b in permutations(range(len(actions)), 2)}
     cycles = tuple(tuple(actions[i] for i in cycle) for cycle in preference_cycles(signs, len(actions)))
     return RegretPreferences(actions, advantages, cycles)
-
-
-def _felt(weight: Callable[[float], float], gaps: Floats, more: float) -> Floats:
-    """Q of the size of each gap, and of what floats may have taken from it; 0 where there is none."""
-    sizes = [float(weight(abs(gap) + more)) if gap else 0.0 for gap in gaps.ravel().tolist()]
-    return np.array(sizes).reshape(gaps.shape)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from itertools import islice
 
 import numpy as np
 
-from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.utilities.lotteries.countable import CountableLottery, SeriesValue
 from plausible.utilities.lotteries.curve_base import UtilityCurve
-from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
+from plausible.utilities.lotteries.lottery import LotteryLike, amount_of, amounts_of
 
 #: The rest of an endless lottery adds nothing if it is no greater a part of its utility.
 _NEXT_TO_NOTHING = 1e-12
@@ -41,42 +39,20 @@ def relative_risk_aversion(curve: UtilityCurve, amount: float) -> float:
     return curve.relative_aversion(amount)
 
 
-def _gains(lottery: LotteryLike) -> tuple[Floats, Floats]:
-    """What may be gained or lost, and how likely it is."""
-    amounts: dict[float, float] = {}
-    for outcome, probability in as_lottery(lottery).final_probabilities().items():
-        if probability > 0:
-            amount = _number(outcome)
-            amounts[amount] = amounts.get(amount, 0.0) + probability
-    return np.array(list(amounts)), np.array(list(amounts.values())) / math.fsum(amounts.values())
-
-
 def _mean(lottery: LotteryLike) -> float:
     """The mean amount, which is infinite where the sum of an endless lottery has that limit."""
     if not isinstance(lottery, CountableLottery):
-        amounts, probabilities = _gains(lottery)
+        amounts, probabilities = amounts_of(lottery)
         return math.fsum(amounts * probabilities)
-    found = lottery.expected_utility(_number)
+    found = lottery.expected_utility(amount_of)
     if not found.converged and not math.isinf(found.value):
         raise InvalidArgument(f"The mean of {lottery} is not known: {found}.")
     return found.value
 
 
-def _number(outcome: Hashable) -> float:
-    return Lottery.certain(outcome).expectation()
-
-
-def _expected_utility(curve: UtilityCurve, lottery: LotteryLike, wealth: float) -> float:
-    """Of what is owned after; that of an endless lottery term by term, if it converges."""
-    if not isinstance(lottery, CountableLottery):
-        amounts, probabilities = _gains(lottery)
-        return curve.mean_utility(wealth + amounts, probabilities)
-    return _endless_utility(curve, lottery, wealth).value
-
-
 def _endless_utility(curve: UtilityCurve, lottery: CountableLottery, wealth: float) -> SeriesValue:
-    """The sum of an endless lottery, if it converges."""
-    found = lottery.expected_utility(lambda outcome: curve(wealth + _number(outcome)))
+    """The expected utility of what is owned after an endless lottery, term by term, if it converges."""
+    found = lottery.expected_utility(lambda outcome: curve(wealth + amount_of(outcome)))
     if not found.converged:
         raise InvalidArgument(
             f"No sure amount is found to be as good as {lottery}: under {curve} its expected utility is not known "
@@ -90,18 +66,16 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
 
     Parameters
     ----------
-    curve
-        What amounts owned are worth.
+    curve, wealth
+        What amounts owned are worth, and what is owned before.
     lottery
         Of amounts gained or lost: a `Lottery`, a dict of amounts and probabilities, or a `CountableLottery` whose
         expected utility converges.
-    wealth
-        What is owned before.
 
     Examples
     --------
     >>> from plausible.utilities.lotteries.curves import TabulatedCurve
-    >>> round(certainty_equivalent(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})), 6)
+    >>> round(certainty_equivalent(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), {1000: 0.5, 0: 0.5}), 6)
     400.0
 
     The game of Saint Petersburg, of infinite mean, is worth 4 to whoever feels the logarithm of an amount:
@@ -116,42 +90,31 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
             "A function becomes one with FunctionCurve(function, domain=(low, high))."
         )
     if isinstance(lottery, CountableLottery):
-        return _endless_equivalent(curve, lottery, wealth)
+        found = _endless_utility(curve, lottery, wealth)
+        *_, last = islice(lottery.terms(), found.num_terms)
+        amounts, probabilities = amounts_of(lottery.truncated(found.num_terms, last[0]))
+        rest = curve.mean_utility(wealth + amounts, probabilities) - found.value
+        if abs(rest) > _NEXT_TO_NOTHING * abs(found.value):
+            return curve.inverse(found.value) - wealth
+        # From the terms added up, as the rest adds nothing: a bounded utility has lost what its inverse needs.
+        return curve.sure_amount(wealth + amounts, probabilities) - wealth
     mean, premium = _mean(lottery), risk_premium(curve, lottery, wealth)
     # Where both are nearly the same their difference has lost its digits, as the wealth would make it too.
     if wealth or abs(mean - premium) >= abs(mean) / 4:
         return mean - premium
-    return curve.sure_amount(*_gains(lottery))
-
-
-def _endless_equivalent(curve: UtilityCurve, lottery: CountableLottery, wealth: float) -> float:
-    """From the terms added up, where the rest adds nothing: a bounded utility has lost what its inverse needs."""
-    found = _endless_utility(curve, lottery, wealth)
-    *_, last = islice(lottery.terms(), found.num_terms)
-    amounts, probabilities = _gains(lottery.truncated(found.num_terms, last[0]))
-    rest = curve.mean_utility(wealth + amounts, probabilities) - found.value
-    if abs(rest) > _NEXT_TO_NOTHING * abs(found.value):
-        return curve.inverse(found.value) - wealth
-    return curve.sure_amount(wealth + amounts, probabilities) - wealth
+    return curve.sure_amount(*amounts_of(lottery))
 
 
 def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
     """Mean minus certainty equivalent: what one would pay to be rid of the risk, or, below 0, to have it.
 
-    Parameters
-    ----------
-    curve, lottery, wealth
-        As for `certainty_equivalent`.
-
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curve_families import ExponentialCurve
     >>> round(risk_premium(ExponentialCurve(1 / 500), {1000: 0.5, 0: 0.5}), 1)
     216.9
     """
     if isinstance(lottery, CountableLottery):
         return _mean(lottery) - certainty_equivalent(curve, lottery, wealth)
-    amounts, probabilities = _gains(lottery)
+    amounts, probabilities = amounts_of(lottery)
     deviations = amounts - math.fsum(amounts * probabilities)
     return curve.premium(wealth + amounts, deviations, probabilities)
 
@@ -161,17 +124,8 @@ def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) ->
 
     It is of second order in the stakes: for small ones every smooth curve is nearly neutral to risk.
 
-    Parameters
-    ----------
-    curve
-        What amounts owned are worth.
-    wealth
-        What is owned before.
-    variance
-        Of the amount gained or lost, whose mean is 0.
+    The variance is that of the amount gained or lost, whose mean is 0.
 
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curve_families import LogarithmicCurve
     >>> curve = LogarithmicCurve()
     >>> small_stakes_premium(curve, wealth=1000.0, variance=10.0**2)
@@ -188,8 +142,6 @@ def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) ->
 class RiskAssessment:
     """What a lottery of amounts is worth to somebody.
 
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curve_families import PowerCurve
     >>> assess_risk(PowerCurve(2.0), {100: 0.5, 0: 0.5}).attitude
     'seeking'
@@ -211,21 +163,17 @@ class RiskAssessment:
 def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> RiskAssessment:
     """Mean, expected utility, certainty equivalent and premium of a lottery.
 
-    Parameters
-    ----------
-    curve, lottery, wealth
-        As for `certainty_equivalent`.
-
-    Examples
-    --------
     >>> from plausible.utilities.lotteries.curves import TabulatedCurve
-    >>> print(assess_risk(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})))
+    >>> print(assess_risk(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), {1000: 0.5, 0: 0.5}))
     mean 500, as good as 400 for sure: risk premium 100 (averse)
     """
     mean, sure = _mean(lottery), certainty_equivalent(curve, lottery, wealth)
     premium = risk_premium(curve, lottery, wealth)
     if isinstance(lottery, CountableLottery):
+        expected = _endless_utility(curve, lottery, wealth).value
         bend = 0 if abs(premium) <= WRITTEN_ROUNDING * (abs(sure) + abs(wealth)) else -int(np.sign(premium))
     else:
-        bend = curve.bend_towards(premium, wealth + _gains(lottery)[0])
-    return RiskAssessment(mean, _expected_utility(curve, lottery, wealth), sure, premium, ATTITUDES[bend + 1])
+        amounts, probabilities = amounts_of(lottery)
+        expected = curve.mean_utility(wealth + amounts, probabilities)
+        bend = curve.bend_towards(premium, wealth + amounts)
+    return RiskAssessment(mean, expected, sure, premium, ATTITUDES[bend + 1])

@@ -20,8 +20,6 @@ from plausible.utilities.lotteries.outcome_utilities import BestActions, Utility
 class ActionRanking(BestActions):
     """Actions by expected utility, best first.
 
-    Examples
-    --------
     >>> ranking = DecisionSituation({"skip": 0, "found": {-7: 0.5, 11: 0.5}, "sell": 2}, lambda x: x).rank()
     >>> print(ranking)
     action | expected utility | short of the best
@@ -88,10 +86,7 @@ class DecisionSituation(Frozen):
     @property
     def outcomes(self) -> tuple[Hashable, ...]:
         """All final outcomes that some action may lead to, in order of appearance."""
-        seen: dict[Hashable, None] = {}
-        for lottery in self.actions.values():
-            seen |= dict.fromkeys(lottery.flatten().support)
-        return tuple(seen)
+        return tuple(dict.fromkeys(o for lottery in self.actions.values() for o in lottery.flatten().support))
 
     @property
     def outcome_model(self) -> Floats:
@@ -108,14 +103,9 @@ class DecisionSituation(Frozen):
     def rank(self, tolerance: float = PROOF) -> ActionRanking:
         """All actions by expected utility, and which are best.
 
-        Parameters
-        ----------
-        tolerance
-            Actions that fall short of the best by no more than this share of the range of utilities, or than floats
-            lose, tie with it.
+        Actions that fall short of the best by no more than the tolerance, as a share of the range of utilities, or than
+        floats lose, tie with it.
 
-        Examples
-        --------
         >>> DecisionSituation({"fewer": 1_000_000, "more": 1_000_000.001}, lambda amount: amount).rank().best
         ('more',)
         """

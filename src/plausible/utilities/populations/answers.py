@@ -93,23 +93,13 @@ def condition(
     With Σ = L Lᵀ and θ = mean + L z, z is the least squares solution of [A; I] z = [r / √noise; 0], where A = W X L /
     √noise, W the known answers and r = W (y - X mean). If Q R = [A; I], its lower half Q₂ is R⁻¹: so z = Q₂ Q₁ᵀ r /
     √noise and the posterior covariance is (L Q₂)(L Q₂)ᵀ. Nothing is subtracted and no inverse of Σ is needed: small
-    posterior variances come out to full precision. People with the same pattern of answers share Q.
-
-    Parameters
-    ----------
-    answers
-        Of M people about K outcomes.
-    design
-        X, K × p.
-    means
-        The prior mean of each person, M × p.
-    covariance
-        Σ, p × p, singular or not.
-    noise
-        The variance of the noise.
+    posterior variances come out to full precision. People with the same pattern of answers share Q. The design X is
+    K × p, the means M × p, the covariance Σ singular or not.
     """
     num_outcomes, size = design.shape
-    root = _square_root(covariance)
+    # L with L Lᵀ = Σ; eigenvalues that are negative by rounding count as zero.
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    root = np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
     scaled = design @ root / np.sqrt(noise)
     for people, patterns, pattern_of in answers.blocks((num_outcomes + size) * size):
         below = np.broadcast_to(np.eye(size), (len(patterns), size, size))
@@ -130,12 +120,6 @@ def condition(
             2.0 * np.log(np.abs(np.diagonal(right, axis1=1, axis2=2))).sum(axis=1)[pattern_of],
             (missed**2).sum(axis=1) + noise * (hidden**2).sum(axis=1),
         )
-
-
-def _square_root(covariance: Floats) -> Floats:
-    """L with L Lᵀ = Σ; eigenvalues that are negative by rounding count as zero."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def squares_of(design: Floats) -> Floats:

@@ -60,17 +60,8 @@ def rationalize_choices(
     choice, the multipliers by the combination that they give. Options that differ by no more than 1e-12 in any
     coordinate count as the same.
 
-    Parameters
-    ----------
-    choices
-        Situations, options and what was taken; without background.
-    scopes
-        Z_i: names, or lists of names.
-    attributes
-        All attributes with their states.
+    The choices have no background; scopes Z_i are names or lists of names, attributes have their states.
 
-    Examples
-    --------
     Wine goes with the meal; no sum of tastes for each explains it:
 
     >>> shown = {"meal": ["fish", "fish", "meat", "meat"], "wine": ["white", "red", "white", "red"]}
@@ -85,16 +76,17 @@ def rationalize_choices(
         raise InvalidArgument("Choices taken at their word have no background; see fit_choices.")
     data = choice_features(choices, scopes, attributes)
     gaps = _gaps(data)
-    found = _widest(gaps)
-    is_consistent = found.margin > _LEAST_MARGIN
-    coordinates = found.coordinates if is_consistent else _least_violated(gaps)
+    coordinates, margin, multipliers = _widest(gaps)
+    is_consistent = margin > _LEAST_MARGIN
+    if not is_consistent:
+        coordinates = _least_violated(gaps)
     utility = AdditiveUtility(data.basis.parts(coordinates), variables=data.basis.variables)
-    used = [] if is_consistent else _minimal(gaps, _contradiction(gaps, found.multipliers))
+    used = [] if is_consistent else _contradiction(gaps, multipliers)
     needed = (_LEAST_MARGIN + gaps.rounding) * np.abs(coordinates).max(initial=0.0)
     violated = np.unique(gaps.situation[gaps.rows @ coordinates <= needed])
     return RationalizedChoices(
         is_consistent,
-        found.margin if is_consistent else 0.0,
+        margin if is_consistent else 0.0,
         utility,
         tuple(data.situations[used].tolist()),
         tuple(data.situations[violated].tolist()),
@@ -125,20 +117,13 @@ def _gaps(data: ChoiceFeatures) -> _Gaps:
     return _Gaps(gaps[differs] / scales[:, None], error / scales, group[differs])
 
 
-class _Widest(NamedTuple):
+def _widest(gaps: _Gaps) -> tuple[Floats, float, Floats]:
     """The coordinates of the largest margin, the margin that they have, and the multiplier of each gap."""
-
-    coordinates: Floats
-    margin: float
-    multipliers: Floats
-
-
-def _widest(gaps: _Gaps) -> _Widest:
     from scipy.optimize import linprog
 
     number, size = gaps.rows.shape
     if not number:
-        return _Widest(np.zeros(size), math.inf, np.zeros(0))
+        return np.zeros(size), math.inf, np.zeros(0)
     answer = linprog(
         np.r_[np.zeros(size), -1.0],
         np.hstack([-gaps.rows, np.ones((number, 1))]),
@@ -149,11 +134,14 @@ def _widest(gaps: _Gaps) -> _Widest:
     )
     coordinates = np.clip(_solution(answer)[:size] / _RANGE, -1.0, 1.0)
     margin = float((gaps.rows @ coordinates - gaps.rounding).min())
-    return _Widest(coordinates, margin, np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)))
+    return coordinates, margin, np.maximum(0.0, -np.asarray(answer.ineqlin.marginals))
 
 
 def _contradiction(gaps: _Gaps, multipliers: Floats) -> list[int]:
-    """Situations whose weighted gaps cancel: no |θ| ≤ 1 has a margin above |Σ λ b|₁ for weights λ that sum to one."""
+    """Situations whose weighted gaps cancel: no |θ| ≤ 1 has a margin above |Σ λ b|₁ for weights λ that sum to one.
+
+    None of them can be left out: each in turn is, where the others contradict each other.
+    """
     weights = np.where(multipliers > 1e-9 * multipliers.max(), multipliers, 0.0)
     weights = weights / weights.sum()
     bound = float(np.abs(weights @ gaps.rows).sum() - weights @ gaps.rounding)
@@ -162,14 +150,10 @@ def _contradiction(gaps: _Gaps, multipliers: Floats) -> list[int]:
             f"Whether a utility explains these choices is too close to tell: the best margin lies between "
             f"{_LEAST_MARGIN:.0e} and {bound:.1e} of the differences between options."
         )
-    return sorted(set(gaps.situation[weights > 0].tolist()))
-
-
-def _minimal(gaps: _Gaps, situations: list[int]) -> list[int]:
-    """Situations that contradict each other, none of which can be left out: each in turn is, where the others do."""
+    situations = sorted(set(gaps.situation[weights > 0].tolist()))
     for one in tuple(situations):
         others = [other for other in situations if other != one]
-        if _widest(gaps.of(others)).margin <= _LEAST_MARGIN:
+        if _widest(gaps.of(others))[1] <= _LEAST_MARGIN:
             situations = others
     return situations
 

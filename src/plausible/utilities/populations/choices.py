@@ -31,37 +31,23 @@ from plausible.utilities.populations.users import UserUtility
 class ObservedChoices:
     """What somebody chose, from what, one row for each outcome of each option (the long form of such data).
 
-    Parameters
-    ----------
-    outcomes
-        A frame or a mapping from names to columns, a column for each attribute; or a list of mappings.
-    situation
-        For each row the situation of choice that it belongs to: any labels.
-    chosen
-        For each row whether it belongs to the option that was taken; one option of each situation.
-    option
-        For each row the option that it belongs to, where options are lotteries of several rows; each row is an option
-        of its own where left out.
-    probability
-        For each row the probability of the outcome, given the option; one where left out.
-    background
-        For each row the covariates of who chose, such as age; the same in all rows of a situation.
-
-    Examples
-    --------
     >>> ObservedChoices({"meal": ["fish", "meat"]}, situation=[1, 1], chosen=[True, False])
     <ObservedChoices: 2 rows>
     """
 
-    outcomes: Outcomes
-    situation: npt.ArrayLike
-    chosen: npt.ArrayLike
+    outcomes: Outcomes  # A frame or a mapping from names to columns, a column for each attribute; or a list of mappings
+    situation: npt.ArrayLike  # For each row the situation of choice that it belongs to: any labels
+    chosen: npt.ArrayLike  # For each row whether it belongs to the option that was taken; one of each situation
+    #: For each row the option that it belongs to, where options are lotteries of several rows; each row is an option of
+    #: its own where left out.
     option: npt.ArrayLike | None = None
-    probability: npt.ArrayLike | None = None
+    probability: npt.ArrayLike | None = None  # For each row that of the outcome, given the option; one where left out
+    #: For each row the covariates of who chose, such as age; the same in all rows of a situation.
     background: npt.ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        _check(_read_rows(self, _num_rows(self.outcomes)))
+        table: Any = self.outcomes
+        _check(_read_rows(self, len(next(iter(table.values()), ()) if isinstance(table, Mapping) else table)))
 
     def __repr__(self) -> str:
         return f"<ObservedChoices: {counted(len(np.asarray(self.situation)), 'row')}>"
@@ -117,10 +103,6 @@ def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attribute
     return ChoiceFeatures(basis, features, rows.background[first], starts, taken, rows.labels)
 
 
-def _num_rows(outcomes: Any) -> int:
-    return len(next(iter(outcomes.values()), ())) if isinstance(outcomes, Mapping) else len(outcomes)
-
-
 def _read_rows(choices: ObservedChoices, length: int) -> _Rows:
     labels, situation = np.unique(_column(choices.situation, length, "situation"), return_inverse=True)
     option = range(length) if choices.option is None else choices.option
@@ -139,7 +121,14 @@ def _check(rows: _Rows) -> None:
     """Refuse options whose probabilities do not sum to one, or situations in which not one option is chosen."""
     pairs, _, number = rows.options()
     situation_of = pairs[:, 0]
-    _check_chances(situation_of, number, rows)
+    totals = np.bincount(number, rows.chance)
+    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
+        worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
+        raise InvalidArgument(
+            f"The probabilities of an option in the situation {rows.labels[situation_of[worst]]} are to be from 0 to 1 "
+            f"and sum to one; they sum to {totals[worst]:.6g}, the least being "
+            f"{rows.chance[number == worst].min():.6g}."
+        )
     shares = np.bincount(number, rows.chosen) / np.bincount(number)
     if not np.isin(shares, (0.0, 1.0)).all():
         where = rows.labels[situation_of[int(np.isin(shares, (0.0, 1.0)).argmin())]]
@@ -152,18 +141,6 @@ def _check(rows: _Rows) -> None:
         raise InvalidArgument(
             f"In the situation {rows.labels[worst]} not exactly one option is chosen, but {taken[worst]:.0f}: "
             f"set chosen= for one of them."
-        )
-
-
-def _check_chances(situation_of: Ints, number: Ints, rows: _Rows) -> None:
-    """`situation_of` has the situation of each option, `number` the option of each row."""
-    totals = np.bincount(number, rows.chance)
-    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
-        worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
-        raise InvalidArgument(
-            f"The probabilities of an option in the situation {rows.labels[situation_of[worst]]} are to be from 0 to 1 "
-            f"and sum to one; they sum to {totals[worst]:.6g}, the least being "
-            f"{rows.chance[number == worst].min():.6g}."
         )
 
 
@@ -227,10 +204,8 @@ def fit_choices(
     ----------
     choices
         Situations, options and what was taken.
-    scopes
-        Z_i: names, or lists of names.
-    attributes
-        All attributes with their states.
+    scopes, attributes
+        Z_i, as names or lists of names; all attributes with their states.
     prior
         A standard deviation of every coordinate, around zero; or a population learned from others with the same scopes
         and background, for the choices of one more person.
@@ -258,15 +233,13 @@ def fit_choices(
         objective=attrgetter("value"),
     )
     state = run.state
-    log_determinant = float(np.linalg.slogdet(state.curvature)[1])
-    prior_determinant = float(np.linalg.slogdet(precision)[1])
-    shape = data.basis.size, data.background.shape[1]
+    log_determinants = float(np.linalg.slogdet(precision)[1]) - float(np.linalg.slogdet(state.curvature)[1])
     return ChoiceModel(
         data.basis,
-        state.coordinates.reshape(shape),
+        state.coordinates.reshape(data.basis.size, data.background.shape[1]),
         np.asarray(np.linalg.inv(state.curvature), dtype=np.float64),
         state.log_likelihood,
-        state.value + 0.5 * (prior_determinant - log_determinant),
+        state.value + 0.5 * log_determinants,
         run.num_steps,
         run.converged,
     )

@@ -23,21 +23,14 @@ from plausible.utilities.populations.answers import Answers, Conditioned, condit
 class PopulationPrior:
     """What is assumed, before any answer, of the covariance Σ of people's utilities.
 
-    Parameters
-    ----------
-    covariance
-        "full"; "parts", parts of the utility that are independent of each other; "diagonal", all coordinates.
-    shrinkage
-        How many imagined people, with independent coordinates of the spread of the answers, are added to the
-        covariance; zero is maximum likelihood.
-
-    Examples
-    --------
     >>> PopulationPrior("parts")
     PopulationPrior(covariance='parts', shrinkage=1.0)
     """
 
+    #: "full"; "parts", parts of the utility that are independent of each other; "diagonal", all coordinates.
     covariance: Literal["full", "parts", "diagonal"] = "full"
+    #: How many imagined people, with independent coordinates of the spread of the answers, are added to the covariance;
+    #: zero is maximum likelihood.
     shrinkage: float = 1.0
 
     def __post_init__(self) -> None:
@@ -214,29 +207,25 @@ def step(problem: PopulationProblem, state: PopulationState) -> PopulationState:
     )
 
 
-def population_run(
-    problem: PopulationProblem,
-    start: PopulationState | Run[PopulationState],
-    stops: Stops,
-    clock: Clock | None = None,
-) -> Run[PopulationState]:
-    """Steps until one gains no more than the tolerance for each person."""
-    enough = stops.tolerance * len(problem.answers.values)
-
-    def settled(run: Run[PopulationState]) -> str:
-        return CONVERGED if run.trace[-1] - run.trace[-2] <= enough else ""
-
-    return iterate(partial(step, problem), start, stops, [settled], objective=attrgetter("value"), clock=clock)
-
-
 def best_population(
     problem: PopulationProblem, restarts: int, seed: Seed, stops: Stops
 ) -> tuple[Run[PopulationState], ...]:
-    """The runs, the best first; the first one made starts from least squares unless two classes are alike."""
+    """The runs, the best first, each until a step gains no more than the tolerance for each person.
+
+    The first one made starts from least squares unless two classes are alike.
+    """
     check_count("restarts", restarts)
     are_alike = len({basis.scopes for basis in problem.bases}) < len(problem.bases)
     starts = (
         replace(start(problem, rng if number or are_alike else None), restart=number)
         for number, rng in enumerate(generator_of(seed).spawn(1 + restarts))
     )
-    return best_run(lambda state, clock: population_run(problem, state, stops, clock), starts, stops.time_limit)
+    enough = stops.tolerance * len(problem.answers.values)
+
+    def settled(run: Run[PopulationState]) -> str:
+        return CONVERGED if run.trace[-1] - run.trace[-2] <= enough else ""
+
+    def climb(state: PopulationState, clock: Clock) -> Run[PopulationState]:
+        return iterate(partial(step, problem), state, stops, [settled], objective=attrgetter("value"), clock=clock)
+
+    return best_run(climb, starts, stops.time_limit)

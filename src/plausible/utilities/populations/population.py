@@ -18,7 +18,7 @@ from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names, read_numbers
 from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
-from plausible.utilities.populations.answers import Answers, read_answers, read_background
+from plausible.utilities.populations.answers import read_answers, read_background
 from plausible.utilities.populations.em import (
     ClassParameters,
     PopulationPrior,
@@ -59,22 +59,9 @@ class UtilityPopulation:
         return UserUtility(self.basis, self.mean @ row[0], self.covariance)
 
     def predict(
-        self,
-        outcomes: Outcomes,
-        answers: npt.ArrayLike,
-        background: npt.ArrayLike | None = None,
+        self, outcomes: Outcomes, answers: npt.ArrayLike, background: npt.ArrayLike | None = None
     ) -> UserUtility:
-        """What is known of a new person after some answers.
-
-        Parameters
-        ----------
-        outcomes
-            What the person was asked about: a row for each answer.
-        answers
-            The answers; NaN where there is none.
-        background
-            The covariates of the person, where the population has some.
-        """
+        """What is known of a new person after some answers: a row of `outcomes` for each, NaN where there is none."""
         before = self.prior(background)
         problem = _problem([self.basis], outcomes, _one_row(answers))
         _, (block, *_) = log_likelihoods(problem, 0, ClassParameters(before.mean[:, None], self.covariance), self.noise)
@@ -95,27 +82,16 @@ class UtilityMixture:
     converged: bool  # Whether its last step gained less than the tolerance
 
     def predict(
-        self,
-        outcomes: Outcomes,
-        answers: npt.ArrayLike,
-        background: npt.ArrayLike | None = None,
+        self, outcomes: Outcomes, answers: npt.ArrayLike, background: npt.ArrayLike | None = None
     ) -> MixedUserUtility:
-        """What is known of a new person after some answers: P(decomposition | answers), and the utility under each.
-
-        Parameters are those of `UtilityPopulation.predict`.
-        """
+        """What is known of a new person after some answers: P(decomposition | answers), and the utility under each."""
         row = _one_row(answers)
         given = None if background is None else np.atleast_2d(background)
         posterior = self.posteriors(outcomes, row, given)[0]
         users = tuple(one.predict(outcomes, row, background) for one in self.populations)
         return MixedUserUtility(Factor(self.weights.scope, posterior), users)
 
-    def posteriors(
-        self,
-        outcomes: Outcomes,
-        answers: npt.ArrayLike,
-        background: npt.ArrayLike | None = None,
-    ) -> Floats:
+    def posteriors(self, outcomes: Outcomes, answers: npt.ArrayLike, background: npt.ArrayLike | None = None) -> Floats:
         """P(decomposition | answers) of each person, a row for each: an array of people × classes."""
         bases = [one.basis for one in self.populations]
         problem = _problem(bases, outcomes, answers, background)
@@ -152,20 +128,15 @@ def fit_population(
 
     Parameters
     ----------
-    outcomes
-        What people were asked about: a row for each of K outcomes, a column for each attribute.
-    answers
-        A row for each person, a column for each outcome; NaN where somebody was not asked.
-    scopes
-        Z_i: names, or lists of names.
-    attributes
-        All attributes with their states.
+    outcomes, answers
+        A row for each of K outcomes that people were asked about, a column for each attribute; a row for each person, a
+        column for each outcome, NaN where somebody was not asked.
+    scopes, attributes
+        Z_i, as names or lists of names; all attributes with their states.
     background
         Numbers known of each person, such as age, on which mean utilities depend linearly.
-    prior
-        What is assumed of the covariance of people's utilities.
-    stops
-        When to stop, and whom to tell of progress.
+    prior, stops
+        What is assumed of the covariance of people's utilities; when to stop, and whom to tell of progress.
 
     Notes
     -----
@@ -203,15 +174,8 @@ def fit_population_mixture(
 ) -> UtilityMixture:
     """Classes of people, each with a decomposition of its own, from the answers of many, by EM.
 
-    Parameters
-    ----------
-    outcomes, answers, attributes, background, prior, stops
-        As in `fit_population`.
-    decompositions
-        For each class the scopes of its parts; two classes may have the same.
+    Each class has the scopes of its parts; two classes may have the same. All else is as in `fit_population`.
 
-    Examples
-    --------
     To a third of the people A and B together are worth more than each of them:
 
     >>> rng = np.random.default_rng(0)
@@ -243,8 +207,13 @@ def _problem(
 ) -> PopulationProblem:
     designs = tuple(outcome_rows(basis, outcomes) for basis in bases)
     read = read_answers(answers, len(designs[0]), background)
-    scales = tuple(_scales(design, read) for design in designs)
-    return PopulationProblem(read, tuple(bases), designs, prior, scales)
+    variance = (float(np.var(read.values[read.known])) if read.known.any() else 1.0) or 1.0
+    scales = []
+    for design in designs:
+        # Variances with which every coordinate would explain an equal share of the variance of the answers.
+        squares = np.maximum((design**2).mean(axis=0), 1e-12) if len(design) else np.ones(design.shape[1])
+        scales.append(np.asarray(variance / (design.shape[1] * squares)))
+    return PopulationProblem(read, tuple(bases), designs, prior, tuple(scales))
 
 
 def _one_row(answers: npt.ArrayLike) -> Floats:
@@ -253,13 +222,6 @@ def _one_row(answers: npt.ArrayLike) -> Floats:
     if len(row) != 1:
         raise InvalidArgument(f"There are answers of {len(row)} people; predict() takes those of one at a time.")
     return row
-
-
-def _scales(design: Floats, answers: Answers) -> Floats:
-    """Variances with which every coordinate would explain an equal share of the variance of the answers."""
-    variance = float(np.var(answers.values[answers.known])) if answers.known.any() else 1.0
-    squares = np.maximum((design**2).mean(axis=0), 1e-12) if len(design) else np.ones(design.shape[1])
-    return np.asarray((variance or 1.0) / (design.shape[1] * squares))
 
 
 def _mixture(problem: PopulationProblem, restarts: int, seed: Seed, stops: Stops) -> UtilityMixture:

@@ -30,24 +30,13 @@ class DecompositionPrior:
     Each effect (a coordinate of the basis, scaled to mean square one over all outcomes) is N(0, (spread · σ)²), σ being
     the standard deviation of the noise; σ² has an inverse gamma distribution.
 
-    Parameters
-    ----------
-    spread
-        How large effects are, in units of σ; the constant may be ten times as large.
-    noise_share
-        The prior mean of σ², as a share of the variance of the answers.
-    noise_weight
-        How sure that is: the shape of the inverse gamma, above one.
-
-    Examples
-    --------
     >>> DecompositionPrior(spread=2.0)
     DecompositionPrior(spread=2.0, noise_share=0.02, noise_weight=2.0)
     """
 
-    spread: float = 5.0
-    noise_share: float = 0.02
-    noise_weight: float = 2.0
+    spread: float = 5.0  # How large effects are, in units of σ; the constant may be ten times as large
+    noise_share: float = 0.02  # The prior mean of σ², as a share of the variance of the answers
+    noise_weight: float = 2.0  # How sure that is: the shape of the inverse gamma, above one
 
     def __post_init__(self) -> None:
         if not (self.spread > 0 and self.noise_share > 0 and self.noise_weight > 1):
@@ -89,14 +78,11 @@ def score_decompositions(
 
     Parameters
     ----------
-    outcomes
-        What people were asked about: a row for each outcome.
-    answers
-        A row for each person, a column for each outcome, NaN where somebody was not asked; or the answers of one.
-    candidates
-        The scopes of each decomposition.
-    attributes
-        All attributes with their states.
+    outcomes, answers
+        A row for each outcome that people were asked about; a row for each person, a column for each outcome, NaN where
+        somebody was not asked, or the answers of one.
+    candidates, attributes
+        The scopes of each decomposition; all attributes with their states.
     prior
         On effects and noise.
 
@@ -114,9 +100,8 @@ def score_decompositions(
     listed = [tuple(candidate) for candidate in candidates]
     if not listed:
         raise InvalidArgument("There is no candidate decomposition to score.")
-    scored = [_scored(scope, scopes, outcomes, answers, prior) for scopes in listed]
-    values = np.array([value for _, value in scored])
-    named = tuple(scopes for scopes, _ in scored)
+    named, evidences = zip(*(_scored(scope, scopes, outcomes, answers, prior) for scopes in listed), strict=True)
+    values = np.array(evidences)
     labels = [f"{place}: {sum_text(scopes)}" for place, scopes in enumerate(named)]
     shares = np.exp(values - values.max())
     posterior = Factor([Variable("decomposition", labels)], shares / shares.sum())
@@ -185,15 +170,8 @@ def search_decomposition(
     A move adds a set of attributes all of whose smaller sets are there, or takes a largest one away; attributes that
     do not matter may go altogether.
 
-    Parameters
-    ----------
-    outcomes, answers, attributes, prior
-        As in `score_decompositions`.
-    max_scope
-        The largest scope to consider.
+    Scopes are of up to `max_scope` attributes; all else is as in `score_decompositions`.
 
-    Examples
-    --------
     >>> asked = {"A": [0, 0, 0, 0, 1, 1, 1, 1], "B": [0, 0, 1, 1] * 2, "C": [0, 1] * 4}
     >>> answers = [0.0, 2.0, 5.1, 7.0, 6.0, 7.9, 3.0, 5.0]
     >>> print(search_decomposition(asked, answers, {"A": 2, "B": 2, "C": 2}))

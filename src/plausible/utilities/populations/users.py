@@ -23,18 +23,10 @@ _NUM_SHOWN = 16
 
 @record
 class Estimate:
-    """A number that is not known exactly.
+    """A number that is not known exactly."""
 
-    Attributes
-    ----------
-    mean
-        Its expectation: all that matters to a decision under uncertainty about utilities.
-    standard_deviation
-        How uncertain it is.
-    """
-
-    mean: float
-    standard_deviation: float
+    mean: float  # Its expectation: all that matters to a decision under uncertainty about utilities
+    standard_deviation: float  # How uncertain it is
 
     def __str__(self) -> str:
         return f"{self.mean:.6g} ± {self.standard_deviation:.3g}"
@@ -44,8 +36,6 @@ class Estimate:
 class UserUtility:
     """A utility Σ_i U_i(Z_i) whose parts are jointly Gaussian.
 
-    Examples
-    --------
     >>> from plausible.utilities.attributes.scope_sets import utility_basis
     >>> from plausible.variables import Variable
     >>> basis = utility_basis([Variable("meal", ["fish", "meat"])], ["meal"])
@@ -80,12 +70,14 @@ class UserUtility:
 
     def expected_utility(self, lottery: Factor) -> Estimate:
         """What a lottery is worth to the person; a distribution over the attributes."""
-        return self._along(self.basis.expected_row([lottery.marginal(scope) for scope in self.basis.scopes]))
+        return self._along(self._row(lottery))
 
     def difference(self, first: Factor, second: Factor) -> Estimate:
         """How much better the first of two lotteries is."""
-        rows = (self.basis.expected_row([x.marginal(s) for s in self.basis.scopes]) for x in (first, second))
-        return self._along(next(rows) - next(rows))
+        return self._along(self._row(first) - self._row(second))
+
+    def _row(self, lottery: Factor) -> Floats:
+        return self.basis.expected_row([lottery.marginal(scope) for scope in self.basis.scopes])
 
     def standard_deviations(self) -> Factor:
         """The standard deviation of the utility of every outcome."""
