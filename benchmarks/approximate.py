@@ -85,7 +85,7 @@ def _compared(
     }
     if isinstance(model, pb.BayesianNetwork):
         ours = {
-            "forward": (lambda: model.marginals(engine=pb.RejectionSampling(_SAMPLES)), _SAMPLES),
+            "forward": (lambda: model.marginals(engine=pb.inference.RejectionSampling(_SAMPLES)), _SAMPLES),
             "likelihood weighting": (
                 lambda: model.marginals(found, engine=pb.LikelihoodWeighting(_SAMPLES)),
                 _SAMPLES,
@@ -145,7 +145,10 @@ def _large() -> list[list[object]]:
     calls: dict[str, tuple[Callable[[], object], float]] = {
         "loopy BP: a sweep of a 200 x 200 grid, 4 labels": (lambda: messages.run(labels), 1 / 5),
         "Gibbs: 1,000,000 updates of a 50 x 50 grid": (lambda: gibbs.run(spins), 1e6 / (200 * 2_500)),
-        "forward: 1,000,000 samples of alarm": (lambda: alarm.marginals(engine=pb.RejectionSampling(_SAMPLES)), 1.0),
+        "forward: 1,000,000 samples of alarm": (
+            lambda: alarm.marginals(engine=pb.inference.RejectionSampling(_SAMPLES)),
+            1.0,
+        ),
     }
     rows: list[list[object]] = []
     for what, (call, share) in calls.items():

@@ -115,7 +115,7 @@ ROW = {"A": [1], "B": [0]}
         pb.learn.fit_parameters("A -> B", ROW),
         PAIR.evidence_impact("A", {"B": 1}),
         PAIR.sensitivity("A", 1, {"B": 1}, parameter=("B", {"A": 1}, 1)),
-        pb.MarkovChain([[1.0]]),
+        pb.inference.MarkovChain([[1.0]]),
         pb.inference.QueryInfo("chains", exact=False, num_steps=1),
         pb.InfluenceDiagram(
             chance=[pb.TableCPD("rain", [0.8, 0.2])],

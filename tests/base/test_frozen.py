@@ -25,10 +25,10 @@ SETTINGS = [
     (pb.TableCPD("X", [[1, 0]], parents=["U"]), "parents", ()),
     (pb.LinearGaussianCPD("Y", variance=2.0), "variance", 1.0),
     (pb.ConditionalGaussianCPD("Y", [0.0, 1.0], {}, [1.0, 1.0], parents=["A"]), "discrete_names", ()),
-    (NETWORK, "notes", pb.Notes(name="other")),
+    (NETWORK, "notes", pb.models.Notes(name="other")),
     (NETWORK, "cpds", {}),
     (NETWORK, "title", "a name that no network has"),
-    (pb.MarkovNetwork(FACTOR), "notes", pb.Notes()),
+    (pb.MarkovNetwork(FACTOR), "notes", pb.models.Notes()),
     (pb.FactorGraph([FACTOR]), "factors", {}),
     (pb.ConditionalRandomField(FACTOR, inputs=["A"]), "inputs", ()),
     (pb.Assignment({"A": 1}, log_probability=-1.0), "log_probability", 0.0),
@@ -54,7 +54,7 @@ def test_an_answer_is_the_same_after_an_attempt_to_change_the_model() -> None:
 
 def test_a_model_says_which_edits_it_offers() -> None:
     with pytest.raises(ImmutableValue, match=r"make a new one with with_cpd, .* or the constructor"):
-        NETWORK.notes = pb.Notes()
+        NETWORK.notes = pb.models.Notes()
 
 
 @pytest.mark.parametrize("value", [value for value, _, _ in SETTINGS], ids=lambda value: type(value).__name__)

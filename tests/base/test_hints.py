@@ -30,7 +30,7 @@ OBJECTS = [
     ("factor", ASIA.query("lung")),
     ("graph", ASIA.graph),
     ("graph", ASIA.graph.moralize()),
-    *(("graph", kind("A -> B")) for kind in (pb.CausalGraph, pb.MixedGraph, pb.PDAG, pb.MAG, pb.PAG)),
+    *(("graph", kind("A -> B")) for kind in (pb.CausalGraph, pb.graphs.MixedGraph, pb.PDAG, pb.MAG, pb.PAG)),
     ("diagram", DIAGRAM),
     ("result", pb.learn.structure(ROWS)),
     ("fit", pb.learn.em("A -> B", ROWS)),

@@ -16,8 +16,8 @@ KINDS = [
     pb.MarkovNetwork,
     pb.InfluenceDiagram,
     pb.Factor,
-    pb.MarkovChain,
-    *(pb.DAG, pb.UndirectedGraph, pb.MixedGraph, pb.PDAG, pb.CausalGraph, pb.MAG, pb.PAG),
+    pb.inference.MarkovChain,
+    *(pb.DAG, pb.UndirectedGraph, pb.graphs.MixedGraph, pb.PDAG, pb.CausalGraph, pb.MAG, pb.PAG),
     *(pb.learn.NaiveBayesClassifier, pb.learn.TANClassifier, pb.learn.KDBClassifier),
     *(pb.learn.BayesianNetworkClassifier, pb.learn.MixtureClustering, pb.learn.DirichletProcessMixture),
 ]

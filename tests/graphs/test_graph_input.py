@@ -204,7 +204,7 @@ def test_factors_are_assigned_to_clusters_only():
     assert graphs.is_family_preserving(graphs.junction_tree(asia), [["smoke"]])
 
 
-@pytest.mark.parametrize("kind", [pb.DAG, pb.UndirectedGraph, pb.CausalGraph, pb.PDAG, pb.MixedGraph])
+@pytest.mark.parametrize("kind", [pb.DAG, pb.UndirectedGraph, pb.CausalGraph, pb.PDAG, pb.graphs.MixedGraph])
 def test_a_graph_can_not_be_made_of_a_number_or_a_matrix(kind):
     """What is no list of edges is named."""
     with pytest.raises(InvalidGraph, match="Can't read a graph from"):
@@ -213,7 +213,7 @@ def test_a_graph_can_not_be_made_of_a_number_or_a_matrix(kind):
         kind(graphs.adjacency_matrix("A -> B -> C"))
 
 
-@pytest.mark.parametrize("kind", [pb.DAG, pb.CausalGraph, pb.PDAG, pb.MixedGraph, pb.MAG, pb.PAG])
+@pytest.mark.parametrize("kind", [pb.DAG, pb.CausalGraph, pb.PDAG, pb.graphs.MixedGraph, pb.MAG, pb.PAG])
 def test_pairs_are_directed_edges_of_every_kind(kind):
     """[(A, B)] means A -> B wherever graphs are made, and edits speak the same language."""
     graph = kind([("A", "B"), ("B", "C")])

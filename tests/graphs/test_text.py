@@ -106,7 +106,7 @@ def test_comments_and_a_leading_kind_belong_to_no_graph():
     """What the shell writes is read in Python; the kind must fit, and says which class a text means."""
     text = "# fci at alpha 0.01\n#\n  # more\nPAG: A o-> B; C o-> B\n"
     assert pb.PAG(text) == pb.PAG("A o-> B; C o-> B")
-    assert pb.MixedGraph(text).num_edges == 2
+    assert pb.graphs.MixedGraph(text).num_edges == 2
     assert pb.CausalGraph("DAG: A -> B") == pb.CausalGraph("A -> B")
     assert read_as("PAG: A -> B", pb.DAG, pb.PAG) == pb.PAG("A -> B")
     assert read_as("PAG: A; B", pb.PAG) == pb.PAG(nodes=["A", "B"])
@@ -125,7 +125,7 @@ def test_names_that_look_like_comments_or_kinds_come_back(pair):
 
 def test_dot_text_has_an_end_for_each_mark():
     """`<->` dashed with two heads, circles as open dots, names quoted."""
-    lines = pb.MixedGraph('"a \\" b" -> B; B <-> C; C o-> D; D o-o E; E - F').to_dot().splitlines()
+    lines = pb.graphs.MixedGraph('"a \\" b" -> B; B <-> C; C o-> D; D o-o E; E - F').to_dot().splitlines()
     assert lines[7:-1] == [
         r'  "a \" b" -> "B";',
         '  "B" -> "C" [dir=both, arrowtail=normal, arrowhead=normal, style=dashed];',

@@ -25,10 +25,10 @@ TINY = pb.Budget(bytes=1)
 SAMPLERS = [
     pb.Gibbs(8000, blocks=[["tub", "lung", "either"]]),
     pb.Gibbs(8000, collapsed=["either", "lung"]),
-    pb.Metropolis("block", num_samples=40_000, blocks=[["tub", "lung", "either"]]),
+    pb.inference.Metropolis("block", num_samples=40_000, blocks=[["tub", "lung", "either"]]),
     pb.LikelihoodWeighting(20_000),
     pb.ImportanceSampling(20_000),
-    pb.RejectionSampling(20_000),
+    pb.inference.RejectionSampling(20_000),
     pb.JunctionTree(),
 ]
 
@@ -60,7 +60,7 @@ def some_evidence(rng, listed, names):
 # --- map ---
 
 
-@pytest.mark.parametrize("engine", [pb.VariableElimination(), pb.JunctionTree(), pb.Enumeration()], ids=repr)
+@pytest.mark.parametrize("engine", [pb.VariableElimination(), pb.JunctionTree(), pb.inference.Enumeration()], ids=repr)
 @pytest.mark.parametrize("few", [_FEW, 1], ids=["all tried", "searched"])
 def test_map_with_exact_sums_is_bounded_and_proofs_hold(engine, few, monkeypatch):
     """The value is that of its assignment; with the gap it reaches the maximum; where it is exact, it is that."""
@@ -86,7 +86,7 @@ def test_map_with_exact_sums_is_bounded_and_proofs_hold(engine, few, monkeypatch
 
 @pytest.mark.parametrize(
     "engine",
-    [pb.LoopyBP(), pb.TreeReweightedBP(), pb.MeanField(), pb.Gibbs(200, burn_in=50)],
+    [pb.LoopyBP(), pb.inference.TreeReweightedBP(), pb.MeanField(), pb.Gibbs(200, burn_in=50)],
     ids=lambda e: type(e).__name__,
 )
 def test_map_claims_no_more_than_approximate_sums_can_prove(engine):
@@ -220,7 +220,7 @@ def test_the_same_seed_draws_the_same_rows_and_others_differ():
 
 def test_rows_can_be_none_or_more_than_the_engine_draws():
     net = pb.examples.load("asia")
-    for engine in (pb.Gibbs(100), pb.LikelihoodWeighting(100), pb.RejectionSampling(100), pb.JunctionTree()):
+    for engine in (pb.Gibbs(100), pb.LikelihoodWeighting(100), pb.inference.RejectionSampling(100), pb.JunctionTree()):
         assert len(net.sample(0, evidence={"xray": "yes"}, engine=engine)) == 0
         assert len(net.sample(250, evidence={"xray": "yes"}, engine=engine)) == 250
     assert net.sample(50, 1, engine=pb.LikelihoodWeighting(100)).attrs["effective_size"] == 50
@@ -237,12 +237,12 @@ def test_engines_that_do_not_draw_are_refused_by_name():
         pb.models.ising("a - b; b - c; c - a", coupling=-1.0).sample(5, engine=pb.LikelihoodWeighting())
     with pytest.raises(UnknownVariable, match="lungs"):
         net.sample(5, engine=pb.Gibbs(blocks=[["lungs", "tub"]]))
-    for engine in (pb.Gibbs(500), pb.LikelihoodWeighting(500), pb.RejectionSampling(500)):
+    for engine in (pb.Gibbs(500), pb.LikelihoodWeighting(500), pb.inference.RejectionSampling(500)):
         with pytest.raises(ImpossibleEvidence, match="either"):
             net.sample(5, evidence={"either": "no", "lung": "yes"}, engine=engine)
     rare = pb.BayesianNetwork(pb.TableCPD("A", [0.99999, 0.00001]))
     with pytest.raises(ImpossibleEvidence, match="LikelihoodWeighting"):
-        rare.sample(100, evidence={"A": 1}, engine=pb.RejectionSampling(1000))
+        rare.sample(100, evidence={"A": 1}, engine=pb.inference.RejectionSampling(1000))
 
 
 def test_resampled_rows_have_shares_by_weight():

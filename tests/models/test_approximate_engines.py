@@ -10,7 +10,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariabl
 from plausible.inference import Estimate
 
 SAMPLERS = [
-    pb.RejectionSampling(200_000),
+    pb.inference.RejectionSampling(200_000),
     pb.LikelihoodWeighting(200_000),
     pb.ImportanceSampling(200_000),
     pb.Gibbs(40_000, blocks=[["tub", "lung", "either"]]),
@@ -58,12 +58,14 @@ def test_bounds_of_a_grid_bracket_its_partition_function():
         grid = small_grid(seed)
         exact = grid.log_partition()
         assert grid.log_partition(engine=pb.MeanField()).lower <= exact + 1e-9
-        assert grid.log_partition(engine=pb.TreeReweightedBP()).upper >= exact - 1e-9
+        assert grid.log_partition(engine=pb.inference.TreeReweightedBP()).upper >= exact - 1e-9
         probability = grid.log_probability({"00": 1}, engine=pb.LoopyBP(damping=0.3))
         assert probability == pytest.approx(grid.log_probability({"00": 1}), abs=0.3)
 
 
-@pytest.mark.parametrize("engine", [pb.MaxProduct(), pb.DualDecomposition(), pb.LinearRelaxation(integer=True)])
+@pytest.mark.parametrize(
+    "engine", [pb.MaxProduct(), pb.inference.DualDecomposition(), pb.inference.LinearRelaxation(integer=True)]
+)
 def test_best_assignments_are_proved_or_bounded(engine):
     """The value found plus the gap is never below the maximum; a proof means that it is the maximum."""
     for seed in range(5):

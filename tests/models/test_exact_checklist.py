@@ -15,7 +15,7 @@ from plausible.errors import ImpossibleEvidence
 from plausible.models import naive_bayes
 
 ENGINES = [
-    pb.Enumeration(),
+    pb.inference.Enumeration(),
     pb.VariableElimination(),
     pb.JunctionTree(),
     pb.RecursiveConditioning(max_table_entries=8, max_cache_entries=4),
@@ -177,7 +177,7 @@ def test_an_unrolled_template_is_answered_as_forward_and_backward_sums_do(num_st
         np.testing.assert_allclose(posteriors[f"H{step}"].values, weights / weights.sum())
     assert net.log_probability(seen) == pytest.approx(log(forward[-1].sum()))
     middle = f"H{num_steps // 2}"
-    for engine in (pb.VariableElimination(), pb.JunctionTree(), pb.Pearl(), pb.RecursiveConditioning()):
+    for engine in (pb.VariableElimination(), pb.JunctionTree(), pb.inference.Pearl(), pb.RecursiveConditioning()):
         assert net.query(middle, evidence=seen, engine=engine).is_close(posteriors[middle])
     future = net.explain("H0", evidence={"Y0": 0})  # what lies after it is barren
     assert future.num_variables <= 2
@@ -208,7 +208,7 @@ def test_converging_causes_are_summed_over_both():
         pb.TableCPD("A", [0.25, 0.75]), pb.TableCPD("B", [1.0, 0.0]), pb.TableCPD("X", table, ["A", "B"])
     )
     expected = fsum(table[a, 0, 1] * p for a, p in enumerate([0.25, 0.75]))
-    for engine in (*ENGINES, pb.Pearl()):
+    for engine in (*ENGINES, pb.inference.Pearl()):
         assert net.query("X", engine=engine)[1] == pytest.approx(expected)
         with pytest.raises(ImpossibleEvidence, match="B=1"):
             net.query("X", evidence={"B": 1}, engine=engine)

@@ -53,7 +53,7 @@ def test_recursive_conditioning_is_advised_where_only_memory_is_short():
         ("Auto", 'write "auto"'),
         ("LoopiBP", "did you mean LoopyBP()"),
         (pb.LoopyBP, "you passed the class LoopyBP: write LoopyBP()"),
-        (pb.CollapsedGibbs, "write CollapsedGibbs(sampled=...)"),
+        (pb.inference.CollapsedGibbs, "write CollapsedGibbs(sampled=...)"),
         (pb.GraphCut(), "GraphCut looks for best assignments. Use mpe"),
     ],
 )
@@ -65,7 +65,11 @@ def test_an_engine_that_sums_was_meant(engine, told):
 
 @pytest.mark.parametrize(
     ("engine", "told"),
-    [("max-product", "write MaxProduct()"), (pb.LoopyBP(), "MaxProduct(), its counterpart"), (pb.Pearl(), "Leave")],
+    [
+        ("max-product", "write MaxProduct()"),
+        (pb.LoopyBP(), "MaxProduct(), its counterpart"),
+        (pb.inference.Pearl(), "Leave"),
+    ],
 )
 def test_an_engine_for_best_assignments_was_meant(engine, told):
     with pytest.raises(pb.errors.InvalidArgument) as refused:
@@ -94,7 +98,7 @@ def test_expansions_of_two_submodular_labels_are_exact(seed):
         table[0, 0] = 1.1 * table[0, 1] * table[1, 0] / table[1, 1]
         table[0, 1] *= rng.random() > 0.1
         factors.append(pb.Factor({a: 2, b: 2}, table))
-    best = pb.AlphaExpansion().best(factors, NOTHING)
+    best = pb.inference.AlphaExpansion().best(factors, NOTHING)
     products = [
         np.prod([f.values[tuple(x[names.index(n)] for n in f.names)] for f in factors])
         for x in itertools.product(range(2), repeat=6)
@@ -112,14 +116,16 @@ def test_mean_field_names_the_block_that_zeros_tie_and_then_something_else():
     assert then != first
 
 
-@pytest.mark.parametrize("engine", [pb.LoopyBP(max_steps=1), pb.TreeReweightedBP(max_steps=1)])
+@pytest.mark.parametrize("engine", [pb.LoopyBP(max_steps=1), pb.inference.TreeReweightedBP(max_steps=1)])
 def test_messages_that_do_not_settle_lead_on(engine):
     ring = pb.MarkovNetwork(pb.Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA"))
     advice = ring.query("A", engine=engine).info.advice
     assert all(name in advice for name in ("ClusterBP(bound=", "MiniBuckets()", "Gibbs()"))
 
 
-@pytest.mark.parametrize("engine", [pb.LoopyBP(), pb.MeanField(), pb.Gibbs(num_samples=400), pb.TreeReweightedBP()])
+@pytest.mark.parametrize(
+    "engine", [pb.LoopyBP(), pb.MeanField(), pb.Gibbs(num_samples=400), pb.inference.TreeReweightedBP()]
+)
 def test_a_run_taken_up_again_answers_as_one_that_was_not_stopped(engine):
     ring = [pb.Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
     problem = Problem.of(ring, NOTHING)

@@ -63,14 +63,14 @@ def belief(name):
 SUMMING = [
     None,
     "auto",
-    pb.Enumeration(),
+    pb.inference.Enumeration(),
     pb.VariableElimination(),
     pb.JunctionTree(),
     pb.RecursiveConditioning(),
     pb.LoopyBP(),
 ]
-DRAWING = [pb.Gibbs(num_samples=20_000, seed=3), pb.Metropolis(num_samples=20_000, seed=3)]
-MAXIMIZING = [None, "auto", pb.MaxProduct(), pb.BranchAndBound(), pb.MiniBucketMax()]
+DRAWING = [pb.Gibbs(num_samples=20_000, seed=3), pb.inference.Metropolis(num_samples=20_000, seed=3)]
+MAXIMIZING = [None, "auto", pb.MaxProduct(), pb.BranchAndBound(), pb.inference.MiniBucketMax()]
 
 
 @pytest.mark.parametrize("engine", SUMMING, ids=repr)

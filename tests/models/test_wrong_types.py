@@ -185,7 +185,7 @@ def test_parts_by_name_offer_close_matches() -> None:
     [
         (lambda: VariableElimination(NETWORK), InvalidArgument, "net.query(names, engine=VariableElimination())"),
         (lambda: pb.JunctionTree(NETWORK), InvalidArgument, "net.query(names, engine=JunctionTree())"),
-        (lambda: pb.Enumeration(NETWORK), InvalidArgument, "net.query(names, engine=Enumeration())"),
+        (lambda: pb.inference.Enumeration(NETWORK), InvalidArgument, "net.query(names, engine=Enumeration())"),
         (lambda: NETWORK.query("y", {"x": [0.3, 0.7]}), InvalidEvidence, "write likelihood([0.3, 0.7]) for virtual"),
         (lambda: NETWORK.query("y", {"x": np.array([0.3, 0.7])}), InvalidEvidence, "write likelihood([0.3, 0.7])"),
         (lambda: NETWORK.query("y", {"x": [2, 3]}), UnknownState, "2 is not a state of 'x'"),

@@ -28,7 +28,7 @@ def build() -> pb.BayesianNetwork:
     )
     assert_type(net.graph, pb.DAG)
     assert_type(net.variables, Mapping[str, pb.Variable])
-    assert_type(net.cpd("G"), pb.CPD)
+    assert_type(net.cpd("G"), pb.cpds.CPD)
     assert_type(net.graph.d_separated("D", "I", given=["L"]), bool)
     pb.TableCPD("D", {"easy": 0.5, "hard": 0.5})
     pb.TableCPD("G", pd.DataFrame([[0.5, 0.5]], index=["easy"], columns=["A", "B"]), parents=["D"])

@@ -125,8 +125,12 @@ def _approximate() -> None:
     engines: tuple[Any, ...] = (
         *(pb.LoopyBP(schedule=schedule) for schedule in ("sequential", "synchronous", "residual")),
         *(pb.MeanField(), pb.MeanField(blocks=[["A", "B"]])),
-        *(pb.Gibbs(**chains), pb.Metropolis(**chains), pb.Metropolis(proposal=pb.LoopyBP(), **chains)),
-        pb.AnnealedImportance(num_temperatures=3, num_particles=5),
+        *(
+            pb.Gibbs(**chains),
+            pb.inference.Metropolis(**chains),
+            pb.inference.Metropolis(proposal=pb.LoopyBP(), **chains),
+        ),
+        pb.inference.AnnealedImportance(num_temperatures=3, num_particles=5),
     )
     for engine in engines:
         ring.marginals(engine=engine)
@@ -141,7 +145,7 @@ def _best() -> None:
     cooling = pb.search.ExponentialCooling(every=1)
     searches = (pb.search.GreedyAscent(), pb.search.TabuSearch(patience=3), pb.search.SimulatedAnnealing(cooling))
     engines: tuple[Any, ...] = (
-        *(pb.MaxProduct(), pb.DualDecomposition(), pb.BranchAndBound(), pb.MiniBucketMax()),
+        *(pb.MaxProduct(), pb.inference.DualDecomposition(), pb.BranchAndBound(), pb.inference.MiniBucketMax()),
         *(pb.LocalSearch(search) for search in searches),
     )
     for engine in engines:
@@ -149,10 +153,10 @@ def _best() -> None:
 
 
 def _chains() -> None:
-    chain = pb.MarkovChain.gamblers_ruin(4, 0.4)
+    chain = pb.inference.MarkovChain.gamblers_ruin(4, 0.4)
     chain.simulate(3, start=2, seed=0)
     chain.expected_visits()
-    pb.MarkovChain([[0.9, 0.1], [0.2, 0.8]]).stationary()
+    pb.inference.MarkovChain([[0.9, 0.1], [0.2, 0.8]]).stationary()
 
 
 def _structures() -> None:
