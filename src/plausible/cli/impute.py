@@ -19,8 +19,7 @@ from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.learn.missingness.cells import state_columns, table_cells
-from plausible.learn.missingness.imputation import ImputationMethod, impute
-from plausible.learn.missingness.multiple_imputation import multiple_imputation
+from plausible.learn.missingness.imputation import ImputationMethod, impute, multiple_imputation
 from plausible.models import BayesianNetwork
 
 _DRAWING = ("random", "uniform", "hot-deck", "draw")

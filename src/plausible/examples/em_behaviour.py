@@ -18,7 +18,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import EMState, read_problem
-from plausible.learn.incomplete.starts import start_network
+from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.learn.missingness.mechanisms import CompletelyAtRandom, Mechanism, WholeVariables, hide
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock

@@ -11,8 +11,7 @@ from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient, learn_conditional
-from plausible.learn.gradients.observed import ObservedLikelihood
-from plausible.learn.gradients.space import Objective, ParameterSpace
+from plausible.learn.gradients.space import Objective, ObservedLikelihood, ParameterSpace
 from plausible.models import BayesianNetwork
 
 

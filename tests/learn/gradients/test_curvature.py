@@ -11,10 +11,8 @@ from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.errors import NotSupported, TooLarge
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
-from plausible.learn.gradients import free_parameters
-from plausible.learn.gradients import identifiability as identification
-from plausible.learn.gradients.identifiability import identifiability
-from plausible.learn.gradients.information import log_likelihood_hessian, observed_information
+from plausible.learn.gradients import information
+from plausible.learn.gradients.information import identifiability, log_likelihood_hessian, observed_information
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -202,7 +200,7 @@ def test_a_flat_space_has_one_reduced_basis_whatever_factorisation_gave_it(seed,
     rotation = np.linalg.qr(rng.normal(size=(size, size)))[0]
     mixed = rotation @ np.linalg.qr(space.T)[0].T
     mixed = mixed * (1 + 1e-14 * rng.uniform(-1, 1, mixed.shape))
-    reduced, again = identification._reduced(space), identification._reduced(mixed)
+    reduced, again = information._reduced(space), information._reduced(mixed)
     assert again == pytest.approx(reduced, abs=1e-9 * np.abs(reduced).max())
     assert np.linalg.matrix_rank(np.vstack([space, reduced]), tol=1e-9) == size
     own = [
@@ -232,7 +230,7 @@ def test_flat_directions_do_not_hang_on_the_singular_vectors(monkeypatch):
 def test_curvature_that_costs_too_much_or_is_not_of_tables_is_refused(monkeypatch):
     """With what to do instead."""
     network = BayesianNetwork(TableCPD("A", [0.5, 0.5]))
-    monkeypatch.setattr(free_parameters, "_MOST_RUNS", 3)
+    monkeypatch.setattr(information, "_MOST_RUNS", 3)
     with pytest.raises(TooLarge, match="knowledge="):
         log_likelihood_hessian(network, {"A": [0, 1]})
     noisy = NoisyOr("E", [Variable("A", 2)], [0.5], 0.1)

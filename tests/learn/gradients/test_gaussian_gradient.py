@@ -10,7 +10,7 @@ import likelihood_oracle as oracle
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import NotSupported
-from plausible.learn.gradients.gaussian import gaussian_likelihood_gradient
+from plausible.learn.gradients.gradient import gaussian_likelihood_gradient
 from plausible.models import BayesianNetwork
 
 

@@ -18,8 +18,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import read_problem
-from plausible.learn.incomplete.starts import SymmetricStart
-from plausible.learn.incomplete.stopping import STOPPING, ParameterChange, remaining_error
+from plausible.learn.incomplete.starts_and_stops import STOPPING, ParameterChange, SymmetricStart, remaining_error
 from plausible.learn.incomplete_structures.structural_em import learn_structural_em
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork

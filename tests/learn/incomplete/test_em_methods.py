@@ -23,7 +23,7 @@ from plausible.learn.incomplete.methods import FamilyEM, FrozenFamily, Increment
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
 from plausible.learn.incomplete.sequences import OnlineEM
-from plausible.learn.incomplete.starts import SymmetricStart, start_network
+from plausible.learn.incomplete.starts_and_stops import SymmetricStart, start_network
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops
 from plausible.variables import Variable

@@ -22,9 +22,9 @@ from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_lines
 from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.learn.incomplete.problem import em_functional, observed_log_likelihood, read_problem
-from plausible.learn.incomplete.starts import SymmetricStart
+from plausible.learn.incomplete.starts_and_stops import SymmetricStart
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
-from plausible.learn.missingness.gaussian_em import fit_gaussian
+from plausible.learn.missingness.mcar_tests import fit_gaussian
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops

@@ -13,8 +13,7 @@ from scipy import stats
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.missingness.diagnosis import diagnose_missing
-from plausible.learn.missingness.gaussian_em import fit_gaussian
-from plausible.learn.missingness.mcar_tests import indicator_tests, little_test
+from plausible.learn.missingness.mcar_tests import fit_gaussian, indicator_tests, little_test
 from plausible.learn.missingness.mechanisms import AtRandom, CompletelyAtRandom, hide
 
 seeds = st.integers(0, 10**6)

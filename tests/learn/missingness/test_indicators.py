@@ -15,8 +15,12 @@ from network_oracle import joint_of_bayesian_network, random_network, random_row
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.missingness.diagnosis import proportion_bounds
-from plausible.learn.missingness.indicators import indicators, observation_log_likelihood, observation_network
+from plausible.learn.missingness.diagnosis import (
+    indicators,
+    observation_log_likelihood,
+    observation_network,
+    proportion_bounds,
+)
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

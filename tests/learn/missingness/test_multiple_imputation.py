@@ -14,13 +14,13 @@ from scipy.special import gammaln
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.missingness.mechanisms import AtRandom, hide
-from plausible.learn.missingness.multiple_imputation import (
+from plausible.learn.missingness.imputation import (
     augmentation_init,
     augmentation_step,
     multiple_imputation,
     pool_estimates,
 )
+from plausible.learn.missingness.mechanisms import AtRandom, hide
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

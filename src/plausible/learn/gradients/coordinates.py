@@ -9,26 +9,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
+from plausible.learn.incomplete.maximization import normalized_exponentials
 
 
 class CPDCoordinates(ABC):
-    """The free parameters of one distribution, on a scale on which every number is allowed."""
+    """The free parameters of one distribution, on a scale on which every number is allowed, edges held."""
 
     __slots__ = ()
 
-    #: The distribution from which the coordinates were made.
-    origin: CPD
-
-    @classmethod
-    @abstractmethod
-    def of(cls, cpd: CPD) -> Self:
-        """The coordinates of a kind of distribution; parameters at the edge of their range are held there."""
+    origin: CPD  # the distribution from which the coordinates were made
 
     @property
     @abstractmethod
@@ -56,43 +50,29 @@ class RowCoordinates(CPDCoordinates):
     """
 
     origin: CPD
-    #: The rows at the origin: shape (rows, states).
-    rows: Floats
-    #: For each joint state of the parents, the row that holds.
-    places: Positions
+    rows: Floats  # at the origin: (rows, states)
+    places: Positions  # for each joint state of the parents, the row that holds
 
     @classmethod
     def of(cls, cpd: CPD) -> RowCoordinates:
         """The coordinates of a table or a tree."""
-        rows, places = row_places(cpd)
-        return cls(cpd, rows, places)
+        return cls(cpd, *row_places(cpd))
 
     @property
     def start(self) -> Floats:
-        """Logarithms of the entries that are not zero."""
         return np.log(self.rows[self.rows > 0])
 
-    def rows_at(self, point: Floats) -> Floats:
-        """θ at a point."""
-        logs = np.full(self.rows.shape, -np.inf)
-        logs[self.rows > 0] = point
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
     def cpd(self, point: Floats) -> CPD:
-        """The table or tree at a point."""
-        variable, parents, rows = self.origin.variable, self.origin.parents, self.rows_at(point)
+        variable, parents, logs = self.origin.variable, self.origin.parents, np.full(self.rows.shape, -np.inf)
+        logs[self.rows > 0] = point
+        rows = normalized_exponentials(logs)
         if isinstance(self.origin, TableCPD):
             return TableCPD(variable, rows.reshape([v.num_states for v in (*parents, variable)]), parents)
-        leaves = iter(rows.tolist())
-        nodes = [
-            {"probabilities": next(leaves)} if "probabilities" in node else node
-            for node in self.origin.to_record()["tree"]
-        ]
+        leaves, old = iter(rows.tolist()), self.origin.to_record()["tree"]
+        nodes = [{"probabilities": next(leaves)} if "probabilities" in node else node for node in old]
         return TreeCPD.from_record(variable, parents, {"tree": nodes})
 
     def pull(self, cpd: CPD, entries: Floats) -> Floats:
-        """dℓ/dλ of the entries that are not held."""
         rows = row_places(cpd)[0]
         counts = rows * self.gathered(entries)
         return np.asarray((counts - rows * counts.sum(axis=1, keepdims=True))[self.rows > 0])
@@ -104,9 +84,7 @@ class RowCoordinates(CPDCoordinates):
         return sums
 
     def parameters(self, cpd: CPD, entries: Floats) -> dict[str, Floats]:
-        """dℓ/dθ of the rows, in the shape of a table, or one row for each leaf."""
-        is_table = isinstance(self.origin, TableCPD)
-        return {"rows": np.asarray(entries) if is_table else self.gathered(entries)}
+        return {"rows": np.asarray(entries) if isinstance(self.origin, TableCPD) else self.gathered(entries)}
 
 
 def row_places(cpd: CPD) -> tuple[Floats, Positions]:
@@ -136,42 +114,26 @@ class NoisyOrCoordinates(CPDCoordinates):
 
     origin: NoisyOr
 
-    @classmethod
-    def of(cls, cpd: CPD) -> NoisyOrCoordinates:
-        """The coordinates of a noisy-or."""
-        assert isinstance(cpd, NoisyOr)
-        return cls(cpd)
-
     @property
     def start(self) -> Floats:
-        """Logits of the chances that are neither 0 nor 1."""
         chances = _chances(self.origin)
         live = chances[(chances > 0) & (chances < 1)]
         return np.log(live) - np.log1p(-live)
 
     def cpd(self, point: Floats) -> NoisyOr:
-        """The noisy-or at a point."""
-        chances = _chances(self.origin)
+        chances, origin = _chances(self.origin), self.origin
         chances[(chances > 0) & (chances < 1)] = 0.5 * (1.0 + np.tanh(0.5 * point))
-        return NoisyOr(
-            self.origin.variable,
-            self.origin.parents,
-            chances[1:],
-            float(chances[0]),
-            active_states=dict(self.origin.active_states),
-        )
+        active = dict(origin.active_states)
+        return NoisyOr(origin.variable, origin.parents, chances[1:], float(chances[0]), active_states=active)
 
     def pull(self, cpd: CPD, entries: Floats) -> Floats:
-        """λ (1 - λ) dℓ/dλ of the chances that are not held."""
         assert isinstance(cpd, NoisyOr)
         chances, held = _chances(cpd), _chances(self.origin)
         return np.asarray((chances * (1 - chances) * _slopes(cpd, entries))[(held > 0) & (held < 1)])
 
     def parameters(self, cpd: CPD, entries: Floats) -> dict[str, Floats]:
-        """dℓ/dλ of the leak and of each parent."""
         assert isinstance(cpd, NoisyOr)
-        slopes = _slopes(cpd, entries)
-        return {name: slopes[place] for place, name in enumerate(("(leak)", *cpd.parent_names))}
+        return dict(zip(("(leak)", *cpd.parent_names), _slopes(cpd, entries), strict=True))
 
 
 def _chances(cpd: NoisyOr) -> Floats:
@@ -195,19 +157,11 @@ class LogisticCoordinates(CPDCoordinates):
 
     origin: LogisticCPD
 
-    @classmethod
-    def of(cls, cpd: CPD) -> LogisticCoordinates:
-        """The coordinates of a logistic distribution with discrete parents."""
-        assert isinstance(cpd, LogisticCPD)
-        return cls(cpd)
-
     @property
     def start(self) -> Floats:
-        """The intercept, then the weights of each parent."""
         return np.concatenate([self.origin.intercept, *(w.ravel() for w in self.origin.weights.values())])
 
     def cpd(self, point: Floats) -> LogisticCPD:
-        """The distribution at a point."""
         record = self.origin.to_record()
         ends = np.cumsum([self.origin.intercept.size, *(w.size for w in self.origin.weights.values())])
         intercept, *weights = np.split(point, ends[:-1])
@@ -216,11 +170,9 @@ class LogisticCoordinates(CPDCoordinates):
         return LogisticCPD.from_record(self.origin.variable, self.origin.parents, record)
 
     def pull(self, cpd: CPD, entries: Floats) -> Floats:
-        """The gradient of all weights."""
         return np.concatenate([part.ravel() for part in self.parameters(cpd, entries).values()])
 
     def parameters(self, cpd: CPD, entries: Floats) -> dict[str, Floats]:
-        """dℓ/dw of the intercept and of each parent."""
         assert isinstance(cpd, LogisticCPD)
         chances = cpd.to_factor().values.reshape(-1, cpd.variable.num_states)
         flat = np.reshape(entries, chances.shape)

@@ -15,8 +15,7 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.gradients.observed import ObservedLikelihood
-from plausible.learn.gradients.space import Objective, ParameterSpace
+from plausible.learn.gradients.space import Objective, ObservedLikelihood, ParameterSpace
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
@@ -29,24 +28,14 @@ Progress: TypeAlias = Callable[[AscentState], object]
 
 @dataclass(frozen=True, slots=True)
 class GradientOptions:
-    """How to ascend, and when to stop.
+    """How to ascend, and when to stop."""
 
-    Parameters
-    ----------
-    method
-        "l-bfgs", "conjugate-gradient", "steepest", or one of these with its numbers, such as
-        `SteepestAscent(learning_rate=0.1)`.
-    max_steps
-        At most so many steps from each start; of a climb that is resumed, those before included.
-    tolerance
-        A climb has converged where no derivative exceeds this times the number of cases.
-    restarts
-        How many more starts, drawn at random: softmax coordinates from N(0, 1), so that no two states are alike.
-    """
-
+    #: "l-bfgs", "conjugate-gradient", "steepest", or one of these with its numbers, such as
+    #: `SteepestAscent(learning_rate=0.1)`.
     method: AscentLike = "l-bfgs"
     max_steps: int = 1000
-    tolerance: float = 1e-7
+    tolerance: float = 1e-7  # A climb has converged where no derivative exceeds this times the number of cases
+    #: How many more starts, drawn at random: softmax coordinates from N(0, 1), so that no two states are alike.
     restarts: int = 0
     seed: Seed = None
     time_limit: float | None = None
@@ -153,22 +142,10 @@ def learn_conditional(
 
     Parameters
     ----------
-    start
-        A discrete network: the graph, the states, and where to climb from.
-    data
-        Rows with cells missing, or whole columns.
     targets
         The variables to predict.
-    prior
-        For tables and trees, with pseudo-counts of at least one.
-    weights
-        How often each row counts; as the table says where left out.
-    knowledge
-        Fixed CPDs, tied tables, starts.
-    options
-        How to climb, and when to stop.
-    resume
-        The run of an earlier fit, to go on from.
+    start, data, prior, weights, knowledge, options, resume
+        As for `learn_by_gradient`.
 
     Examples
     --------
@@ -179,9 +156,8 @@ def learn_conditional(
     array([0.6667, 0.3333])
     """
     names = [targets] if isinstance(targets, str) else list(targets)
-    for name in names:
-        if name not in start.variables:
-            raise UnknownVariable.named(name, start.variables, "this network, though targets= names it")
+    if unknown := [name for name in names if name not in start.variables]:
+        raise UnknownVariable.named(unknown[0], start.variables, "this network, though targets= names it")
     if not names:
         raise InvalidArgument("targets= names no variable: there is nothing to predict.")
     space = ParameterSpace.of(start, knowledge)
@@ -202,7 +178,10 @@ def climb(
     stops = Stops(options.tolerance, options.max_steps, options.time_limit, progress)
     first = resume or Run(init_ascent(objective.at, objective.space.start))
     if not np.isfinite(first.state.value):
-        _explain_impossible(objective, first.state)
+        for _, likelihood in objective.terms:  # which names the row of the data that can't happen
+            tables = objective.tables(objective.space.cpds(first.state.point))
+            likelihood.refuse_impossible(likelihood.log_rows(tables))
+        raise InvalidArgument("The prior rules the start out: an entry is zero whose pseudo-count exceeds one.")
 
     def starts() -> Iterator[AscentState]:
         yield first.state
@@ -215,24 +194,16 @@ def climb(
             return CONVERGED
         return "stuck" if state.is_stuck else ""
 
-    def step(state: AscentState) -> AscentState:
-        return ascent_step(objective.at, state, method)
-
     reached: list[float] = []
 
     def run_from(state: AscentState, clock: Clock) -> Run[AscentState]:
-        begin = first if state is first.state else state
-        run = iterate(step, begin, stops, ends=ends, objective=attrgetter("value"), clock=clock)
+        begin, value = first if state is first.state else state, attrgetter("value")
+        run = iterate(
+            lambda now: ascent_step(objective.at, now, method), begin, stops, ends=ends, objective=value, clock=clock
+        )
         reached.append(run.state.value)
         return run
 
     best = best_run(run_from, starts(), options.time_limit)[0]
     point = best.state.point
     return GradientFit(objective.space.network_at(point), objective.log_likelihood(point), best, tuple(reached))
-
-
-def _explain_impossible(objective: Objective, state: AscentState) -> None:
-    """Name the row of the data that can't happen under the start."""
-    for _, likelihood in objective.terms:
-        likelihood.refuse_impossible(likelihood.log_rows(objective.tables(state.point)))
-    raise InvalidArgument("The prior rules the start out: an entry is zero whose pseudo-count exceeds one.")

@@ -1,19 +1,17 @@
-"""All free parameters of a network as one point, and what learners climb there.
-
-Shared tables are counted once, fixed distributions left out.
-"""
+"""All free parameters of a network as one point, the likelihood of incomplete rows, and what learners climb there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
-from plausible.cpds import CPD, TableCPD
+from plausible.base.arrays import Codes, Floats, Positions
+from plausible.cpds import CPD, LogisticCPD, NoisyOr, TableCPD, TreeCPD
+from plausible.data.table import TableLike
+from plausible.engine.batch import PreparedRows
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts, refuse_unknown
@@ -23,22 +21,116 @@ from plausible.learn.gradients.coordinates import (
     NoisyOrCoordinates,
     RowCoordinates,
 )
-from plausible.learn.gradients.observed import ObservedLikelihood, Tables
+from plausible.learn.incomplete.cases import Cases, distinct_rows
+from plausible.learn.incomplete.expectations import CompiledCases, compile_cases
 from plausible.models import BayesianNetwork
+from plausible.models.compiled_model import impossible_row
+from plausible.variables import Variable
 
-_KINDS: Mapping[str, type[CPDCoordinates]] = MappingProxyType(
-    {"table": RowCoordinates, "tree": RowCoordinates, "noisy-or": NoisyOrCoordinates, "logistic": LogisticCoordinates}
-)
+#: Name -> P(X | U), an axis for each parent, then one for the child.
+Tables: TypeAlias = Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservedLikelihood:
+    """Incomplete rows, and the program that sums their missing cells out; made by `ObservedLikelihood.of`.
+
+    Equal rows are kept once. Cost of a question: a pass of the different rows through the clique tree.
+    """
+
+    families: Mapping[str, tuple[Variable, ...]]  # name -> (parents..., child)
+    rows: Codes  # the different rows: the position of each variable's state, -1 where it is missing
+    weights: Floats  # how often each of them counts
+    first_places: Positions  # for each of them, a row of the data that it stands for
+    compiled: CompiledCases  # the clique tree, in which each family lies in a clique, and the rows made ready for it
+
+    @classmethod
+    def of(
+        cls, network: BayesianNetwork, data: TableLike, weights: Iterable[float] | None = None
+    ) -> ObservedLikelihood:
+        """Read the rows that count, and compile the network, of which only the graph and the states matter."""
+        if not isinstance(network, BayesianNetwork):
+            raise InvalidArgument(f"Gradients are of the likelihood of a BayesianNetwork, not of {network!r}.")
+        if network.inputs:
+            name = network.inputs[0]
+            raise NotSupported(f"{name!r} has no distribution: give it one, so that rows have a likelihood.")
+        families = {name: cpd.scope for name, cpd in network.cpds.items()}
+        for name in (v.name for scope in families.values() for v in scope if v.is_continuous):
+            raise NotSupported(
+                f"{name!r} is continuous: these gradients are of tables. For a network of linear Gaussians see "
+                "gaussian_likelihood_gradient; or make it discrete."
+            )
+        cases = Cases.of(network.variables, data, weights)
+        for names in cases.setting_names[1:]:
+            raise NotSupported(f"Rows in which {names[0]!r} was set from outside have no gradient: leave them out.")
+        counted = np.flatnonzero(cases.case_of_row >= 0)
+        firsts = counted[np.unique(cases.case_of_row[counted], return_index=True)[1]]
+        return cls(families, cases.codes, cases.weights, firsts, compile_cases(network, cases))
+
+    @property
+    def total(self) -> float:
+        """How much all rows weigh."""
+        return float(self.weights.sum())
+
+    def hiding(self, names: Iterable[str]) -> ObservedLikelihood:
+        """The same rows with some variables never observed."""
+        rows = self.rows.copy()
+        rows[:, [list(self.compiled.tree.variables).index(name) for name in names]] = -1
+        distinct, places = distinct_rows(rows)
+        weights = np.bincount(places, self.weights, len(distinct)).astype(np.float64)
+        firsts = np.full(len(distinct), np.iinfo(np.intp).max)
+        np.minimum.at(firsts, places, self.first_places)
+        return self.of_rows(distinct, weights, firsts)
+
+    def of_rows(self, rows: Codes, weights: Floats, first_places: Positions) -> ObservedLikelihood:
+        """The likelihood of other rows, all of them different, by the same clique tree."""
+        ready = ((np.arange(len(rows)), self.compiled.tree.prepared_rows(rows)),)
+        compiled = self.compiled._replace(rows=ready)
+        return replace(self, rows=rows, weights=weights, first_places=first_places, compiled=compiled)
+
+    def log_rows(self, tables: Tables, rows: Codes | None = None) -> Floats:
+        """log P(row) of each different row, or of others; -inf where it can't happen."""
+        sources = self.compiled.sources([tables[name] for name in self.families])
+        return self._ready(rows).answer(sources).log_totals
+
+    def counts(
+        self, tables: Tables, rows: Codes | None = None, weights: Floats | None = None
+    ) -> tuple[Floats, dict[str, Floats]]:
+        """log P(row), and Σ weight · P(child, parents | row) of each family; impossible rows count nothing."""
+        tree = self.compiled.tree
+        tree.budget.check_tables(tree.program.num_entries)
+        sources = self.compiled.sources([tables[name] for name in self.families])
+        answers = self._ready(rows).answer(sources, self.weights if weights is None else weights)
+        assert answers.totals is not None
+        found = {reading.name: reading.counts(answers.totals) for reading in self.compiled.readings}
+        return answers.log_totals, {name: found[name] for name in self.families}
+
+    def refuse_impossible(self, log_rows: Floats) -> None:
+        """An error that names the first row of the data that can't happen."""
+        if np.isneginf(log_rows).any():
+            raise impossible_row(int(self.first_places[np.isneginf(log_rows)].min()), None)
+
+    def _ready(self, rows: Codes | None) -> PreparedRows:
+        return self.compiled.rows[0][1] if rows is None else self.compiled.tree.prepared_rows(rows)
+
+
+def tables_of(network: BayesianNetwork) -> dict[str, Floats]:
+    """The tables of all distributions, whatever their kind."""
+    return {name: cpd.to_factor().values for name, cpd in network.cpds.items()}
 
 
 def coordinates_of(cpd: CPD) -> CPDCoordinates:
     """The free parameters of a distribution."""
-    if cpd.kind not in _KINDS:
+    if isinstance(cpd, NoisyOr):
+        return NoisyOrCoordinates(cpd)
+    if isinstance(cpd, LogisticCPD):
+        return LogisticCoordinates(cpd)
+    if not isinstance(cpd, TableCPD | TreeCPD):
         raise NotSupported(
             f"The {cpd.kind} distribution of {cpd.variable.name!r} has no gradient of its own: make it a table by "
             "to_table(), or fix it by knowledge=ParameterKnowledge(fixed=[...])."
         )
-    return _KINDS[cpd.kind].of(cpd)
+    return RowCoordinates.of(cpd)
 
 
 class Block(NamedTuple):
@@ -64,16 +156,18 @@ class ParameterSpace:
         """
         known = knowledge or ParameterKnowledge()
         check_knowledge(known, {name: cpd.parent_names for name, cpd in network.cpds.items()})
-        network = _known(network, known)
+        cpds = {**network.cpds, **known.start_cpds, **known.fixed_cpds}
+        network = BayesianNetwork(cpds.values(), notes=network.notes)
+        for user, owner in known.owners.items():
+            network = network.with_cpd(_copied(network.cpd(owner), network.cpd(user)))
         blocks, first = [], 0
         for name, cpd in network.cpds.items():
             if name in known.fixed_cpds or name in known.owners or cpd.kind == "deterministic":
                 continue
-            coordinates = coordinates_of(cpd)
-            users = (name, *(user for user, owner in known.owners.items() if owner == name))
-            last = first + coordinates.start.size
-            blocks.append(Block(coordinates, users, slice(first, last)))
-            first = last
+            coordinates, users = coordinates_of(cpd), [user for user, owner in known.owners.items() if owner == name]
+            part = slice(first, first + coordinates.start.size)
+            blocks.append(Block(coordinates, (name, *users), part))
+            first = part.stop
         return cls(network, tuple(blocks))
 
     @property
@@ -103,39 +197,25 @@ class ParameterSpace:
     def log_prior_weights(self, prior: PriorLike) -> Tables:
         """Name -> weights w of the entries of a table, by which its log-density is Σ w log θ but for a constant.
 
-        These are α - 1 for a table; a leaf of a tree has the pseudo-counts of all rows that it stands for. The mode of
-        a Dirichlet density with α below one lies at the edge: there is nothing to climb to.
+        These are α - 1 for a table; a leaf of a tree has the pseudo-counts of all rows that it stands for.
         """
         refuse_unknown(prior, list(self.network.variables))
         weights = {}
         for block in self.blocks:
             if isinstance(block.coordinates, RowCoordinates):
-                origin = block.coordinates.origin
+                origin, places = block.coordinates.origin, block.coordinates.places
                 alpha = pseudo_counts(prior, origin.variable, origin.parents)
+                gathered = block.coordinates.gathered(alpha)
+                if alpha.any() and (gathered < 1).any():
+                    raise InvalidArgument(
+                        f"The prior of {origin.variable.name!r} has pseudo-counts below one, whose mode lies at the "
+                        "edge of the simplex. Give more cases, such as Dirichlet(2), or no prior."
+                    )
                 if alpha.any():
-                    weights[block.users[0]] = _prior_weights(block.coordinates, alpha)
+                    sizes = np.bincount(places, minlength=len(gathered))
+                    shares = (gathered - 1.0) / np.maximum(sizes, 1)[:, None]
+                    weights[block.users[0]] = np.asarray(shares[places].reshape(alpha.shape))
         return weights
-
-
-def _prior_weights(coordinates: RowCoordinates, alpha: Floats) -> Floats:
-    gathered = coordinates.gathered(alpha)
-    if (gathered < 1).any():
-        raise InvalidArgument(
-            f"The prior of {coordinates.origin.variable.name!r} has pseudo-counts below one, whose mode lies at the "
-            "edge of the simplex. Give more cases, such as Dirichlet(2), or no prior."
-        )
-    sizes = np.bincount(coordinates.places, minlength=len(gathered))
-    shares = (gathered - 1.0) / np.maximum(sizes, 1)[:, None]
-    return np.asarray(shares[coordinates.places].reshape(alpha.shape))
-
-
-def _known(network: BayesianNetwork, knowledge: ParameterKnowledge) -> BayesianNetwork:
-    """The network with fixed distributions, starts and shared tables put in."""
-    cpds = {**network.cpds, **knowledge.start_cpds, **knowledge.fixed_cpds}
-    bound = BayesianNetwork(cpds.values(), notes=network.notes)
-    for user, owner in knowledge.owners.items():
-        bound = bound.with_cpd(_copied(bound.cpd(owner), bound.cpd(user)))
-    return bound
 
 
 def _copied(owner: CPD, user: CPD) -> CPD:
@@ -165,17 +245,13 @@ class Objective:
 
     def log_likelihood(self, point: Floats) -> float:
         """Σ_i s_i ℓ_i at a point, without the prior."""
-        tables = self.tables(point)
+        tables = self.tables(self.space.cpds(point))
         return sum(sign * float(term.weights @ term.log_rows(tables)) for sign, term in self.terms)
-
-    def tables(self, point: Floats) -> Tables:
-        """The tables of all variables at a point."""
-        return self._tables(self.space.cpds(point))
 
     def at(self, point: Floats) -> tuple[float, Floats]:
         """The value and the gradient at a point; -inf, and no gradient, where a row can't happen."""
         cpds = self.space.cpds(point)
-        tables = self._tables(cpds)
+        tables = self.tables(cpds)
         entries = {name: np.zeros(table.shape) for name, table in tables.items()}
         value = 0.0
         for sign, term in self.terms:
@@ -192,15 +268,14 @@ class Objective:
             return -np.inf, np.zeros(point.shape)
         return value, self.space.pull(cpds, entries)
 
-    def _tables(self, cpds: list[CPD]) -> Mapping[str, Floats]:
-        """The tables of all variables."""
+    def tables(self, cpds: list[CPD]) -> Tables:
+        """The tables of all variables, from the distribution of each block."""
         made: dict[str, Floats] = {}
         for block, cpd in zip(self.space.blocks, cpds, strict=True):
             made |= dict.fromkeys(block.users, cpd.to_factor().values)
-        return {
-            name: made[name] if name in made else cpd.to_factor().values
-            for name, cpd in self.space.network.cpds.items()
-        }
+        fixed = {name: cpd for name, cpd in self.space.network.cpds.items() if name not in made}
+        made |= {name: cpd.to_factor().values for name, cpd in fixed.items()}
+        return {name: made[name] for name in self.space.network.cpds}
 
 
 def _ratio(counts: Floats, table: Floats) -> Floats:

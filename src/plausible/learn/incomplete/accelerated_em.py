@@ -33,11 +33,6 @@ class SquaredEM(EMMethod):
 
     Cost of a step: two E-steps, or three where θ' is refused.
 
-    Parameters
-    ----------
-    longest
-        The largest |α|.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -50,7 +45,7 @@ class SquaredEM(EMMethod):
     (True, True)
     """
 
-    longest: float = 1e3
+    longest: float = 1e3  # The largest |α|
 
     def __post_init__(self) -> None:
         if not self.longest >= 1:
@@ -78,11 +73,6 @@ class OverrelaxedEM(EMMethod):
 
     Cost of a step: one E-step, or two where the long step is refused.
 
-    Parameters
-    ----------
-    growth
-        By how much η grows; more than one.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -91,7 +81,7 @@ class OverrelaxedEM(EMMethod):
     -2.773
     """
 
-    growth: float = 1.1
+    growth: float = 1.1  # By how much η grows; more than one
 
     def __post_init__(self) -> None:
         if not self.growth > 1:
@@ -123,13 +113,6 @@ class HybridEM(EMMethod):
 
     Cost of a step of the climb: one or two E-steps.
 
-    Parameters
-    ----------
-    em_steps
-        The steps of EM.
-    ascent
-        "l-bfgs", "conjugate-gradient" or "steepest", or one of these with its numbers.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -138,8 +121,8 @@ class HybridEM(EMMethod):
     -2.773
     """
 
-    em_steps: int = 10
-    ascent: AscentLike = "l-bfgs"
+    em_steps: int = 10  # The steps of EM
+    ascent: AscentLike = "l-bfgs"  # "l-bfgs", "conjugate-gradient" or "steepest", or one of these with its numbers
 
     def __post_init__(self) -> None:
         read_ascent(self.ascent)

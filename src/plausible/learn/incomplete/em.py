@@ -31,8 +31,14 @@ from plausible.learn.incomplete.maximization import Masks
 from plausible.learn.incomplete.methods import EMMethod, FamilyEM, HardEM, IncrementalEM, PlainEM, VariationalEM
 from plausible.learn.incomplete.problem import EMProblem, EMState, read_problem
 from plausible.learn.incomplete.searching_em import AnnealedEM, BeamEM, PerturbedEM, ReweightedEM
-from plausible.learn.incomplete.starts import StartLike, start_network, warn_of_symmetry
-from plausible.learn.incomplete.stopping import Stopping, ValidationGain, read_stopping
+from plausible.learn.incomplete.starts_and_stops import (
+    StartLike,
+    Stopping,
+    ValidationGain,
+    read_stopping,
+    start_network,
+    warn_of_symmetry,
+)
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.search.clock import Clock

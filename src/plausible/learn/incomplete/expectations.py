@@ -251,16 +251,6 @@ class EngineExpectations:
 
     Cost of a step: two runs of the engine for each different case with missing cells.
 
-    Parameters
-    ----------
-    cases
-        What is completed.
-    engine
-        Any engine of `inference`; it must have joints of families, which all have that take factors.
-    monitor
-        The engine whose log P(case) is monitored; the same where left out. Chains such as `Gibbs` estimate it by
-        annealed importance sampling, which takes longer than the chain: give them another.
-
     Examples
     --------
     >>> from plausible.inference import LoopyBP
@@ -270,8 +260,10 @@ class EngineExpectations:
     array([1.1111, 0.8889])
     """
 
-    cases: Cases
-    engine: Engine
+    cases: Cases  # What is completed
+    engine: Engine  # Any engine of `inference`; it must have joints of families, which all have that take factors
+    #: The engine whose log P(case) is monitored; the same where left out. Chains such as `Gibbs` estimate it by
+    #: annealed importance sampling, which takes longer than the chain: give them another.
     monitor: Engine | None = None
 
     def __post_init__(self) -> None:

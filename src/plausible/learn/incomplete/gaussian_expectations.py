@@ -19,7 +19,7 @@ from plausible.inference.gaussian.regression import EvidenceWeight, Regression
 from plausible.inference.gaussian.rows import GaussianBlock, connected_parts
 from plausible.inference.hybrid.hybrid_rows import HybridRows
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.expectations import Expectations
 from plausible.learn.incomplete.gaussian_rows import NumberUnits, PatternRows
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row, refuse_large_families
@@ -122,13 +122,6 @@ class HybridExpectations:
             numbers = part.units.standard(self.cases.numbers[places[:, None], columns])
             self._kept[key] = PatternRows.of(numbers, len(part.means))
         return self._kept[key]
-
-
-def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
-    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
-    if not cases.continuous:
-        return ExactExpectations(cases)
-    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

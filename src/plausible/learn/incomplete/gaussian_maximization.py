@@ -55,13 +55,6 @@ class GaussianMomentLearner:
     Friedman 2009, exercise 19.10). The s cases of the prior are independent columns, as spread as those of the data:
     log P(θ) = - s/2 Σ (log σ² + (1 + |β|²)/σ²), so that coefficients shrink as in ridge regression.
 
-    Parameters
-    ----------
-    variance_floor
-        The smallest variance, as a share of the column's.
-    prior_cases
-        s for each context: zero for maximum likelihood.
-
     Examples
     --------
     >>> from plausible.learn.estimation.families import read_families
@@ -70,8 +63,8 @@ class GaussianMomentLearner:
     y ~ N(1.16667 x, 9.1875)
     """
 
-    variance_floor: float = 1e-6
-    prior_cases: float = 0.0
+    variance_floor: float = 1e-6  # The smallest variance, as a share of the column's
+    prior_cases: float = 0.0  # s for each context: zero for maximum likelihood
 
     def __post_init__(self) -> None:
         if not 0 < self.variance_floor < math.inf:

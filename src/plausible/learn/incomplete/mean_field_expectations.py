@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -32,14 +32,6 @@ class CaseBeliefs(NamedTuple):
     beliefs: Floats
 
 
-class _Found(NamedTuple):
-    """Beliefs of the cases of a pattern, their energies, and whether these are log P."""
-
-    beliefs: Floats
-    energies: Floats
-    is_exact: bool
-
-
 def mean_field_expectations(
     engine: MeanField,
     network: BayesianNetwork,
@@ -55,62 +47,42 @@ def mean_field_expectations(
     """
     counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
     logs, after, is_exact = np.zeros(cases.num_cases), [], True
-    groups = [(group.places, group.beliefs) for group in before] if before else [(p, None) for p in _patterns(cases)]
+    groups: list[tuple[Places, Floats | None]] = [(group.places, group.beliefs) for group in before or ()]
+    if not before:  # the cases in which the same variables are set, and the same cells missing
+        pattern = distinct_rows(np.column_stack([cases.settings, cases.codes < 0]).astype(np.int32))[1]
+        parts = np.split(np.argsort(pattern, kind="stable"), np.cumsum(np.bincount(pattern))[:-1])
+        groups = [(part, None) for part in parts if len(part)]
     for places, beliefs in groups:
         set_names = cases.setting_names[int(cases.settings[places[0]])]
         factors, shift = mutilated(network, set_names)
         columns = dict(zip(cases.variables, cases.codes[places].T, strict=True))
-        missing = frozenset(name for name, column in columns.items() if column[0] < 0)
-        solve = _one_by_one if any(len(missing.intersection(block)) > 1 for block in engine.blocks or ()) else _together
         families = {name: cpd.scope for name, cpd in network.cpds.items() if name not in set_names}
-        asked = _Asked(engine, cases, places, columns, missing, factors, families, counts)
-        try:
-            found = solve(asked, beliefs, sweeps)
-        except _ImpossibleCase as error:
-            raise impossible_case(network, cases, int(places[error.place])) from None
-        logs[places] = shift + found.energies
-        is_exact &= found.is_exact
-        after.append(CaseBeliefs(places, found.beliefs))
+        asked = _Asked(engine, network, cases, places, columns, factors, families, counts)
+        blocks = [[name for name in block if columns[name][0] < 0] for block in engine.blocks or ()]
+        solve = _one_by_one if any(len(block) > 1 for block in blocks) else _together
+        found, energies, own_exact = solve(asked, beliefs, sweeps)
+        logs[places] = shift + energies
+        is_exact &= own_exact
+        after.append(CaseBeliefs(places, found))
     return Expectations(float(cases.weights @ logs), logs, counts, is_exact=is_exact), tuple(after)
-
-
-def _patterns(cases: Cases) -> Iterator[Places]:
-    """The cases in which the same variables are set, and the same cells missing."""
-    keys = np.column_stack([cases.settings, cases.codes < 0]).astype(np.int32)
-    pattern = distinct_rows(keys)[1]
-    order = np.argsort(pattern, kind="stable")
-    return (part for part in np.split(order, np.cumsum(np.bincount(pattern))[:-1]) if len(part))
-
-
-class _ImpossibleCase(ImpossibleEvidence):
-    """A case of a pattern that can't happen, by its place in it."""
-
-    def __init__(self, place: int) -> None:
-        super().__init__("It has probability zero.")
-        self.place = place
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the place when the error crosses a process boundary."""
-        return _ImpossibleCase, (self.place,)
 
 
 class _Asked(NamedTuple):
     """The cases of one pattern, the factors of the network, and the counts of families, which are added to."""
 
     engine: MeanField
+    network: BayesianNetwork
     cases: Cases
     places: Places
-    columns: Mapping[str, Codes]
-    missing: frozenset[str]
+    columns: Mapping[str, Codes]  # name -> the states in these cases; -1 in all of them where missing
     factors: Sequence[Factor]
     families: Mapping[str, tuple[Variable, ...]]
     counts: Mapping[str, Floats]
 
     def split(self, scope: Sequence[Variable]) -> tuple[list[int], list[int]]:
         """The axes that are observed, and those that are missing."""
-        axes = range(len(scope))
-        lost = [axis for axis in axes if scope[axis].name in self.missing]
-        return [axis for axis in axes if axis not in lost], lost
+        lost = [axis for axis, variable in enumerate(scope) if self.columns[variable.name][0] < 0]
+        return [axis for axis in range(len(scope)) if axis not in lost], lost
 
     def codes(self, scope: Sequence[Variable], axes: Sequence[int]) -> tuple[Codes, ...]:
         """The states of observed axes, in each case."""
@@ -125,6 +97,10 @@ class _Asked(NamedTuple):
             np.add.at(view, self.codes(self.families[name], observed), weighted)
         else:
             view += weighted.sum(axis=0)
+
+    def impossible(self, place: int) -> ImpossibleEvidence:
+        """The error that names a case that can't happen."""
+        return impossible_case(self.network, self.cases, int(self.places[place]))
 
 
 # --- variables that stand alone ---
@@ -152,6 +128,7 @@ class _Tie(NamedTuple):
 class _Pattern:
     """Cases with the same missing variables: what observed cells say outright, and the factors of the missing ones."""
 
+    asked: _Asked
     parts: Mapping[str, slice]
     constants: Floats
     ties: tuple[_Tie, ...]
@@ -161,17 +138,14 @@ class _Pattern:
         problem = Problem.of(asked.factors, asked.cases.evidence(int(asked.places[0])))
         ends = np.concatenate([[0], np.cumsum(problem.sizes)]).tolist()
         parts = {v.name: slice(*ends[at : at + 2]) for at, v in enumerate(problem.variables)}
-        constants, ties = np.zeros(len(asked.places)), []
+        constants, ties, num_cases = np.zeros(len(asked.places)), [], len(asked.places)
         alone: dict[str, Floats] = {}
         for factor in asked.factors:
             observed, missing = asked.split(factor.scope)
             with np.errstate(divide="ignore"):
                 logs = np.log(factor.values.transpose([*observed, *missing]))
-            logs = (
-                logs[asked.codes(factor.scope, observed)]
-                if observed
-                else np.broadcast_to(logs, (len(asked.places), *logs.shape))
-            )
+            seen = asked.codes(factor.scope, observed)
+            logs = logs[seen] if observed else np.broadcast_to(logs, (num_cases, *logs.shape))
             names = tuple(factor.scope[axis].name for axis in missing)
             if not names:
                 constants += logs
@@ -179,19 +153,9 @@ class _Pattern:
                 alone[names[0]] = alone.get(names[0], 0.0) + logs
             else:
                 ties.append(_Tie.of(names, logs))
-        return cls(parts, constants, (*(_Tie.of((name,), logs) for name, logs in alone.items()), *ties))
+        return cls(asked, parts, constants, (*(_Tie.of((name,), logs) for name, logs in alone.items()), *ties))
 
-    @property
-    def size(self) -> int:
-        """How many numbers a belief has."""
-        return max((part.stop for part in self.parts.values()), default=0)
-
-    @property
-    def has_barred_ties(self) -> bool:
-        """Whether beliefs must keep out of the zeros of a factor that ties missing variables together."""
-        return any(tie.barred is not None and len(tie.names) > 1 for tie in self.ties)
-
-    def swept(self, beliefs: Floats) -> Floats:
+    def swept(self, beliefs: Floats, rows: Places) -> Floats:
         """All variables updated once, one after the other: q(x) ∝ exp Σ E[log φ | x]."""
         beliefs = beliefs.copy()
         for name, part in self.parts.items():
@@ -203,17 +167,17 @@ class _Pattern:
                         potential[self._expected(tie, tie.barred, beliefs, name) > 0] = -np.inf
             peaks = potential.max(axis=1, keepdims=True)
             if np.isneginf(peaks).any():
-                raise _ImpossibleCase(int(np.argmin(peaks)))
+                raise self.asked.impossible(int(rows[np.argmin(peaks)]))
             weights = np.exp(potential - peaks)
             beliefs[:, part] = weights / weights.sum(axis=1, keepdims=True)
         return beliefs
 
-    def settled(self, beliefs: Floats, tolerance: float, max_sweeps: int) -> Floats:
+    def settled(self, beliefs: Floats, sweeps: int) -> Floats:
         """Sweeps until no belief changes; cases that have come to rest are left alone."""
         beliefs, moving, here = beliefs.copy(), np.arange(len(beliefs)), self
-        for _ in range(max_sweeps if self.parts else 0):
-            now = here.swept(beliefs[moving])
-            is_moving = np.abs(now - beliefs[moving]).max(axis=1, initial=0.0) > tolerance
+        for _ in range(sweeps if self.parts else 0):
+            now = here.swept(beliefs[moving], moving)
+            is_moving = np.abs(now - beliefs[moving]).max(axis=1, initial=0.0) > self.asked.engine.tolerance
             beliefs[moving] = now
             if not is_moving.any():
                 break
@@ -223,18 +187,25 @@ class _Pattern:
                 here = replace(here, constants=here.constants[kept], ties=tuple(tie.some(kept) for tie in here.ties))
         return beliefs
 
+    def best_start(self) -> Floats:
+        """The best run of each case, from the engine's beginnings: nearly uniform at first, random for later runs."""
+        engine, size = self.asked.engine, max((part.stop for part in self.parts.values()), default=0)
+        best, reached = np.zeros((len(self.constants), size)), np.full(len(self.constants), -np.inf)
+        for restart in range(engine.restarts + 1):
+            levels = np.random.default_rng([engine.seed, restart]).random(size)
+            weights = 1.0 + _TILT * levels if restart == 0 else -np.log1p(-levels) + 1e-12
+            for part in self.parts.values():
+                weights[part] /= weights[part].sum()
+            found = self.settled(np.tile(weights, (len(self.constants), 1)), engine.max_steps)
+            energies = self.energies(found)
+            is_better = energies > reached
+            best[is_better], reached[is_better] = found[is_better], energies[is_better]
+        return best
+
     def energies(self, beliefs: Floats) -> Floats:
         """F = Σ E[log φ] + H(Q) of each case."""
         entropy = -np.where(beliefs > 0, beliefs * np.log(np.where(beliefs > 0, beliefs, 1.0)), 0.0).sum(axis=1)
         return sum((self._expected(tie, tie.logs, beliefs, None) for tie in self.ties), self.constants + entropy)
-
-    def start(self, engine: MeanField, restart: int) -> Floats:
-        """The engine's beginning: nearly uniform at first, random for later runs; the same for all cases."""
-        levels = np.random.default_rng([engine.seed, restart]).random(self.size)
-        weights = 1.0 + _TILT * levels if restart == 0 else -np.log1p(-levels) + 1e-12
-        for part in self.parts.values():
-            weights[part] /= weights[part].sum()
-        return np.tile(weights, (len(self.constants), 1))
 
     def _expected(self, tie: _Tie, table: Floats, beliefs: Floats, kept: str | None) -> Floats:
         """E[table | state of one variable], or of none, for each case."""
@@ -244,46 +215,31 @@ class _Pattern:
         return np.asarray(np.einsum(*terms, [0] if kept is None else [0, 1 + tie.names.index(kept)]))
 
 
-def _together(asked: _Asked, before: Floats | None, sweeps: int | None) -> _Found:
-    """All cases of a pattern at once, where missing variables stand alone."""
-    pattern, engine = _Pattern.of(asked), asked.engine
+def _together(asked: _Asked, before: Floats | None, sweeps: int | None) -> tuple[Floats, Floats, bool]:
+    """All cases of a pattern at once, where missing variables stand alone: beliefs, energies, are these log P."""
+    pattern, num_cases = _Pattern.of(asked), len(asked.places)
     if np.isneginf(pattern.constants).any():
-        raise _ImpossibleCase(int(np.argmin(pattern.constants)))
+        raise asked.impossible(int(np.argmin(pattern.constants)))
     if before is not None:
-        found = pattern.settled(before, engine.tolerance, sweeps or engine.max_steps)
-    elif pattern.has_barred_ties:  # a possible assignment has to be looked for, which the engine does
-        found = np.stack([_run(asked, place, None, None)[1].beliefs for place in range(len(asked.places))])
+        found = pattern.settled(before, sweeps or asked.engine.max_steps)
+    elif any(tie.barred is not None and len(tie.names) > 1 for tie in pattern.ties):
+        # beliefs must keep out of zeros: a possible assignment has to be looked for, which the engine does
+        found = np.stack([_run(asked, place, None, None)[1].beliefs for place in range(num_cases)])
     else:
-        found = _best_start(pattern, engine)
+        found = pattern.best_start()
     for name, scope in asked.families.items():
-        own = [found[:, pattern.parts[scope[axis].name]] for axis in asked.split(scope)[1]]
-        asked.add(name, _outer(own, len(asked.places)))
-    return _Found(found, pattern.energies(found), all(len(tie.names) <= 1 for tie in pattern.ties))
-
-
-def _best_start(pattern: _Pattern, engine: MeanField) -> Floats:
-    """The best run of each case."""
-    best, energies = np.zeros((len(pattern.constants), pattern.size)), np.full(len(pattern.constants), -np.inf)
-    for restart in range(engine.restarts + 1):
-        found = pattern.settled(pattern.start(engine, restart), engine.tolerance, engine.max_steps)
-        reached = pattern.energies(found)
-        is_better = reached > energies
-        best[is_better], energies[is_better] = found[is_better], reached[is_better]
-    return best
-
-
-def _outer(beliefs: Sequence[Floats], num_cases: int) -> Floats:
-    """The product of the beliefs of each case: shape (cases, states of each)."""
-    table = np.ones(num_cases)
-    for belief in beliefs:
-        table = table[..., None] * belief.reshape(num_cases, *[1] * (table.ndim - 1), -1)
-    return table
+        table = np.ones(num_cases)
+        for axis in asked.split(scope)[1]:
+            belief = found[:, pattern.parts[scope[axis].name]]
+            table = table[..., None] * belief.reshape(num_cases, *[1] * (table.ndim - 1), -1)
+        asked.add(name, table)
+    return found, pattern.energies(found), all(len(tie.names) <= 1 for tie in pattern.ties)
 
 
 # --- blocks of several variables ---
 
 
-def _one_by_one(asked: _Asked, before: Floats | None, sweeps: int | None) -> _Found:
+def _one_by_one(asked: _Asked, before: Floats | None, sweeps: int | None) -> tuple[Floats, Floats, bool]:
     """One case after the other, each by the engine."""
     kept, energies, is_exact = [], np.zeros(len(asked.places)), True
     tables: dict[str, list[Floats]] = {name: [] for name in asked.families}
@@ -298,7 +254,7 @@ def _one_by_one(asked: _Asked, before: Floats | None, sweeps: int | None) -> _Fo
             tables[name].append(table)
     for name, found in tables.items():
         asked.add(name, np.stack(found))
-    return _Found(np.stack(kept), energies, is_exact)
+    return np.stack(kept), energies, is_exact
 
 
 def _run(asked: _Asked, place: int, before: Floats | None, sweeps: int | None) -> tuple[Problem, MeanFieldState]:
@@ -315,5 +271,5 @@ def _run(asked: _Asked, place: int, before: Floats | None, sweeps: int | None) -
             if state.converged:
                 break
     except ImpossibleEvidence:
-        raise _ImpossibleCase(place) from None
+        raise asked.impossible(place) from None
     return problem, state

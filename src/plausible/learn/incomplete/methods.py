@@ -25,10 +25,9 @@ from plausible.learn.incomplete.expectations import (
     compile_cases,
     impossible_case,
 )
-from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.hard_expectations import HardExpectations
 from plausible.learn.incomplete.mean_field_expectations import mean_field_expectations
-from plausible.learn.incomplete.problem import EMProblem, EMState, expected_log_likelihood
+from plausible.learn.incomplete.problem import EMProblem, EMState, expectation_step, expected_log_likelihood
 from plausible.models import BayesianNetwork
 
 #: Smaller counts are taken as zero: over their sum they might underflow to a probability of zero, and F to -inf.
@@ -120,13 +119,6 @@ class VariationalEM(EMMethod):
     Cost of a step: some sweeps of mean field, cases with the same cells missing together; one different case after the
     other where the engine has blocks of several variables.
 
-    Parameters
-    ----------
-    engine
-        Its blocks, tolerance and restarts; restarts count before the first step only.
-    sweeps
-        At most so many sweeps a step: a partial E-step. All that the engine wants where left out.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -136,7 +128,9 @@ class VariationalEM(EMMethod):
     -2.773
     """
 
+    #: Its blocks, tolerance and restarts; restarts count before the first step only.
     engine: MeanField = field(default_factory=MeanField)
+    #: At most so many sweeps a step: a partial E-step. All that the engine wants where left out.
     sweeps: int | None = None
 
     def __post_init__(self) -> None:
@@ -178,11 +172,6 @@ class IncrementalEM(EMMethod):
     Cost of a step, which is a pass over all blocks: one E-step, and an M-step for each block. Memory: a set of tables
     for each block.
 
-    Parameters
-    ----------
-    num_blocks
-        How many blocks; each has about as many different cases. With as many blocks as cases, one case at a time.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -191,6 +180,7 @@ class IncrementalEM(EMMethod):
     -2.773
     """
 
+    #: How many blocks; each has about as many different cases. With as many blocks as cases, one case at a time.
     num_blocks: int = 10
 
     def __post_init__(self) -> None:
@@ -329,11 +319,6 @@ class FamilyEM(EMMethod):
 
     Cost of a step, which goes through all distributions: one E-step for each of them.
 
-    Parameters
-    ----------
-    inner_steps
-        The steps of EM on a table before the next one's turn.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -342,7 +327,7 @@ class FamilyEM(EMMethod):
     -2.773
     """
 
-    inner_steps: int = 3
+    inner_steps: int = 3  # The steps of EM on a table before the next one's turn
 
     def __post_init__(self) -> None:
         check_count("inner_steps", self.inner_steps, 1)

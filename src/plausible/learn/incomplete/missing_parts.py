@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
-from plausible.cpds import TableCPD
 from plausible.inference.compiled import compile_factors
 from plausible.kernels.expected_cells import sum_pairs, weigh_parts
 from plausible.learn.incomplete.cases import Cases, distinct_rows
-from plausible.learn.incomplete.expectations import impossible_case
+from plausible.learn.incomplete.expectations import impossible_case, mutilated
 from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import refuse_large_families
 from plausible.variables.evidence import Evidence
@@ -90,14 +89,8 @@ class MissingParts:
 
     def drawn(self, num_draws: int, generator: np.random.Generator) -> MissingParts:
         """With so many draws in place of the completions of each part that is not listed, by clique trees."""
-        trees = []
-        for names in self.cases.setting_names:
-            network = self.network
-            for name in names:
-                network = network.with_cpd(TableCPD.uniform(network.variables[name]))
-            factors = [cpd.to_factor() for cpd in network.cpds.values()]
-            trees.append(compile_factors(factors, network.variables.values()))
-        arrays, variables = self.arrays, self.network.variables
+        arrays, variables, settings = self.arrays, self.network.variables, self.cases.setting_names
+        trees = [compile_factors(mutilated(self.network, names)[0], variables.values()) for names in settings]
         firsts, ends, offsets = arrays.firsts.copy(), arrays.ends.copy(), arrays.offsets.copy()
         states, num, room = [arrays.states], len(arrays.chances), len(arrays.states)
         for case in np.flatnonzero(self.has_large).tolist():
@@ -110,10 +103,9 @@ class MissingParts:
                     firsts[part], ends[part], offsets[part] = num, num + num_draws, room
                     num, room = num + num_draws, room + states[-1].size
         chances = np.append(arrays.chances, np.full(num - len(arrays.chances), 1.0 / num_draws))
-        changed = arrays._replace(
-            firsts=firsts, ends=ends, offsets=offsets, chances=chances, states=np.concatenate(states)
-        )
-        return replace(self, arrays=changed, is_listed=np.ones_like(self.is_listed))
+        listed = arrays._replace(firsts=firsts, ends=ends, offsets=offsets, chances=chances)
+        listed = listed._replace(states=np.concatenate(states))
+        return replace(self, arrays=listed, is_listed=np.ones_like(self.is_listed))
 
     def counts(self, columns: Sequence[int], weights: Floats) -> Floats:
         """The expected counts of the joint states of some columns, in their order, of the cases by other weights."""

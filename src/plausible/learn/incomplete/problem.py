@@ -25,14 +25,20 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowl
 from plausible.learn.estimation.learners import find_learners
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import Expectations, ExpectationStep, FamilyCounts
-from plausible.learn.incomplete.gaussian_expectations import HybridExpectations, expectation_step
+from plausible.learn.incomplete.expectations import (
+    ExactExpectations,
+    Expectations,
+    ExpectationStep,
+    FamilyCounts,
+)
+from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import (
     GaussianMomentLearner,
     MomentRegression,
     gaussian_regressions,
     settle_mixed,
 )
+from plausible.learn.incomplete.gaussian_rows import NumberUnits
 from plausible.learn.incomplete.maximization import Masks, Maximization, Maximized, family_log_likelihood, given_trees
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -117,6 +123,13 @@ class EMProblem:
             return self.at(network, kept_rows, before)
         except ImpossibleEvidence:
             return None
+
+
+def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
+    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
+    if not cases.continuous:
+        return ExactExpectations(cases)
+    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
 
 
 # --- reading ---

@@ -13,7 +13,7 @@ from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
 from plausible.learn.incomplete.methods import EMMethod, exact_step
 from plausible.learn.incomplete.problem import EMProblem, EMState
-from plausible.learn.incomplete.starts import start_network, symmetric_hidden
+from plausible.learn.incomplete.starts_and_stops import start_network, symmetric_hidden
 from plausible.models import BayesianNetwork
 from plausible.search.run import best_first
 
@@ -78,15 +78,6 @@ class AnnealedEM(_Distorting):
 
     Cost of a step of the schedule: two E-steps.
 
-    Parameters
-    ----------
-    first
-        β at the start, above zero.
-    num_steps
-        β is first^(1 - k / num_steps) at step k.
-    seed
-        Of what is done to states that are alike.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -96,9 +87,9 @@ class AnnealedEM(_Distorting):
     -2.773
     """
 
-    first: float = 0.3
-    num_steps: int = 20
-    seed: int = 0
+    first: float = 0.3  # β at the start, above zero
+    num_steps: int = 20  # β is first^(1 - k / num_steps) at step k
+    seed: int = 0  # Of what is done to states that are alike
 
     def __post_init__(self) -> None:
         check_number("first", self.first, above=0, most=1)
@@ -121,13 +112,6 @@ class ReweightedEM(_Distorting):
     are scaled to their total. The trace tells the log-likelihood with the true weights, which may fall until then.
     Plain EM follows.
 
-    Parameters
-    ----------
-    spread
-        s at the start.
-    num_steps
-        The steps with other weights.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -136,8 +120,8 @@ class ReweightedEM(_Distorting):
     -2.773
     """
 
-    spread: float = 1.0
-    num_steps: int = 20
+    spread: float = 1.0  # s at the start
+    num_steps: int = 20  # The steps with other weights
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -170,13 +154,6 @@ class BeamEM(EMMethod):
     The trace is that of the best run, and never falls. All selections together cost about 2 · population · every steps
     of EM.
 
-    Parameters
-    ----------
-    population
-        The runs at first.
-    every
-        Steps between two selections.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -186,8 +163,8 @@ class BeamEM(EMMethod):
     -2.773
     """
 
-    population: int = 8
-    every: int = 3
+    population: int = 8  # The runs at first
+    every: int = 3  # Steps between two selections
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -219,17 +196,6 @@ class PerturbedEM(EMMethod):
     Entries of tables are multiplied by exp(noise · z), z normal, and rows normalised. The kept networks themselves
     also make their step, so that the best never falls. After some rounds plain EM finishes from the best.
 
-    Parameters
-    ----------
-    population
-        Networks tried in each round.
-    kept
-        How many of them go on.
-    noise
-        How far copies are moved.
-    rounds
-        The steps with copies.
-
     Examples
     --------
     >>> from plausible.learn.incomplete.em import learn_em
@@ -239,10 +205,10 @@ class PerturbedEM(EMMethod):
     -2.773
     """
 
-    population: int = 6
-    kept: int = 2
-    noise: float = 0.5
-    rounds: int = 10
+    population: int = 6  # Networks tried in each round
+    kept: int = 2  # How many of them go on
+    noise: float = 0.5  # How far copies are moved
+    rounds: int = 10  # The steps with copies
     seed: int = 0
 
     def __post_init__(self) -> None:

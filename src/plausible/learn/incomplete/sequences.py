@@ -25,7 +25,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
 from plausible.learn.incomplete.problem import EMProblem, hidden_variables, read_problem
-from plausible.learn.incomplete.starts import StartLike, warn_of_symmetry
+from plausible.learn.incomplete.starts_and_stops import StartLike, warn_of_symmetry
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import Stops
@@ -39,13 +39,6 @@ class SliceGraph:
     The variable X at time t is called "X@t". A variable with no parent in the slice before has one table at all times,
     others one at time 0 and one later.
 
-    Parameters
-    ----------
-    within
-        A DAG or arrow text over the names of one slice.
-    across
-        Pairs (cause, effect): the effect one step later.
-
     Examples
     --------
     >>> markov = SliceGraph("hidden -> seen", [("hidden", "hidden")])
@@ -53,8 +46,8 @@ class SliceGraph:
     (('hidden@2',), ('hidden@3',), [['seen@0', 'seen@1']])
     """
 
-    within: DAG
-    across: tuple[tuple[str, str], ...]
+    within: DAG  # A DAG or arrow text over the names of one slice
+    across: tuple[tuple[str, str], ...]  # Pairs (cause, effect): the effect one step later
 
     def __init__(self, within: object, across: Iterable[tuple[str, str]]) -> None:
         dag = read_dag(within)
@@ -281,18 +274,6 @@ class OnlineEM:
     networks made of missing cells. Any decay above 1/2 converges to a stationary point of the expected log-likelihood
     of a row, if batches come from one distribution.
 
-    Parameters
-    ----------
-    network
-        Where to start: the graph, the states and the first tables. Those of hidden variables must differ from state to
-        state, else a `SymmetricStart` is warned of.
-    prior
-        For tables: one for all, or name -> prior. With `None`, a state that the first batches lack is ruled out.
-    decay
-        Above 1/2, at most 1.
-    knowledge
-        Fixed CPDs and tied tables.
-
     Examples
     --------
     >>> from plausible.cpds import TableCPD
@@ -305,10 +286,13 @@ class OnlineEM:
     array([0.7, 0.3])
     """
 
+    #: Where to start: the graph, the states and the first tables. Those of hidden variables must differ from state to
+    #: state, else a `SymmetricStart` is warned of.
     network: BayesianNetwork
+    #: For tables: one for all, or name -> prior. With `None`, a state that the first batches lack is ruled out.
     prior: PriorLike = field(default_factory=lambda: BDeu(1.0))
-    decay: float = 0.7
-    knowledge: ParameterKnowledge | None = None
+    decay: float = 0.7  # Above 1/2, at most 1
+    knowledge: ParameterKnowledge | None = None  # Fixed CPDs and tied tables
     mean_counts: Mapping[str, Floats] | None = None  # s so far
     weight: float = 0.0  # W so far
     #: Of each batch, the mean log-likelihood of a row before it was learned from: an honest test of each network.

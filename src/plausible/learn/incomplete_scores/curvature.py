@@ -9,9 +9,8 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.errors import InvalidArgument
-from plausible.learn.gradients.free_parameters import Entries, FreeParameters, entry_posteriors, pair_counts
-from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
-from plausible.learn.gradients.space import ParameterSpace
+from plausible.learn.gradients.information import Entries, FreeParameters, entry_posteriors, pair_counts
+from plausible.learn.gradients.space import ObservedLikelihood, ParameterSpace, tables_of
 from plausible.learn.incomplete.cases import distinct_rows
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.models import BayesianNetwork

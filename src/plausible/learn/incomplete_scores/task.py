@@ -17,11 +17,11 @@ from plausible.errors import InvalidArgument
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.estimation.priors import K2, PriorLike
-from plausible.learn.gradients.observed import tables_of
+from plausible.learn.gradients.space import tables_of
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, learn_em
 from plausible.learn.incomplete.problem import EMProblem, read_problem
-from plausible.learn.incomplete.starts import start_network
+from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

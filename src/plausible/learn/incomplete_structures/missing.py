@@ -49,7 +49,7 @@ from plausible.learn.incomplete_structures.structural_em import (
 )
 from plausible.learn.missingness.cells import incomplete_rows
 from plausible.learn.missingness.fillers import by_draw
-from plausible.learn.missingness.gaussian_em import fit_gaussian
+from plausible.learn.missingness.mcar_tests import fit_gaussian
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.gaussian import GaussianScore
 from plausible.learn.scores.score import FamilyScores, Score

@@ -19,7 +19,7 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
-from plausible.learn.incomplete.starts import start_network
+from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.learn.incomplete_structures.completion import (
     FittedGraph,
     GraphJudge,

@@ -19,7 +19,6 @@ from plausible.variables import Variable
 from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
-    import narwhals as nw
     import pandas as pd
 
 
@@ -27,29 +26,17 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 def state_columns(table: Table) -> dict[str, Any]:
-    """Name -> its states (`None` where missing) or numbers (NaN where missing), in the order of the variables.
-
-    >>> state_columns(Table.read({"x": ["a", None]}))
-    {'x': array(['a', None], dtype=object)}
-    """
-    return {name: _decoded(variable, table.column(name)) for name, variable in table.variables.items()}
-
-
-def _decoded(variable: Variable, column: NDArray[Any]) -> NDArray[Any]:
-    """The states at the positions of a column, `None` for -1; numbers as they are."""
-    if variable.is_continuous:
-        return column
-    states = np.empty(variable.num_states + 1, dtype=object)
-    states[:-1] = variable.states
-    return np.asarray(states[column])
+    """Name -> its states (`None` where missing) or numbers (NaN where missing), in the order of the variables."""
+    columns: dict[str, Any] = {name: table.column(name) for name in table.variables}
+    for name in table.discrete:
+        states = np.empty(table.variables[name].num_states + 1, dtype=object)  # the last one, `None`, for -1
+        states[:-1] = table.variables[name].states
+        columns[name] = states[columns[name]]
+    return columns
 
 
 def missing_mask(name: str, column: Any) -> Mask:
-    """Which cells of a column are missing; its states need not be known.
-
-    >>> missing_mask("x", ["a", None, float("nan")]).tolist()
-    [False, True, True]
-    """
+    """Which cells of a column are missing; its states need not be known."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         return np.isnan(column)
     places, values = factorize(name, column)
@@ -69,7 +56,17 @@ def hidden_column(column: Any, mask: Mask) -> Any:
         return hidden
     if isinstance(column, (list, tuple)):
         return _plain(column, mask, None)
-    return _hidden(column, mask)
+    import narwhals as nw
+
+    native: Any = nw.to_native(column, pass_through=True)
+    if nw.dependencies.is_pandas_series(native):
+        kind = native.dtype.kind if isinstance(native.dtype, np.dtype) else "O"
+        nullable: Any = {"i": "Int64", "u": "UInt64", "b": "boolean"}.get(kind)
+        return (native if nullable is None else native.astype(nullable)).mask(mask)
+    series = nw.from_native(column, series_only=True)
+    kept = nw.new_series("kept", (~mask).tolist(), nw.Boolean, backend=series.implementation)
+    empty = nw.new_series(series.name, [None] * len(series), series.dtype, backend=series.implementation)
+    return series.zip_with(kept, empty).to_native()
 
 
 def filled_column(column: Any, mask: Mask, values: NDArray[Any]) -> Any:
@@ -91,7 +88,12 @@ def filled_column(column: Any, mask: Mask, values: NDArray[Any]) -> Any:
     native = nw.to_native(column, pass_through=True)
     if nw.dependencies.is_pandas_series(native):
         return _filled_pandas(native, mask, values)
-    return _filled_series(nw.from_native(column, series_only=True), mask, values)
+    series = nw.from_native(column, series_only=True)
+    backend = series.implementation
+    if str(series.dtype) == "Unknown" or _needs_objects(series.dtype.is_numeric(), values):  # no value, so no type
+        return nw.new_series(series.name, _plain(series.to_list(), mask, values), backend=backend).to_native()
+    new = nw.new_series(series.name, values.tolist(), series.dtype, backend=backend)
+    return series.scatter(np.flatnonzero(mask).tolist(), new).to_native()
 
 
 def _plain(column: Any, mask: Mask, values: Any) -> Any:
@@ -107,20 +109,6 @@ def _needs_objects(is_numeric: bool, values: NDArray[Any]) -> bool:
     return is_numeric and any(isinstance(value, str) for value in set(values.tolist()))
 
 
-def _hidden(column: Any, mask: Mask) -> Any:
-    import narwhals as nw
-
-    native: Any = nw.to_native(column, pass_through=True)
-    if nw.dependencies.is_pandas_series(native):
-        kind = native.dtype.kind if isinstance(native.dtype, np.dtype) else "O"
-        nullable: Any = {"i": "Int64", "u": "UInt64", "b": "boolean"}.get(kind)
-        return (native if nullable is None else native.astype(nullable)).mask(mask)
-    series = nw.from_native(column, series_only=True)
-    kept = nw.new_series("kept", (~mask).tolist(), nw.Boolean, backend=series.implementation)
-    empty = nw.new_series(series.name, [None] * len(series), series.dtype, backend=series.implementation)
-    return series.zip_with(kept, empty).to_native()
-
-
 def _filled_pandas(series: pd.Series[Any], mask: Mask, values: NDArray[Any]) -> pd.Series[Any]:
     import pandas as pd
 
@@ -133,25 +121,11 @@ def _filled_pandas(series: pd.Series[Any], mask: Mask, values: NDArray[Any]) -> 
     return pd.Series(cells, index=series.index, name=series.name)
 
 
-def _filled_series(series: nw.Series[Any], mask: Mask, values: NDArray[Any]) -> Any:
-    import narwhals as nw
-
-    backend = series.implementation
-    if str(series.dtype) == "Unknown" or _needs_objects(series.dtype.is_numeric(), values):  # no value, so no type
-        return nw.new_series(series.name, _plain(series.to_list(), mask, values), backend=backend).to_native()
-    new = nw.new_series(series.name, values.tolist(), series.dtype, backend=backend)
-    return series.scatter(np.flatnonzero(mask).tolist(), new).to_native()
-
-
 Masks = Mapping[str, Mask]
 
 
 def missing_cells(data: TableLike) -> dict[str, Mask]:
-    """Name -> which of its cells are missing, all columns in order.
-
-    >>> {name: mask.tolist() for name, mask in missing_cells({"x": [1, None], "y": [None, None]}).items()}
-    {'x': [False, True], 'y': [True, True]}
-    """
+    """Name -> which of its cells are missing, all columns in order."""
     if isinstance(data, Table):
         return table_cells(data)
     return equally_long({str(name): missing_mask(str(name), column) for name, column in columns_of(data).items()})
@@ -164,11 +138,7 @@ def table_cells(table: Table) -> dict[str, Mask]:
 
 
 def incomplete_rows(table: Table) -> Mask:
-    """For each row whether a cell of it is missing.
-
-    >>> incomplete_rows(Table.read({"rain": ["no", None, "yes"], "degrees": [1.5, 2.5, None]})).tolist()
-    [False, True, True]
-    """
+    """For each row whether a cell of it is missing."""
     return np.asarray((table.codes < 0).any(axis=0) | np.isnan(table.numbers).any(axis=0))
 
 
@@ -200,10 +170,8 @@ def fill_cells(data: TableLike, filled: Table) -> Any:
         return with_cells(data, masks, {name: filled.column(name)[mask] for name, mask in masks.items()})
     columns, still, before = state_columns(filled), table_cells(filled), columns_of(data)
     masks = {name: mask & ~still[name] for name, mask in masks.items()}
-    return _replaced(
-        data,
-        {name: filled_column(before[name], mask, columns[name][mask]) for name, mask in masks.items() if mask.any()},
-    )
+    chosen = {name: mask for name, mask in masks.items() if mask.any()}
+    return _replaced(data, {n: filled_column(before[n], mask, columns[n][mask]) for n, mask in chosen.items()})
 
 
 def with_columns(data: TableLike, columns: Mapping[str, Ints], states: tuple[int, ...]) -> Any:
@@ -231,11 +199,10 @@ def _replaced(data: Any, columns: Mapping[str, Any]) -> Any:
 
         return pd.DataFrame({**columns_of(data), **columns})
     frame = nw.from_native(data, eager_only=True)
-    backend = frame.implementation
-    new = [
-        nw.new_series(name, column.tolist(), backend=backend)
-        if isinstance(column, np.ndarray)
-        else nw.from_native(column, series_only=True).alias(name)
-        for name, column in columns.items()
-    ]
-    return frame.with_columns(*new).to_native() if new else data
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray):
+            new = nw.new_series(name, column.tolist(), backend=frame.implementation)
+        else:
+            new = nw.from_native(column, series_only=True).alias(name)
+        frame = frame.with_columns(new)
+    return frame.to_native() if columns else data

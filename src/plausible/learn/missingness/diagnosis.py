@@ -1,20 +1,23 @@
-"""What is missing in a table: per variable, per pattern, per pair."""
+"""What is missing in a table: per variable, per pattern, per pair; and as indicators of data and networks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.inference.gaussian.rows import same_rows
-from plausible.learn.missingness.cells import Mask, missing_cells
+from plausible.learn.missingness.cells import Mask, missing_cells, state_columns, with_columns
+from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -73,31 +76,18 @@ class MissingnessReport:
 
     def __str__(self) -> str:
         lines = [f"{self.num_complete} of {self.num_rows} rows are complete, {self.num_missing} cells are missing"]
-        lines += [
-            f"  {name}: {report.status}, missing in {counted(report.num_missing, 'row')}"
-            for name, report in self.variables.items()
-            if report.num_missing
-        ]
+        for name, report in self.variables.items():
+            if report.num_missing:
+                lines.append(f"  {name}: {report.status}, missing in {counted(report.num_missing, 'row')}")
         lines += [f"  {a} and {b} are never observed together" for a, b in self.never_together]
-        lines += [
-            f"  {counted(pattern.num_rows, 'row')} {'lacks' if pattern.num_rows == 1 else 'lack'} "
-            f"{', '.join(pattern.missing) or 'nothing'}"
-            for pattern in self.frequent_patterns(5)
-        ]
+        for missing, num_rows in self.frequent_patterns(5):
+            lacks = "lacks" if num_rows == 1 else "lack"
+            lines.append(f"  {counted(num_rows, 'row')} {lacks} {', '.join(missing) or 'nothing'}")
         return "\n".join(lines)
 
 
 def diagnose_missing(data: TableLike) -> MissingnessReport:
-    """Count what is missing in a table.
-
-    Parameters
-    ----------
-    data
-        A frame, columns, a file or a `Table`; rows are counted as they stand, whatever they weigh.
-
-    Notes
-    -----
-    Takes time in the order of rows x variables, and, for pairs, the square of the number of incomplete variables.
+    """Count what is missing in a table; rows are counted as they stand, whatever they weigh.
 
     Examples
     --------
@@ -115,10 +105,10 @@ def diagnose_missing(data: TableLike) -> MissingnessReport:
     names = list(masks)
     num_rows = len(next(iter(masks.values()), ()))
     missing = np.array(list(masks.values()), dtype=np.bool_).reshape(len(names), num_rows)
-    reports = {
-        name: VariableReport(_status(count, num_rows), num_rows - count, count)
-        for name, count in zip(names, missing.sum(axis=1).tolist(), strict=True)
-    }
+    reports = {}
+    for name, count in zip(names, missing.sum(axis=1).tolist(), strict=True):
+        status: Status = "observed" if not count else "hidden" if count == num_rows else "partly"
+        reports[name] = VariableReport(status, num_rows - count, count)
     first, places = same_rows(np.ascontiguousarray(missing.T))
     counts = np.bincount(places, minlength=len(first)).tolist()
     patterns = [
@@ -126,23 +116,12 @@ def diagnose_missing(data: TableLike) -> MissingnessReport:
         for row, count in zip(first.tolist(), counts, strict=True)
     ]
     patterns.sort(key=lambda pattern: (-pattern.num_rows, len(pattern.missing), pattern.missing))
-    return MissingnessReport(num_rows, MappingProxyType(reports), tuple(patterns), _apart(names, ~missing))
-
-
-def _status(num_missing: int, num_rows: int) -> Status:
-    if not num_missing:
-        return "observed"
-    return "hidden" if num_missing == num_rows else "partly"
-
-
-def _apart(names: list[str], observed: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[tuple[str, str], ...]:
-    """Pairs that are each observed, but never together."""
-    partly = np.flatnonzero(observed.any(axis=1) & ~observed.all(axis=1)).tolist()
-    numbers = observed[partly].astype(np.float32)
-    together = numbers @ numbers.T
-    return tuple(
-        (names[partly[i]], names[partly[j]]) for i, j in combinations(range(len(partly)), 2) if together[i, j] == 0
-    )
+    partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1)).tolist()
+    observed = (~missing[partly]).astype(np.float32)
+    together = observed @ observed.T
+    pairs = [(i, j) for i, j in combinations(range(len(partly)), 2) if together[i, j] == 0]
+    apart = tuple((names[partly[i]], names[partly[j]]) for i, j in pairs)
+    return MissingnessReport(num_rows, MappingProxyType(reports), tuple(patterns), apart)
 
 
 @record
@@ -180,8 +159,6 @@ def proportion_bounds(
 
     Parameters
     ----------
-    data
-        Rows with missing cells.
     variable, state
         What is estimated.
     given
@@ -233,3 +210,84 @@ def _cells(table: Table, name: str, state: State) -> tuple[Mask, Mask]:
 def _ratio(yes: float, no: float, without_rows: float) -> float:
     """yes / (yes + no), or what holds where both are zero."""
     return yes / (yes + no) if yes + no > 0 else without_rows
+
+
+#: How the name of an indicator begins.
+INDICATOR = "R_"
+
+
+def indicators(data: TableLike, names: Iterable[str] | None = None) -> Any:
+    """The data with a column R_x for each variable: 1 where x is observed, 0 where it is missing.
+
+    By default for all variables with a missing cell; the same kind of table comes back.
+
+    Examples
+    --------
+    >>> indicators({"x": ["a", None], "y": [1, 2]})
+    {'x': ['a', None], 'y': [1, 2], 'R_x': [1, 0]}
+    """
+    missing = missing_cells(data)
+    wanted = [name for name, mask in missing.items() if mask.any()] if names is None else list(names)
+    for name in wanted:
+        if name not in missing:
+            raise UnknownVariable.named(name, missing, "the data")
+        if INDICATOR + name in missing:
+            raise InvalidArgument(f"The data has a column {INDICATOR + name!r} already: rename it, or leave it out.")
+    return with_columns(data, {INDICATOR + name: (~missing[name]).astype(np.int64) for name in wanted}, (0, 1))
+
+
+def observation_network(network: BayesianNetwork, observations: Iterable[CPD]) -> BayesianNetwork:
+    """The network with variables that say what is observed: P(x, r) = P(x) Π P(r_i | parents of R_i).
+
+    A mechanism is at random where R_x has only parents that are always observed; then it makes no difference for what
+    is learned about the others (Koller & Friedman 2009, section 19.1.2 and exercise 19.2).
+
+    Parameters
+    ----------
+    network
+        Of the variables themselves.
+    observations
+        CPDs of variables R_x, with the states 0 (missing) and 1; their parents are variables and other indicators.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))
+    >>> dropped = TableCPD("R_coin", {"heads": [0.1, 0.9], "tails": [0.6, 0.4]}, parents=["coin"])
+    >>> observation_network(coin, [dropped]).query("coin", evidence={"R_coin": 0}).values.round(3)
+    array([0.143, 0.857])
+    """
+    added = list(observations)
+    for cpd in added:
+        name = cpd.variable.name
+        about = name.removeprefix(INDICATOR)
+        if not name.startswith(INDICATOR) or about not in network.variables:
+            raise InvalidArgument(
+                f"{name!r} is no indicator of a variable of this network: its name is {INDICATOR!r} and then a "
+                f"variable's, such as {INDICATOR + next(iter(network.variables), 'x')!r}."
+            )
+        if cpd.variable.states != (0, 1):
+            raise InvalidArgument(
+                f"The indicator {name!r} has the states {list(cpd.variable.states)}; it needs 0 (missing) and 1."
+            )
+    return BayesianNetwork([*network.cpds.values(), *added])
+
+
+def observation_log_likelihood(network: BayesianNetwork, data: TableLike) -> Floats:
+    """log P(what is observed, and that it is observed) of each row: log Σ over missing cells of P(x, r).
+
+    The network has indicators, see `observation_network`; the data are of the variables themselves.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))
+    >>> dropped = TableCPD("R_coin", {"heads": [0.1, 0.9], "tails": [0.6, 0.4]}, parents=["coin"])
+    >>> rows = {"coin": ["heads", None]}
+    >>> np.exp(observation_log_likelihood(observation_network(coin, [dropped]), rows))
+    array([0.45, 0.35])
+    """
+    about = [name.removeprefix(INDICATOR) for name in network.variables if name.startswith(INDICATOR)]
+    known = {n: v for n, v in network.variables.items() if not (n.startswith(INDICATOR) and n[2:] in about)}
+    table = Table.read(data, known)
+    return network.compile().log_likelihood(state_columns(indicators(table, about)))

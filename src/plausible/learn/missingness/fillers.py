@@ -20,7 +20,6 @@ from plausible.models import BayesianNetwork
 from plausible.models.compiled_model import impossible_row
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
-from plausible.variables import Variable
 
 #: From the observed values of a column, their weights, and the number of missing ones: values for these.
 Filler: TypeAlias = Callable[[NDArray[Any], Floats, int], Any]
@@ -33,8 +32,15 @@ _MAX_PAIRS = 2**22
 def by_default(table: Table, values: Any) -> Table:
     """One value for all cells, or name -> value; cells of variables that have none stay missing."""
     given = values if isinstance(values, Mapping) else dict.fromkeys(table.variables, values)
-    chosen = [variable for name, variable in table.variables.items() if name in given]
-    found = {v.name: _number(v.name, given[v.name]) if v.is_continuous else v.index(given[v.name]) for v in chosen}
+    found: dict[str, float] = {}
+    for name, variable in table.variables.items():
+        if name in given:
+            try:
+                found[name] = float(given[name]) if variable.is_continuous else variable.index(given[name])
+            except (TypeError, ValueError) as error:
+                if not variable.is_continuous:
+                    raise
+                raise InvalidArgument(f"The default of {name!r} must be a number, not {given[name]!r}.") from error
     return with_cells(table, table_cells(table), found)
 
 
@@ -44,8 +50,15 @@ def by_mean(table: Table) -> Table:
 
 
 def by_median(table: Table) -> Table:
-    """The median of numbers; the most frequent state."""
-    return _filled(table, _mode, lambda known, weights, num: _median(known, weights))
+    """The median of numbers, each repeated as often as it weighs, between two their mean; the most frequent state."""
+
+    def median(known: NDArray[Any], weights: Floats, _: int) -> float:
+        order = np.argsort(known)
+        below = np.cumsum(weights[order])
+        low, high = (np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right"))
+        return float(known[order][[low, min(high, len(known) - 1)]].mean())
+
+    return _filled(table, _mode, median)
 
 
 def from_column(table: Table, generator: np.random.Generator) -> Table:
@@ -72,8 +85,7 @@ def by_uniform(table: Table, generator: np.random.Generator) -> Table:
 def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
     """The cells of a donor: of the complete rows that agree best with what the row has, one at random.
 
-    Rows differ by one for each state that differs, and by the distance of numbers in standard deviations. Columns
-    without any value stay as they are.
+    Rows differ by one for each state that differs, and by the distance of numbers in standard deviations.
     """
     missing = np.concatenate([table.codes < 0, np.isnan(table.numbers)])
     missing = missing[~missing.all(axis=1)]
@@ -88,7 +100,11 @@ def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
     step = max(1, _MAX_PAIRS // len(donors))
     for start in range(0, len(incomplete), step):
         rows = incomplete[start : start + step]
-        distance = _distances(table.codes, numbers, rows, donors)
+        distance = np.zeros((len(rows), len(donors)))
+        for codes in table.codes:
+            distance += (codes[rows, None] != codes[None, donors]) & (codes[rows, None] >= 0)
+        for column in numbers:
+            distance += np.nan_to_num(np.abs(column[rows, None] - column[None, donors]))
         ties = distance <= distance.min(axis=1, keepdims=True) + 1e-12
         chosen[start : start + step] = donors[np.argmax(ties * generator.random(ties.shape), axis=1)]
     donor = np.arange(table.num_rows)
@@ -97,35 +113,14 @@ def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
     return with_cells(table, masks, {name: table.column(name)[donor][masks[name]] for name in masks})
 
 
-def _distances(codes: NDArray[Any], numbers: Floats, rows: Positions, donors: Positions) -> Floats:
-    distance = np.zeros((len(rows), len(donors)))
-    for column in codes:
-        distance += (column[rows, None] != column[None, donors]) & (column[rows, None] >= 0)
-    for column in numbers:
-        distance += np.nan_to_num(np.abs(column[rows, None] - column[None, donors]))
-    return distance
-
-
 def _mode(num_states: int) -> Filler:
     return lambda known, weights, num: np.bincount(known, weights, minlength=num_states).argmax()
-
-
-def _median(known: Floats, weights: Floats) -> float:
-    """The middle of the values, each repeated as often as it weighs; between two the mean of them."""
-    order = np.argsort(known)
-    below = np.cumsum(weights[order])
-    half = below[-1] / 2
-    low, high = np.searchsorted(below, half, "left"), np.searchsorted(below, half, "right")
-    return float(known[order][[low, min(high, len(known) - 1)]].mean())
 
 
 def _filled(
     table: Table, of_states: Callable[[int], Filler], of_numbers: Filler, *, needs_states: bool = True
 ) -> Table:
-    """The table with each column filled, in the order of names, so that draws don't depend on that of the columns.
-
-    Where nothing is observed a column may say nothing of its cells, which stay missing.
-    """
+    """Each column filled that has a value, in the order of names, so that draws don't depend on that of columns."""
     weights, masks, values = table.row_weights, table_cells(table), dict[str, Any]()
     for name in sorted(table.variables):
         variable, known = table.variables[name], ~masks[name]
@@ -136,48 +131,23 @@ def _filled(
     return with_cells(table, masks, values)
 
 
-def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidArgument(f"The default of {name!r} must be a number, not {value!r}.") from None
-
-
 def network_table(data: TableLike, network: BayesianNetwork) -> Table:
     """The rows as the network reads them: a variable without a column is missing in all; other columns are left out."""
-    table = _shared_columns(data, network)
-    columns = {
-        name: (v, table.column(name) if name in table.variables else np.full(table.num_rows, _absent(v)))
-        for name, v in network.variables.items()
-    }
-    wide = replace(table, variables=network.variables).with_columns(columns)
-    return replace(wide, variables=network.variables)
-
-
-def _absent(variable: Variable) -> float:
-    return np.nan if variable.is_continuous else -1
-
-
-def _shared_columns(data: TableLike, network: BayesianNetwork) -> Table:
-    """The columns that are variables of the network."""
-    if isinstance(data, Table):
-        known = _shared(data.variables, network)
-        table = data.select(known)
-        if dict(table.variables) != known:
-            raise InvalidArgument("The states of the table are not those of the network: read it with its variables=.")
-        return table
-    opened = open_columns(data, network.variables)
-    known = _shared(opened.names, network)
-    return Table.read(opened.read(known), known)
-
-
-def _shared(names: Collection[Any], network: BayesianNetwork) -> dict[str, Variable]:
+    opened = data if isinstance(data, Table) else open_columns(data, network.variables)
+    names: Collection[Any] = opened.variables if isinstance(opened, Table) else opened.names
     known = {name: variable for name, variable in network.variables.items() if name in names}
     if not known:
-        raise InvalidArgument(
-            f"No column is a variable of the network.{suggestion(next(iter(names), ''), network.variables)}"
-        )
-    return known
+        hint = suggestion(next(iter(names), ""), network.variables)
+        raise InvalidArgument(f"No column is a variable of the network.{hint}")
+    table = opened.select(known) if isinstance(opened, Table) else Table.read(opened.read(known), known)
+    if dict(table.variables) != known:
+        raise InvalidArgument("The states of the table are not those of the network: read it with its variables=.")
+    columns = {}
+    for name, variable in network.variables.items():
+        absent = np.full(table.num_rows, np.nan if variable.is_continuous else -1)
+        columns[name] = variable, table.column(name) if name in known else absent
+    wide = replace(table, variables=network.variables).with_columns(columns)
+    return replace(wide, variables=network.variables)
 
 
 def by_most_probable(table: Table, network: BayesianNetwork) -> Table:

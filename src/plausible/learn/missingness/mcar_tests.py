@@ -1,21 +1,92 @@
-"""Tests of whether cells are missing completely at random."""
+"""Tests of whether cells are missing completely at random; the Gaussian of numbers with missing cells, by EM."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Flags, Floats
 from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
+from plausible.inference.gaussian.rows import same_rows
+from plausible.learn.incomplete.gaussian_rows import PatternRows
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
 from plausible.learn.missingness.cells import Mask, table_cells
-from plausible.learn.missingness.gaussian_em import fit_gaussian, number_patterns
-from plausible.learn.missingness.indicators import INDICATOR, indicators
+from plausible.learn.missingness.diagnosis import INDICATOR, indicators
+from plausible.search.run import CONVERGED, Run, Stops, iterate
 from plausible.variables import Variable
+
+#: Added to the diagonal of covariances, relative to the variances, so that copies of a column can be conditioned on.
+_RIDGE = 1e-10
+
+
+class NumberPattern(NamedTuple):
+    """Rows with the same cells observed: which variables these are, the rows' numbers of them, and their weights."""
+
+    observed: Flags
+    numbers: Floats
+    weights: Floats
+
+
+class GaussianMoments(NamedTuple):
+    """Mean and covariance."""
+
+    mean: Floats
+    covariance: Floats
+
+
+def number_patterns(numbers: Floats, weights: Floats) -> list[NumberPattern]:
+    """Rows (each a row of `numbers`) in groups with the same cells observed; rows without any are left out."""
+    observed = ~np.isnan(numbers)
+    first, places = same_rows(np.ascontiguousarray(observed))
+    groups = [(observed[row], places == group) for group, row in enumerate(first.tolist())]
+    return [NumberPattern(seen, numbers[rows][:, seen], weights[rows]) for seen, rows in groups if seen.any()]
+
+
+def fit_gaussian(
+    numbers: Floats, weights: Floats | None = None, *, tolerance: float = 1e-7, max_steps: int = 1000
+) -> Run[GaussianMoments]:
+    """The Gaussian under which the observed cells are most likely, missing ones being ignorable.
+
+    The E-step fills each missing cell with its conditional mean and adds the conditional covariance to the scatter
+    (Little & Rubin 2019, section 11.2); see `PatternRows`.
+
+    >>> run = fit_gaussian(np.array([[1.0, 2.0], [2.0, 4.1], [3.0, np.nan], [4.0, 8.2]]))
+    >>> run.state.mean.round(2)
+    array([2.5 , 5.11])
+    """
+    weights = np.ones(len(numbers)) if weights is None else np.asarray(weights, dtype=np.float64)
+    counted = (weights > 0) & ~np.isnan(numbers).all(axis=1)
+    numbers, weights = numbers[counted], weights[counted]
+    known = ~np.isnan(numbers)
+    if (np.count_nonzero(known, axis=0) < 2).any():
+        raise InvalidArgument("A Gaussian is fitted to variables that are each observed in two rows at least.")
+    shares = np.where(known, weights[:, None], 0.0) / (weights @ known)
+    center = (shares * np.where(known, numbers, 0.0)).sum(axis=0)
+    scale = np.sqrt((shares * np.where(known, numbers - center, 0.0) ** 2).sum(axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    rows, size = PatternRows.of((numbers - center) / scale), numbers.shape[1]
+
+    def step(state: GaussianMoments) -> GaussianMoments:
+        mean, covariance = state
+        density = rows.density(mean[None], (covariance + _RIDGE * np.eye(size))[None])
+        moments = rows.moments(density, weights[:, None], mean[None], covariance[None])[0]
+        moments /= moments[0, 0]
+        return GaussianMoments(moments[0, 1:], moments[1:, 1:] - np.outer(moments[0, 1:], moments[0, 1:]))
+
+    def settled(run: Run[GaussianMoments]) -> str:
+        pairs = zip(run.state, run.previous or run.state, strict=True)
+        return CONVERGED if max(np.abs(after - before).max() for after, before in pairs) < tolerance else ""
+
+    first = GaussianMoments(np.zeros(size), np.eye(size))
+    run = iterate(step, first, Stops(tolerance, max_steps), [settled])
+    mean, covariance = run.state
+    return replace(run, state=GaussianMoments(mean * scale + center, covariance * np.outer(scale, scale)))
+
 
 CountMethod: TypeAlias = Literal["g", "chi-square"]
 _COUNT_TESTS = {"g": GTest, "chi-square": ChiSquareTest}
@@ -41,18 +112,8 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
 
     d² = Σ_j n_j (x̄_j - μ_j)ᵀ Σ_j⁻¹ (x̄_j - μ_j) over the patterns j, with the mean μ and the covariance Σ of maximum
     likelihood (by EM, Σ times n / (n - 1)) cut to what is observed in j; chi-square with Σ_j p_j - p degrees of
-    freedom. It sees differences of means only, not of spread.
-
-    Parameters
-    ----------
-    data
-        A table; columns with states are not looked at.
-    variables
-        As for `Table.read`.
-
-    References
-    ----------
-    Little (1988), A test of missing completely at random for multivariate data with missing values.
+    freedom (Little 1988). It sees differences of means only, not of spread; columns with states are not looked at;
+    `variables` are as for `Table.read`.
 
     Examples
     --------
@@ -121,20 +182,15 @@ def indicator_tests(
     """Test whether cells are missing completely at random: does R_x depend on any other variable y?
 
     Under MCAR each indicator is independent of all values, so that the rows in which y is observed have the same
-    distribution of y with x and without. That x depends on its own value can't be seen in any data.
+    distribution of y with x and without. That x depends on its own value can't be seen in any data. P-values are
+    adjusted for the number of tests by the method of Holm (1979).
 
     Parameters
     ----------
-    data
-        A table with missing cells.
     method
         For states, the likelihood-ratio test "g" or Pearson's "chi-square". Numbers are compared by Welch's t-test.
     variables
         As for `Table.read`.
-
-    References
-    ----------
-    Holm (1979), A simple sequentially rejective multiple test procedure.
 
     Examples
     --------
@@ -145,9 +201,11 @@ def indicator_tests(
     if method not in _COUNT_TESTS:
         raise InvalidArgument(f"method= is 'g' or 'chi-square', not {method!r}.")
     table = Table.read(data, variables)
-    missing = table_cells(table)
-    found = list(_comparisons(table, missing, method))
-    adjusted = _holm(np.array([p_value for *_, p_value in found]))
+    found = list(_comparisons(table, table_cells(table), method))
+    p_values = np.array([p_value for *_, p_value in found])
+    order, adjusted = np.argsort(p_values), np.empty(len(found))
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(found), 0, -1))
+    adjusted[order] = np.minimum(stepped, 1.0)
     tests = [IndicatorTest(*each, value) for each, value in zip(found, adjusted.tolist(), strict=True)]
     return IndicatorTests(tuple(sorted(tests, key=lambda test: (test.p_value, test.incomplete, test.other))))
 
@@ -162,9 +220,10 @@ def _comparisons(
         rows = marked.take(~missing[other])
         against = [n for n in partly if n != other and len(np.unique(missing[n][~missing[other]])) == 2]
         if variable.is_continuous:
-            numbers = rows.numbers[rows.continuous.index(other)]
-            weights = rows.row_weights
-            yield from _welch(numbers, weights, other, {name: missing[name][~missing[other]] for name in against})
+            for name in against:
+                welch = _welch(rows.column(other), rows.row_weights, missing[name][~missing[other]])
+                if welch is not None:
+                    yield name, other, *welch
             continue
         test = _COUNT_TESTS[method](rows.select([other, *(INDICATOR + name for name in against)]))
         for name in against:
@@ -173,35 +232,22 @@ def _comparisons(
                 yield name, other, result.statistic, float(result.degrees_of_freedom), result.p_value
 
 
-def _welch(
-    numbers: Floats, weights: Floats, other: str, masks: Mapping[str, Mask]
-) -> Iterator[tuple[str, str, float, float, float]]:
+def _welch(numbers: Floats, weights: Floats, mask: Mask) -> tuple[float, float, float] | None:
+    """Welch's t of two sides, its degrees of freedom and its p-value; none where there is too little to compare."""
     from scipy.special import stdtr
 
-    for name, mask in masks.items():
-        sizes = [float(weights[side].sum()) for side in (mask, ~mask)]
-        if min(sizes) < 2:
-            continue
-        means = [float(np.average(numbers[side], weights=weights[side])) for side in (mask, ~mask)]
-        squares = [
-            float(weights[side] @ (numbers[side] - mean) ** 2) for side, mean in zip((mask, ~mask), means, strict=True)
-        ]
-        spreads = [square / (size - 1) / size for square, size in zip(squares, sizes, strict=True)]
-        if not sum(spreads) > 0:
-            continue
-        statistic = (means[0] - means[1]) / np.sqrt(sum(spreads))
-        parts = [spread**2 / (size - 1) for spread, size in zip(spreads, sizes, strict=True)]
-        degrees = float(sum(spreads) ** 2 / sum(parts))
-        yield name, other, float(statistic), degrees, float(2 * stdtr(degrees, -abs(statistic)))
-
-
-def _holm(p_values: Floats) -> Floats:
-    """The p-values of Holm's method, for all tests."""
-    order = np.argsort(p_values)
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    sides = [(numbers[side], weights[side]) for side in (mask, ~mask)]
+    sizes = np.array([own.sum() for _, own in sides])
+    if sizes.min() < 2:
+        return None
+    means = np.array([np.average(values, weights=own) for values, own in sides])
+    squares = np.array([own @ (values - mean) ** 2 for (values, own), mean in zip(sides, means, strict=True)])
+    spreads = squares / (sizes - 1) / sizes
+    if not spreads.sum() > 0:
+        return None
+    statistic = float((means[0] - means[1]) / np.sqrt(spreads.sum()))
+    degrees = float(spreads.sum() ** 2 / (spreads**2 / (sizes - 1)).sum())
+    return statistic, degrees, float(2 * stdtr(degrees, -abs(statistic)))
 
 
 def _sentence(p_value: float, compared: str) -> str:

@@ -58,7 +58,10 @@ class CompletelyAtRandom(Mechanism):
     def probabilities(self, table: Table) -> dict[str, Floats]:
         """The fraction, for each row."""
         by_name = self.fraction if isinstance(self.fraction, Mapping) else dict.fromkeys(table.variables, self.fraction)
-        return {name: np.full(table.num_rows, _checked(name, fraction)) for name, fraction in by_name.items()}
+        for name, fraction in by_name.items():
+            if not 0 <= fraction <= 1:
+                raise InvalidArgument(f"The fraction of {name!r} to hide is between 0 and 1, not {fraction!r}.")
+        return {name: np.full(table.num_rows, float(fraction)) for name, fraction in by_name.items()}
 
 
 @final
@@ -164,8 +167,6 @@ def hide(
     ----------
     data
         A frame, columns, or a `Table`; the same kind comes back. Cells that are missing already stay so.
-    mechanism
-        One or several.
     seed
         A whole number or a generator; the cells do not depend on the order of the columns. The stream of a number is
         not the one that `sample` has with the same number, so that rows and holes stay independent.
@@ -186,35 +187,18 @@ def hide(
             if name not in table.variables:
                 raise UnknownVariable.named(name, table.variables, "the data, though a mechanism hides it")
             kept[name] = kept.get(name, 1.0) * (1.0 - probability)
-    generator, missing = _own_stream(seed), table_cells(table)
+    generator, missing = generator_of(seed), table_cells(table)
+    if seed is not None and not isinstance(seed, np.random.Generator):  # a stream that `sample` has not with this seed
+        generator = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=_STREAM))
     # In the order of names, so that the order of columns does not matter.
     drawn = {name: (generator.random(table.num_rows) >= kept[name]) & ~missing[name] for name in sorted(kept)}
     hidden = {name: drawn[name] for name in table.variables if name in drawn and drawn[name].any()}
     for mask in hidden.values():
         mask.setflags(write=False)
-    return HiddenCells(hide_cells(data, hidden), MappingProxyType(hidden), _kind(mechanisms, kept, missing))
-
-
-def _own_stream(seed: Seed) -> np.random.Generator:
-    """The generator of a seed, on a stream of its own: rows sampled with the same seed say nothing about it."""
-    generator = generator_of(seed)
-    if seed is None or isinstance(seed, np.random.Generator):
-        return generator
-    return np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=_STREAM))
-
-
-def _kind(mechanisms: Sequence[Mechanism], kept: Mapping[str, Floats], missing: Mapping[str, Mask]) -> MissingnessKind:
-    seen = {name for mechanism in mechanisms for name in mechanism.looks_at}
-    if not seen:
-        return "MCAR"
+    seen = {name for each in mechanisms for name in each.looks_at}
     unseen = {name for name, left in kept.items() if (left < 1).any()} | {n for n, m in missing.items() if m.any()}
-    return "MNAR" if seen & unseen else "MAR"
-
-
-def _checked(name: str, fraction: float) -> float:
-    if not 0 <= fraction <= 1:
-        raise InvalidArgument(f"The fraction of {name!r} to hide is between 0 and 1, not {fraction!r}.")
-    return float(fraction)
+    kind: MissingnessKind = "MCAR" if not seen else "MNAR" if seen & unseen else "MAR"
+    return HiddenCells(hide_cells(data, hidden), MappingProxyType(hidden), kind)
 
 
 def _by_values(table: Table, target: str, on: Sequence[str], hidden: HidingProbability) -> Floats:
@@ -225,7 +209,11 @@ def _by_values(table: Table, target: str, on: Sequence[str], hidden: HidingProba
             raise UnknownVariable.named(name, table.variables, f"the data, though the hiding of {target!r} looks at it")
     unknown = np.any([missing[name] for name in on], axis=0) if on else np.zeros(table.num_rows, dtype=np.bool_)
     known = table.take(~unknown)
-    found = _looked_up(known, target, on, hidden) if isinstance(hidden, Mapping) else _called(known, on, hidden)
+    if isinstance(hidden, Mapping):
+        found = _looked_up(known, target, on, hidden)
+    else:
+        columns = state_columns(known)
+        found = np.asarray(hidden(*(columns[name] for name in on)), dtype=np.float64)
     if found.shape != (known.num_rows,) or not np.all((found >= 0) & (found <= 1)):
         raise InvalidArgument(f"The probability that {target!r} is hidden must be a number from 0 to 1 for each row.")
     # Where a cell that decides is missing already, nothing more is hidden.
@@ -246,8 +234,3 @@ def _looked_up(table: Table, target: str, on: Sequence[str], hidden: Mapping[Any
     codes = dict(zip(table.discrete, table.codes, strict=True))
     found: Floats = array[tuple(codes[name] for name in on)]
     return np.broadcast_to(found, (table.num_rows,))
-
-
-def _called(table: Table, on: Sequence[str], hidden: Callable[..., NDArray[Any]]) -> Floats:
-    columns = state_columns(table)
-    return np.asarray(hidden(*(columns[name] for name in on)), dtype=np.float64)

@@ -1,18 +1,141 @@
-"""Graphs that say what hides what: variables, and for each that may be missing an indicator R_x with its causes."""
+"""Graphs that say what hides what, by an indicator R_x for each variable: what can be ignored, and what recovered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
+from plausible.base.arrays import Flags, Floats
 from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph
-from plausible.learn.missingness.indicators import INDICATOR
+from plausible.learn.missingness.cells import table_cells
+from plausible.learn.missingness.diagnosis import INDICATOR
 from plausible.learn.missingness.mechanisms import MissingnessKind
-from plausible.learn.missingness.recoverability import SAYS_NOTHING, ObservedFactor, Recoverability, reweighted
+
+Criterion: TypeAlias = Literal["MCAR", "MAR", "separate indicators", "ordered factorization", "direct", "none"]
+
+#: Of a graph that does not tell what may be missing.
+SAYS_NOTHING = (
+    "The graph says nothing of missing cells: add an indicator R_x for each x that may be missing, with its causes, or "
+    "name those that nothing hides but chance: partially_observed=."
+)
+
+
+@record
+class ObservedFactor:
+    """P(targets | given, indicators = 1), counted in the rows in which all of `observed` are observed."""
+
+    targets: tuple[str, ...]
+    given: tuple[str, ...]
+    observed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        conditions = [*self.given, *(f"{INDICATOR}{name}=1" for name in self.observed)]
+        return f"P({', '.join(self.targets)}{' | ' if conditions else ''}{', '.join(conditions)})"
+
+
+@record
+class Recoverability:
+    """Whether a distribution can be had from data with missing cells."""
+
+    query: str  # The distribution asked for
+    criterion: Criterion  # What shows that it can; "none" where no criterion here does, which is no proof that it can't
+    #: The product of these is the distribution; for "separate indicators", what the probability of complete rows is
+    #: divided by.
+    factors: tuple[ObservedFactor, ...] = ()
+    joint: str = ""  # The distribution that the formula gives, where the query follows from it
+    note: str = ""  # What stands in the way
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether a criterion shows it."""
+        return self.criterion != "none"
+
+    @property
+    def formula(self) -> str:
+        """The distribution in terms of what is observed; empty where no criterion gives one."""
+        name, product = self.joint or self.query, " ".join(map(str, self.factors))
+        if self.criterion != "separate indicators":
+            return f"{name} = {product}" if self.recoverable else ""
+        marks = ", ".join(f"{factor.targets[0]}=1" for factor in self.factors)
+        heads = [f"P({factor.targets[0]}" for factor in self.factors]
+        texts = zip(map(str, self.factors), heads, strict=True)
+        divisors = " ".join(text.replace(head, f"{head}=1", 1) for text, head in texts)
+        return f"{name} = {name.removesuffix(')')}, {marks}) / ({divisors})"
+
+    def __str__(self) -> str:
+        if not self.recoverable:
+            return f"{self.query}: not shown to be recoverable by these criteria. {self.note}".rstrip()
+        follows = f"{self.query} follows from " if self.joint else ""
+        return f"{follows}{self.formula}, by {self.criterion}"
+
+
+def reweighted(table: Table, recovery: Recoverability, names: Sequence[str]) -> Table:
+    """The complete rows with weights that make frequencies estimates of the joint distribution.
+
+    For separate indicators w = 1 / Π P(R_x=1 | causes), with frequencies of the rows that show the causes; else the
+    ratio of the formula to the share of the complete rows, w = Π P(factor) / P(row | R=1). Weights sum to the number of
+    rows.
+    """
+    for name in names:
+        if name not in table.variables:
+            raise InvalidArgument(f"The data has no column {name!r}, which the graph has as observed.")
+        if table.variables[name].is_continuous:
+            raise NotSupported(f"{name!r} is a number: weights are counted by states. Cut it by Discretizer first.")
+    missing = table_cells(table)
+    complete = np.flatnonzero(~np.any([missing[name] for name in names], axis=0))
+    if not len(complete):
+        raise InvalidArgument("No row is complete, so that there is nothing to weigh.")
+    own, counted = table.row_weights, _Counted(table)
+    if recovery.criterion == "separate indicators":
+        weights = 1.0 / math.prod([counted.propensity(factor)[complete] for factor in recovery.factors])
+    else:
+        here = counted.ratio(ObservedFactor(tuple(names), (), tuple(names)))[complete]
+        weights = math.prod([counted.ratio(factor)[complete] for factor in recovery.factors]) / here
+    weights = weights * own[complete]
+    return table.take(complete).weighted(weights * (own.sum() / weights.sum()))
+
+
+class _Counted:
+    """Frequencies of the states that each row has."""
+
+    def __init__(self, table: Table) -> None:
+        self.codes = dict(zip(table.discrete, table.codes.astype(np.int64), strict=True))
+        self.sizes = {name: table.variables[name].num_states for name in table.discrete}
+        self.weights = table.row_weights
+
+    def _sums(self, names: Sequence[str], rows: Flags) -> Floats:
+        """For each row how much those of `rows` weigh that have its states of some variables; wrong where one lacks."""
+        cells = np.zeros(len(self.weights), dtype=np.int64)
+        for name in names:
+            # Numbered anew at each step, so that the numbers stay below that of the rows.
+            both = cells * self.sizes[name] + np.maximum(self.codes[name], 0)
+            cells = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        sums = np.bincount(cells, weights=np.where(rows, self.weights, 0.0))
+        return np.asarray(sums[cells], dtype=np.float64)
+
+    def _observed(self, names: Sequence[str]) -> Flags:
+        return np.asarray(np.all([self.weights >= 0, *(self.codes[name] >= 0 for name in names)], axis=0))
+
+    def ratio(self, factor: ObservedFactor) -> Floats:
+        """P(targets | given) of each row's states, by frequencies where these are observed; NaN where none are."""
+        rows = self._observed((*factor.targets, *factor.given))
+        with np.errstate(invalid="ignore"):
+            return self._sums((*factor.targets, *factor.given), rows) / self._sums(factor.given, rows)
+
+    def propensity(self, factor: ObservedFactor) -> Floats:
+        """P(R=1 | causes) of each row's states, by frequencies where the causes are observed; NaN where none are."""
+        seen = self._observed(factor.given)
+        about = self._observed([factor.targets[0].removeprefix(INDICATOR)])
+        with np.errstate(invalid="ignore"):
+            return self._sums(factor.given, seen & about) / self._sums(factor.given, seen)
+
 
 #: Factorizations are sought among the subsets of at most so many variables.
 _MAX_VARIABLES = 12
@@ -36,7 +159,7 @@ class Ignorability:
 
 
 class MissingnessGraph:
-    """A causal graph with indicators: R_x is 1 where x is observed.
+    """A causal graph with indicators: R_x is 1 where x is observed (Mohan, Pearl & Tian 2013; Mohan & Pearl 2021).
 
     Parameters
     ----------
@@ -48,11 +171,6 @@ class MissingnessGraph:
         indicator that nothing causes. () says that nothing is missing; a graph without indicators does not.
     latent
         Variables that are never observed.
-
-    References
-    ----------
-    Mohan, Pearl & Tian (2013), Graphical models for inference with missing data. Mohan & Pearl (2021), Graphical models
-    for processing missing data.
 
     Examples
     --------
@@ -79,7 +197,14 @@ class MissingnessGraph:
     def __init__(self, graph: Any, partially_observed: Iterable[str] | None = None, latent: Iterable[str] = ()) -> None:
         read = graph if isinstance(graph, CausalGraph) else CausalGraph(graph)
         names = [str(node) for node in read.nodes]
-        _refuse_other_case(names)
+        marks = {(INDICATOR + name).casefold(): INDICATOR + name for name in names}
+        for name in names:  # what would be an indicator, but for its case, would be taken for a variable
+            meant = marks.get(name.casefold(), name)
+            if meant != name and not name.startswith(INDICATOR):
+                raise InvalidGraph(
+                    f"{name!r} looks like an indicator, but these start with {INDICATOR!r}. Did you mean {meant!r}? If "
+                    "it is a variable of its own, give it another name."
+                )
         wanted = [name.removeprefix(INDICATOR) for name in names if name.startswith(INDICATOR)]
         self.has_mechanism = bool(wanted) or partially_observed is not None
         for name in wanted:
@@ -151,21 +276,63 @@ class MissingnessGraph:
         return Ignorability(kind, False, f"{trail}")
 
     def recover_joint(self) -> Recoverability:
-        """Whether P(all variables) can be had from endless data with missing cells, by which criterion and formula."""
-        return _recover_joint(self)
+        """Whether P(all variables) can be had from endless data with missing cells, by which criterion and formula.
+
+        The simplest first. MCAR: complete rows are a fair sample. MAR: P(V) = P(V_o) P(V_m | V_o, R=1). Separate
+        indicators: no variable causes its own indicator, no indicator another, none has a latent cause; then P(V) =
+        P(V, R=1) / Π P(R_x=1 | pa, R_pa=1) (Mohan, Pearl & Tian 2013, theorem 2). Ordered factorization: P(V) =
+        Π P(v_i | x_i, R=1 of both), where v_i is separated from the other earlier ones and from the indicators of v_i
+        and x_i, given x_i (theorem 1 there).
+        """
+        query, kind = f"P({', '.join(self.variables)})", self.kind
+        if kind is None:
+            return Recoverability(query, "none", note=SAYS_NOTHING)
+        if kind == "MCAR":
+            return Recoverability(query, "MCAR", (ObservedFactor(self.variables, (), self.partial),))
+        if kind == "MAR":
+            first = ObservedFactor(self.complete, (), ())
+            return Recoverability(query, "MAR", (first, ObservedFactor(self.partial, self.complete, self.partial)))
+        if all(self._is_separate(name) for name in self.partial):
+            causes = {mark: tuple(map(str, self.graph.parents(mark))) for mark in self.indicators}
+            seen = {mark: tuple(cause for cause in own if cause in self.partial) for mark, own in causes.items()}
+            factors = tuple(ObservedFactor((mark,), own, seen[mark]) for mark, own in causes.items())
+            return Recoverability(query, "separate indicators", factors)
+        if ordered := _ordered_factors(self, self.variables):
+            return Recoverability(query, "ordered factorization", ordered)
+        own = [name for name in self.partial if name in self.graph.parents(INDICATOR + name)]
+        note = "Indicators depend on each other or on latent causes."
+        if own:
+            note = f"{own[0]!r} causes its own indicator: no rows show what it is where it is missing."
+        return Recoverability(query, "none", note=note)
+
+    def _is_separate(self, name: str) -> bool:
+        """Whether an indicator has only causes that are variables, and others than its own."""
+        causes, mark = self.graph.parents(INDICATOR + name), INDICATOR + name
+        return not self.graph.siblings(mark) and not {name, *self.indicators, *self.latent}.intersection(causes)
 
     def recover(self, target: str | Iterable[str], given: str | Iterable[str] = ()) -> Recoverability:
-        """Whether P(target | given) can be had, by which criterion and formula."""
-        return _recover_conditional(self, _names(target), _names(given))
+        """Whether P(target | given) can be had, by which criterion and formula.
+
+        Target ⟂ R of both | given allows to use the rows that have both; else it follows from the joint distribution.
+        """
+        targets = (target,) if isinstance(target, str) else tuple(target)
+        known = (given,) if isinstance(given, str) else tuple(given)
+        for name in (*targets, *known):
+            if name not in self.variables:
+                raise UnknownVariable.named(name, self.variables, "this graph that can be observed")
+        if not targets or {*targets} & {*known}:
+            raise InvalidArgument("Name targets that are not given themselves.")
+        query = f"P({', '.join(targets)}{' | ' if known else ''}{', '.join(known)})"
+        observed = tuple(name for name in self.partial if name in {*targets, *known})
+        if self.kind is not None and _separated(self, targets, [INDICATOR + name for name in observed], known):
+            return Recoverability(query, "direct", (ObservedFactor(targets, known, observed),))
+        joint = self.recover_joint()
+        if joint.recoverable:
+            return Recoverability(query, joint.criterion, joint.factors, joint=joint.query)
+        return Recoverability(query, "none", note=joint.note)
 
     def reweight(self, data: TableLike) -> Table:
-        """The complete rows, weighted so that they stand for all: for any learner or estimate that takes weights.
-
-        Raises
-        ------
-        NotSupported
-            Where no criterion shows that the joint distribution can be recovered.
-        """
+        """The complete rows, weighted so that they stand for all: for any learner or estimate that takes weights."""
         recovery = self.recover_joint()
         if not recovery.recoverable:
             raise NotSupported(f"There are no weights that are known to be right. {recovery}")
@@ -174,78 +341,6 @@ class MissingnessGraph:
     def __repr__(self) -> str:
         missing = f"{len(self.partial)} of them incomplete, {self.kind}" if self.has_mechanism else "no indicators"
         return f"<MissingnessGraph: {counted(len(self.variables), 'variable')}, {missing}>"
-
-
-def _refuse_other_case(names: list[str]) -> None:
-    """Refuse what would be an indicator, but for its case: it would be taken for a variable."""
-    indicators = {(INDICATOR + name).casefold(): INDICATOR + name for name in names}
-    for name in names:
-        meant = indicators.get(name.casefold(), name)
-        if meant != name and not name.startswith(INDICATOR):
-            raise InvalidGraph(
-                f"{name!r} looks like an indicator, but these start with {INDICATOR!r}. Did you mean {meant!r}? If it "
-                "is a variable of its own, give it another name."
-            )
-
-
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _recover_joint(graph: MissingnessGraph) -> Recoverability:
-    """Try the criteria for P(all variables), the simplest first.
-
-    MCAR: complete rows are a fair sample. MAR: P(V) = P(V_o) P(V_m | V_o, R=1). Separate indicators: no variable causes
-    its own indicator, no indicator another, none has a latent cause; then P(V) = P(V, R=1) / Π P(R_x=1 | pa, R_pa=1)
-    (Mohan, Pearl & Tian 2013, theorem 2). Ordered factorization: P(V) = Π P(v_i | x_i, R=1 of both), where v_i is
-    separated from the other earlier ones and from the indicators of v_i and x_i, given x_i (theorem 1 there).
-    """
-    query = f"P({', '.join(graph.variables)})"
-    if graph.kind is None:
-        return Recoverability(query, "none", note=SAYS_NOTHING)
-    if graph.kind == "MCAR":
-        return Recoverability(query, "MCAR", (ObservedFactor(graph.variables, (), graph.partial),))
-    if graph.kind == "MAR":
-        first = ObservedFactor(graph.complete, (), ())
-        return Recoverability(query, "MAR", (first, ObservedFactor(graph.partial, graph.complete, graph.partial)))
-    if _has_separate_indicators(graph):
-        return Recoverability(query, "separate indicators", tuple(_propensity(graph, name) for name in graph.partial))
-    if factors := _ordered_factors(graph, graph.variables):
-        return Recoverability(query, "ordered factorization", factors)
-    return Recoverability(query, "none", note=_obstacle(graph))
-
-
-def _recover_conditional(graph: MissingnessGraph, target: Sequence[str], given: Sequence[str]) -> Recoverability:
-    """Try P(target | given): target ⟂ R of both | given allows to use the rows that have both; else by the joint."""
-    for name in (*target, *given):
-        if name not in graph.variables:
-            raise UnknownVariable.named(name, graph.variables, "this graph that can be observed")
-    if not target or {*target} & {*given}:
-        raise InvalidArgument("Name targets that are not given themselves.")
-    query = f"P({', '.join(target)}{' | ' if given else ''}{', '.join(given)})"
-    observed = tuple(name for name in graph.partial if name in {*target, *given})
-    if graph.kind is not None and _separated(graph, target, (INDICATOR + name for name in observed), given):
-        return Recoverability(query, "direct", (ObservedFactor(tuple(target), tuple(given), observed),))
-    joint = _recover_joint(graph)
-    if joint.recoverable:
-        return Recoverability(query, joint.criterion, joint.factors, joint=joint.query)
-    return Recoverability(query, "none", note=joint.note)
-
-
-def _has_separate_indicators(graph: MissingnessGraph) -> bool:
-    for name in graph.partial:
-        mark = INDICATOR + name
-        causes = graph.graph.parents(mark)
-        if name in causes or any(cause in graph.indicators or cause in graph.latent for cause in causes):
-            return False
-        if graph.graph.siblings(mark):
-            return False
-    return True
-
-
-def _propensity(graph: MissingnessGraph, name: str) -> ObservedFactor:
-    causes = tuple(map(str, graph.graph.parents(INDICATOR + name)))
-    return ObservedFactor((INDICATOR + name,), causes, tuple(cause for cause in causes if cause in graph.partial))
 
 
 def _ordered_factors(graph: MissingnessGraph, names: Sequence[str]) -> tuple[ObservedFactor, ...]:
@@ -268,7 +363,7 @@ def _ordered_factors(graph: MissingnessGraph, names: Sequence[str]) -> tuple[Obs
 
 def _next_factor(graph: MissingnessGraph, name: str, known: Sequence[str]) -> ObservedFactor | None:
     """P(name | some of the known), if that is P(name | known) and can be had."""
-    for given in _subsets(known):
+    for given in chain.from_iterable(combinations(known, size) for size in range(len(known) + 1)):
         rest = [other for other in known if other not in given]
         observed = tuple(other for other in graph.partial if other in (*given, name))
         marks = [INDICATOR + other for other in observed]
@@ -277,18 +372,5 @@ def _next_factor(graph: MissingnessGraph, name: str, known: Sequence[str]) -> Ob
     return None
 
 
-def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    for size in range(len(names) + 1):
-        yield from combinations(names, size)
-
-
-def _separated(graph: MissingnessGraph, x: Sequence[str], y: Iterable[str], given: Sequence[str]) -> bool:
-    others = tuple(y)
-    return not others or graph.graph.m_separated(tuple(x), others, given=tuple(given))
-
-
-def _obstacle(graph: MissingnessGraph) -> str:
-    own = [name for name in graph.partial if name in graph.graph.parents(INDICATOR + name)]
-    if own:
-        return f"{own[0]!r} causes its own indicator: no rows show what it is where it is missing."
-    return "Indicators depend on each other or on latent causes."
+def _separated(graph: MissingnessGraph, x: Sequence[str], y: Sequence[str], given: Sequence[str]) -> bool:
+    return not y or graph.graph.m_separated(x, y, given=given)

@@ -11,7 +11,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import check_count
 from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument
-from plausible.learn.incomplete.starts import SymmetricStart
+from plausible.learn.incomplete.starts_and_stops import SymmetricStart
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, expect, maximize, mixture_run
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
