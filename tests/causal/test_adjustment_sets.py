@@ -20,6 +20,7 @@ from plausible.causal.adjustment.sets import (
 )
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
+from refusals import refuses
 
 STUDENT = DAG("D -> G <- I -> S; G -> J; S -> J")
 IDENTIFIABLE = {
@@ -294,24 +295,15 @@ def test_degenerate_graphs():
 
 def test_mistakes_are_told():
     """Unknown nodes, overlaps, empty sides, costs, criteria, kinds of graphs."""
-    with pytest.raises(UnknownVariable, match="'Q'"):
-        adjustment_set("X -> Y", "Y", "Q")
-    with pytest.raises(InvalidArgument, match="both in outcome="):
-        adjustment_set("X -> Y", "Y", ["X", "Y"])
-    with pytest.raises(InvalidArgument, match="treatment= is empty"):
-        adjustment_set("X -> Y", "Y", [])
-    with pytest.raises(InvalidArgument, match="'X' can't be both"):
-        adjustment_set("X -> Y", "Y", "X", included="X")
-    with pytest.raises(InvalidArgument, match="'Z' the cost -1"):
-        adjustment_set("X -> Y; Z -> Y", "Y", "X", costs={"Z": -1})
-    with pytest.raises(UnknownVariable, match="costs="):
-        adjustment_set("X -> Y", "Y", "X", costs={"Q": 1})
-    with pytest.raises(InvalidArgument, match="no criterion 'backdoor'"):
-        check_adjustment("X -> Y", "Y", "X", criterion="backdoor")
-    with pytest.raises(NotSupported, match="'X <-> Z'"):
-        optimal_adjustment_set("X -> Y; X <-> Z", "Y", "X")
-    with pytest.raises(InvalidArgument, match="treatment= takes one node"):
-        check_instrument("Z -> X -> Y; Z -> W", "Y", ["X", "W"], "Z")
+    refuses(UnknownVariable, "'Q'", adjustment_set, "X -> Y", "Y", "Q")
+    refuses(InvalidArgument, "both in outcome=", adjustment_set, "X -> Y", "Y", ["X", "Y"])
+    refuses(InvalidArgument, "treatment= is empty", adjustment_set, "X -> Y", "Y", [])
+    refuses(InvalidArgument, "'X' can't be both", adjustment_set, "X -> Y", "Y", "X", included="X")
+    refuses(InvalidArgument, "'Z' the cost -1", adjustment_set, "X -> Y; Z -> Y", "Y", "X", costs={"Z": -1})
+    refuses(UnknownVariable, "costs=", adjustment_set, "X -> Y", "Y", "X", costs={"Q": 1})
+    refuses(InvalidArgument, "no criterion 'backdoor'", check_adjustment, "X -> Y", "Y", "X", criterion="backdoor")
+    refuses(NotSupported, "'X <-> Z'", optimal_adjustment_set, "X -> Y; X <-> Z", "Y", "X")
+    refuses(InvalidArgument, "treatment= takes one node", check_instrument, "Z -> X -> Y; Z -> W", "Y", ["X", "W"], "Z")
 
 
 def test_long_graphs_take_little():

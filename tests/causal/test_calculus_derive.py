@@ -17,6 +17,7 @@ from plausible.causal.calculus.search import ProbabilityStep
 from plausible.causal.identification.question import MaskGraph
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
+from refusals import refuses
 
 #: Figure 21.3: P(Y | do(X)) is identifiable.
 IDENTIFIABLE = {
@@ -323,12 +324,9 @@ def test_derivations_are_values():
 
 def test_mistakes_are_named():
     """Unknown nodes, nodes in two roles, and limits that leave nothing."""
-    with pytest.raises(UnknownVariable, match="'Q'"):
-        derive("X -> Y", "Q", "X")
-    with pytest.raises(InvalidArgument, match="'X' can't be both"):
-        derive("X -> Y", "Y", "X", given="X")
-    with pytest.raises(InvalidArgument, match="max_quantities"):
-        derive("X -> Y", "Y", "X", max_quantities=0)
+    refuses(UnknownVariable, "'Q'", derive, "X -> Y", "Q", "X")
+    refuses(InvalidArgument, "'X' can't be both", derive, "X -> Y", "Y", "X", given="X")
+    refuses(InvalidArgument, "max_quantities", derive, "X -> Y", "Y", "X", max_quantities=0)
 
 
 def test_separation_on_bit_sets_is_separation_by_paths():

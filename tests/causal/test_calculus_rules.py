@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from calculus_oracle import NAMES, LatentModel, causal_graph, parts_of, random_causes
-from plausible.causal.calculus.derive import (
-    effect_is_absent,
-    effect_is_association,
-    has_requisite_cpd,
-    requisite_cpds,
-)
+from plausible.causal.calculus.derive import effect_is_absent, effect_is_association, has_requisite_cpd, requisite_cpds
 from plausible.causal.calculus.rules import Quantity, rule_1, rule_2, rule_3
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, CausalGraph

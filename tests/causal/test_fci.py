@@ -11,7 +11,7 @@ import pytest
 
 from plausible.causal.discovery.fci import fci
 from plausible.causal.discovery.mark_confidence import bootstrap_marks
-from plausible.causal.discovery.skeleton_phases import possible_causes_of, possible_d_sep
+from plausible.causal.discovery.skeleton_phases import check_colliders, possible_causes_of, possible_d_sep
 from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
 from plausible.graphs.ancestral import PAG, mag_of
 from plausible.graphs.ancestral_class import pag_of
@@ -20,10 +20,12 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.mark_masks import MarkMasks
 from plausible.graphs.marks import Mark
 from plausible.graphs.random import erdos_renyi_dag
-from plausible.learn.constraint_based.skeleton import SkeletonProgress
+from plausible.learn.constraint_based.colliders import find_colliders
+from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonProgress, SkeletonSearch
 from plausible.learn.independence.independence_test import FunctionTest
 from plausible.learn.independence.oracle import MSeparationOracle
-from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.knowledge import Constraints, Knowledge
+from refusals import refuses
 from seeds import few_of
 
 
@@ -313,10 +315,8 @@ def test_search_can_be_stopped_and_limited():
     assert fci(oracle, progress=lambda _: True).stopped_by == "interrupted"
     assert fci(oracle, time_limit=0.0).stopped_by == "time limit"
     assert len(fci(oracle, max_given=1).num_tests) <= 2
-    with pytest.raises(InvalidArgument, match="no variant 'stabel' of FCI"):
-        fci(oracle, variant="stabel")
-    with pytest.raises(InvalidArgument, match="max_path_length"):
-        fci(oracle, max_path_length=0)
+    refuses(InvalidArgument, "no variant 'stabel' of FCI", fci, oracle, variant="stabel")
+    refuses(InvalidArgument, "max_path_length", fci, oracle, max_path_length=0)
     with pytest.raises(UnknownVariable):
         fci(oracle, knowledge=Knowledge(required=[("X2", "Z")]))
     for rows in ({"A": ["x", None], "B": ["x", "y"]}, {"A": [0.5, None], "B": [0.1, 0.2]}):
@@ -380,3 +380,30 @@ def test_bootstrap_marks_do_not_depend_on_threads():
     assert np.array_equal(one.marks, two.marks)
     assert one.mark("C", "A", Mark.ARROW) > 0.8
     assert bootstrap_marks(data, num_samples=6, progress=lambda done, _: done >= 2).num_graphs == 2
+
+
+@pytest.mark.parametrize("is_independent", [True, False])
+def test_a_middle_that_the_separating_set_takes_from_an_end_is_no_collider(is_independent):
+    """D separates A and C, and A - B - C is left: if D separates A and B too, A - B goes; else B is a collider."""
+    neighbors = {"A": ("B",), "B": ("A", "C"), "C": ("B",), "D": ()}
+    skeleton = Skeleton(neighbors, {frozenset("AC"): ("D",)}, {frozenset("AC"): 0.5}, (6, 2))
+    asked = []
+
+    def answer(x, y, given):
+        asked.append((x, y, given))
+        return 0.9 if is_independent and (x, y, given) == ("A", "B", ("D",)) else 0.0
+
+    test = FunctionTest("ABCD", answer)
+    known = Constraints(~np.eye(4, dtype=bool), np.zeros((4, 4), dtype=bool), 4)
+    found, colliders = check_colliders(
+        test, skeleton, SkeletonSearch(), known, lambda one: find_colliders(test, one, 0.05, "stable")[0]
+    )
+    assert {("A", "B", ("D",)), ("B", "C", ("D",))} <= set(asked)
+    if is_independent:
+        assert found.neighbors == {"A": (), "B": ("C",), "C": ("B",), "D": ()}
+        assert found.separating_sets == {frozenset("AC"): ("D",), frozenset("AB"): ("D",)}
+        assert not colliders
+    else:
+        assert found.neighbors == neighbors
+        assert [*colliders] == [("A", "B", "C")]
+    assert found.num_tests == (6, 4)

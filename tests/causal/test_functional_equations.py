@@ -14,6 +14,7 @@ from plausible.errors import (
     InvalidModel,
     UnknownVariable,
 )
+from refusals import refuses
 from seeds import few_of
 
 
@@ -129,19 +130,13 @@ def test_linear_equations_that_are_none_are_refused():
     """Cycles, covariances that no noise has, unknown names."""
     with pytest.raises(CyclicGraph):
         LinearEquations({"X": {"Y": 1.0}, "Y": {"X": 1.0}})
-    with pytest.raises(InvalidFactor, match="semi-definite"):
-        LinearEquations({"Y": {"X": 1.0}}, covariances={("X", "Y"): 2.0})
-    with pytest.raises(UnknownVariable, match="'Z'"):
-        LinearEquations({"Y": {"X": 1.0}}, variances={"Z": 2.0})
-    with pytest.raises(InvalidModel, match="variances="):
-        LinearEquations({"Y": {"X": 1.0}}, covariances={("X", "X"): 2.0})
-    with pytest.raises(InvalidModel, match="finite"):
-        LinearEquations({"Y": {"X": np.inf}})
+    refuses(InvalidFactor, "semi-definite", LinearEquations, {"Y": {"X": 1.0}}, covariances={("X", "Y"): 2.0})
+    refuses(UnknownVariable, "'Z'", LinearEquations, {"Y": {"X": 1.0}}, variances={"Z": 2.0})
+    refuses(InvalidModel, "variances=", LinearEquations, {"Y": {"X": 1.0}}, covariances={("X", "X"): 2.0})
+    refuses(InvalidModel, "finite", LinearEquations, {"Y": {"X": np.inf}})
     model = LinearEquations({"Y": {"X": 1.0}})
-    with pytest.raises(UnknownVariable, match="'x'"):
-        model.query("x")
-    with pytest.raises(UnknownVariable, match="'x'"):
-        model.query("Y", do={"x": 1.0})
+    refuses(UnknownVariable, "'x'", model.query, "x")
+    refuses(UnknownVariable, "'x'", model.query, "Y", do={"x": 1.0})
     assert model == LinearEquations({"Y": {"X": 1.0}})
     assert model != LinearEquations({"Y": {"X": 2.0}})
 
@@ -184,20 +179,14 @@ def test_additive_equations_that_are_none_are_refused():
     """Cycles, unknown causes, noise and shapes that don't fit, units with gaps."""
     with pytest.raises(CyclicGraph):
         AdditiveEquations({"X": lambda Y: Y, "Y": lambda X: X})
-    with pytest.raises(UnknownVariable, match="'Q'"):
-        AdditiveEquations({"X": lambda Q: Q})
-    with pytest.raises(InvalidModel, match="noise of 'X'"):
-        AdditiveEquations({"X": lambda: 0.0}, noise={"X": -1.0})
-    with pytest.raises(InvalidModel, match="shape"):
-        AdditiveEquations({"X": lambda: 0.0, "Y": lambda X: X[:2]}).sample(5)
+    refuses(UnknownVariable, "'Q'", AdditiveEquations, {"X": lambda Q: Q})
+    refuses(InvalidModel, "noise of 'X'", AdditiveEquations, {"X": lambda: 0.0}, noise={"X": -1.0})
+    refuses(InvalidModel, "shape", AdditiveEquations({"X": lambda: 0.0, "Y": lambda X: X[:2]}).sample, 5)
     with pytest.raises(InvalidModel, match="shape"):
         AdditiveEquations({"X": lambda: 0.0}, noise={"X": lambda generator, rows: 0.0}).sample(5)
-    with pytest.raises(UnknownVariable, match="'Z'"):
-        MODEL.abduct(pd.DataFrame({"X": [1.0], "Y": [1.0]}))
-    with pytest.raises(InvalidArgument, match="gaps"):
-        MODEL.abduct(pd.DataFrame({"X": [1.0], "Y": [np.nan], "Z": [0.0]}))
-    with pytest.raises(UnknownVariable, match="'W'"):
-        MODEL.sample(2, do={"W": 1.0})
+    refuses(UnknownVariable, "'Z'", MODEL.abduct, pd.DataFrame({"X": [1.0], "Y": [1.0]}))
+    refuses(InvalidArgument, "gaps", MODEL.abduct, pd.DataFrame({"X": [1.0], "Y": [np.nan], "Z": [0.0]}))
+    refuses(UnknownVariable, "'W'", MODEL.sample, 2, do={"W": 1.0})
 
 
 def test_impossible_evidence_names_the_variables_as_they_are():
@@ -223,10 +212,8 @@ def test_units_may_be_any_table_of_numbers():
     expected = MODEL.counterfactual("Y", evidence=pd.DataFrame(columns), do={"X": 0.0})
     for units in (columns, pyarrow.table(columns)):
         pd.testing.assert_frame_equal(MODEL.counterfactual("Y", evidence=units, do={"X": 0.0}), expected)
-    with pytest.raises(InvalidArgument, match="are numbers"):
-        MODEL.abduct({**columns, "Y": ["a", "b"]})
-    with pytest.raises(InvalidArgument, match="num_rows=-1"):
-        MODEL.sample(-1)
+    refuses(InvalidArgument, "are numbers", MODEL.abduct, {**columns, "Y": ["a", "b"]})
+    refuses(InvalidArgument, "num_rows=-1", MODEL.sample, -1)
 
 
 def test_counterfactuals_of_linear_and_additive_equations_are_asked_alike():

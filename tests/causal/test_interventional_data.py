@@ -93,11 +93,7 @@ def test_names_that_are_one_text_with_a_comma_stay_one_name():
         ("INT", UnknownVariable, "'INT'"),
         (3, InvalidArgument, "interventions=3"),
         ({"A": [0, 2]}, InvalidArgument, "'A' are a list of True and False, or 1 and 0, for 2 rows"),
-        (
-            {"A": "ab"},
-            UnknownVariable,
-            "'ab' is not a variable of the data, though interventions= names it",
-        ),
+        ({"A": "ab"}, UnknownVariable, "'ab' is not a variable of the data, though interventions= names it"),
         ({True: "A"}, InvalidArgument, "key True: give number of a row"),
         ("A", InvalidArgument, "'A' takes that column for the targets.*the first is 0.*{'A': "),
         ({"X": [True, False]}, UnknownVariable, "'X'"),

@@ -12,11 +12,7 @@ from scipy import special
 
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.interventional.response_posterior import learn_responses
-from plausible.causal.interventional.response_score import (
-    ResponseScores,
-    learn_functional_structure,
-    response_evidence,
-)
+from plausible.causal.interventional.response_score import ResponseScores, learn_functional_structure, response_evidence
 from plausible.causal.interventional.response_space import ResponseSpace
 from plausible.data.table import Table
 from plausible.errors import (
@@ -30,6 +26,7 @@ from plausible.errors import (
 from plausible.graphs import DAG
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.variables import Variable, likelihood
+from refusals import refuses
 
 TRIAL = "A -> T -> O; T <-> O"
 
@@ -267,27 +264,18 @@ def test_evidence_tells_confounding_from_its_absence():
 
 def test_wrong_arguments_are_refused_by_name():
     rows = trial_rows()
-    with pytest.raises(UnknownVariable, match="'Z'"):
-        learn_responses("A -> Z", rows)
-    with pytest.raises(TooLarge, match="'T', 'O'"):
-        learn_responses(TRIAL, rows, max_types=8)
-    with pytest.raises(NotSupported, match="'x' is continuous"):
-        learn_responses("x -> y", {"x": [0.5, 1.5], "y": [0, 1]})
-    with pytest.raises(InvalidArgument, match="'y' is missing in 1 of 2"):
-        learn_responses("x -> y", {"x": [0, 1], "y": [0, None]})
+    refuses(UnknownVariable, "'Z'", learn_responses, "A -> Z", rows)
+    refuses(TooLarge, "'T', 'O'", learn_responses, TRIAL, rows, max_types=8)
+    refuses(NotSupported, "'x' is continuous", learn_responses, "x -> y", {"x": [0.5, 1.5], "y": [0, 1]})
+    refuses(InvalidArgument, "'y' is missing in 1 of 2", learn_responses, "x -> y", {"x": [0, 1], "y": [0, None]})
     with pytest.raises(InvalidArgument, match="whole numbers"):
         learn_responses("x -> y", Table.read({"x": [0, 1], "y": [0, 1]}, weights=[0.5, 1]))
-    with pytest.raises(InvalidArgument, match="prior="):
-        learn_responses("x -> y", {"x": [0, 1], "y": [0, 1]}, prior=0)
-    with pytest.raises(InvalidArgument, match="shape"):
-        learn_responses("x -> y", {"x": [0, 1], "y": [0, 1]}, prior={("y",): [1, 2]})
+    refuses(InvalidArgument, "prior=", learn_responses, "x -> y", {"x": [0, 1], "y": [0, 1]}, prior=0)
+    refuses(InvalidArgument, "shape", learn_responses, "x -> y", {"x": [0, 1], "y": [0, 1]}, prior={("y",): [1, 2]})
     posterior = learn_responses("x -> y", {"x": [0, 1], "y": [0, 1]}, num_draws=4)
-    with pytest.raises(UnknownVariable, match="'z'"):
-        posterior.probability({"z": 1})
-    with pytest.raises(InvalidArgument, match="same variables"):
-        posterior.effect({"y": 1}, {"x": 1}, {"y": 0})
-    with pytest.raises(InvalidArgument, match="level="):
-        posterior.probability({"y": 1}).interval(2.0)
+    refuses(UnknownVariable, "'z'", posterior.probability, {"z": 1})
+    refuses(InvalidArgument, "same variables", posterior.effect, {"y": 1}, {"x": 1}, {"y": 0})
+    refuses(InvalidArgument, "level=", posterior.probability({"y": 1}).interval, 2.0)
 
 
 def test_what_is_set_is_so_and_nothing_else():

@@ -1,7 +1,9 @@
-"""Search over interventional classes: moves against all graphs of a class, and the class from exact moments."""
+"""Search over interventional classes, and choice of experiments, against listing all graphs of a class."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -18,21 +20,27 @@ from plausible.causal.interventional.class_search import (
     is_valid_turn,
     search_interventional_classes,
 )
+from plausible.causal.interventional.experiments import (
+    after_experiment,
+    choose_experiment,
+    experiment_information,
+    plan_experiments,
+    rank_experiments,
+)
 from plausible.causal.interventional.regimes import check_regimes, regimes
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.graphs import DAG, PDAG, erdos_renyi_dag, essential_graph
-from plausible.graphs.interventional_classes import (
-    interventional_class_members,
-    interventional_essential_graph,
-)
+from plausible.graphs import DAG, PDAG, class_members, class_size, erdos_renyi_dag, essential_graph, random_tree
+from plausible.graphs.interventional_classes import interventional_class_members, interventional_essential_graph
+from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.reading import read_score
 from plausible.learn.structures.exact.equivalence import ClassGraph
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.variables import Variable
+from refusals import refuses
 from score_oracles import random_columns
 
 
@@ -198,12 +206,9 @@ def test_what_can_not_be_searched_is_refused_by_name():
     columns = two_columns(4)
     with pytest.raises(InvalidArgument, match="'a' was set from outside in all rows"):
         gies(Table.read(columns, interventions={"a": [True] * 4}))
-    with pytest.raises(NotSupported, match="K2Score"):
-        gies(columns, "k2")
-    with pytest.raises(NotSupported, match="'a' is missing in 1 row: "):
-        gies({**columns, "a": [None, 0, 1, 1]})
-    with pytest.raises(InvalidArgument, match="'z'"):
-        gies(columns, start="a -> z")
+    refuses(NotSupported, "K2Score", gies, columns, "k2")
+    refuses(NotSupported, "'a' is missing in 1 row: ", gies, {**columns, "a": [None, 0, 1, 1]})
+    refuses(InvalidArgument, "'z'", gies, columns, start="a -> z")
 
 
 def test_regimes_part_the_rows_by_what_was_set():
@@ -236,10 +241,8 @@ def test_mutilated_graphs_are_rejected_in_the_experiments_that_contradict_them(k
     assert check_regimes("a -> b -> c", Table.read(table, interventions={"b": [True] * 3000})).violations  # marks lie
     few = check_regimes("c -> b -> a", table.take(np.arange(4)))
     assert few.violations == ()
-    with pytest.raises(UnknownVariable, match="'z'"):
-        check_regimes("a -> z", table)
-    with pytest.raises(InvalidArgument, match="alpha="):
-        check_regimes("a -> b", table, alpha=2)
+    refuses(UnknownVariable, "'z'", check_regimes, "a -> z", table)
+    refuses(InvalidArgument, "alpha=", check_regimes, "a -> b", table, alpha=2)
 
 
 def test_graphs_with_latent_causes_are_tested_by_m_separation():
@@ -253,3 +256,109 @@ def test_graphs_with_latent_causes_are_tested_by_m_separation():
     assert found.violations == ()
     assert check_regimes("a -> c <-> b", table).violations
     assert check_regimes("a -> b -> c; b <-> c", table).tests == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(graph=dags(6, 1))
+def test_values_equal_grouping_all_members_by_the_edges_at_the_target(graph):
+    """Outcomes are the sets of parents of the target; what is left of a class is the members with that set."""
+    members = [frozenset(member.edges) for member in class_members(graph)]
+    shared = frozenset.intersection(*members)
+    for value in rank_experiments(graph):
+        groups = {}
+        for member in members:
+            groups.setdefault(frozenset(a for a, b in member if b == value.target), []).append(member)
+        sizes = [len(group) for group in groups.values()]
+        directed = [len(frozenset.intersection(*group)) - len(shared) for group in groups.values()]
+        shares = [size / len(members) for size in sizes]
+        assert value.num_outcomes == len(groups)
+        assert value.largest_class == max(sizes)
+        assert value.entropy == pytest.approx(-sum(share * math.log(share) for share in shares), abs=1e-12)
+        assert value.expected_class_size == pytest.approx(np.dot(shares, sizes))
+        assert value.expected_directed == pytest.approx(np.dot(shares, directed))
+        assert value.fewest_directed == min(directed)
+
+
+def test_criteria_put_their_own_best_first():
+    graph = erdos_renyi_dag(8, 0.3, seed=4)
+    by_entropy, by_worst, by_edges = (rank_experiments(graph, criterion=c) for c in ("entropy", "minimax", "edges"))
+    assert by_entropy[0].entropy == max(value.entropy for value in by_entropy)
+    assert by_worst[0].largest_class == min(value.largest_class for value in by_worst)
+    assert by_edges[0].expected_directed == max(value.expected_directed for value in by_edges)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "minimax", "edges"])
+@pytest.mark.parametrize("seed", range(5))
+def test_experiments_end_at_the_true_graph_and_each_gives_the_class_of_its_targets(criterion, seed):
+    truth = erdos_renyi_dag(9, 0.35, seed=seed)
+    plan = plan_experiments(truth, truth.parents, criterion=criterion)
+    assert plan.graph == PDAG(truth)
+    assert len(set(plan.targets)) == len(plan.targets)
+    for number in range(len(plan.targets) + 1):
+        part = plan_experiments(truth, truth.parents, criterion=criterion, max_experiments=number)
+        assert part.targets == plan.targets[:number]
+        assert part.graph == interventional_essential_graph(truth, [[target] for target in part.targets])
+
+
+def test_a_tree_needs_about_as_many_experiments_as_its_nodes_can_be_halved():
+    """The best node leaves at most half of the roots of a tree open: so ceil(log2 n) experiments are enough."""
+    for seed in range(2):
+        truth = random_tree(40, seed=seed)
+        plan = plan_experiments(truth, truth.parents, criterion="minimax")
+        assert plan.graph == PDAG(truth)
+        assert len(plan.targets) <= math.ceil(math.log2(40))
+
+
+def test_chosen_experiments_beat_random_ones_on_chains():
+    """Chains of 15 nodes, all roots: on average the choice by entropy needs far fewer than a random order."""
+    names = [f"X{number:02}" for number in range(15)]
+    rng = np.random.default_rng(0)
+    chosen, drawn = [], []
+    for root in range(15):
+        truth = DAG([(names[i + 1], names[i]) if i < root else (names[i], names[i + 1]) for i in range(14)])
+        chosen.append(len(plan_experiments(truth, truth.parents).targets))
+        graph, number = essential_graph(truth), 0
+        for target in rng.permutation(names):
+            if graph.undirected_edges:
+                graph, number = after_experiment(graph, target, truth.parents(target)), number + 1
+        drawn.append(number)
+    assert max(chosen) <= 4
+    assert np.mean(chosen) < 0.8 * np.mean(drawn)
+
+
+@settings(max_examples=16, deadline=None)
+@given(graphs=st.lists(dags(4, 4), min_size=1, max_size=6), data=st.data())
+def test_information_is_the_entropy_of_classes_that_an_experiment_adds(graphs, data):
+    weights = data.draw(st.lists(st.integers(1, 5), min_size=len(graphs), max_size=len(graphs)))
+    before = data.draw(st.lists(st.sampled_from("ABCD"), max_size=1))
+
+    def entropy(family):
+        shares = Counter()
+        for graph, weight in zip(graphs, weights, strict=True):
+            shares[interventional_essential_graph(graph, family)] += weight / sum(weights)
+        return -sum(share * math.log(share) for share in shares.values())
+
+    found = experiment_information(WeightedGraphs.of(graphs, weights), before)
+    for name in "ABCD":
+        assert found[name] == pytest.approx(entropy([*before, name]) - entropy(before), abs=1e-12)
+
+
+def test_uniform_weights_on_a_class_give_the_same_information_as_the_class():
+    graph = DAG("A -> B -> C -> D; B -> D")
+    graphs = WeightedGraphs.of(list(class_members(graph)))
+    found = experiment_information(graphs)
+    assert class_size(graph) == len(graphs)
+    for value in rank_experiments(graph):
+        assert found[value.target] == pytest.approx(value.entropy)
+
+
+def test_nothing_to_tell_and_wrong_arguments():
+    assert choose_experiment(PDAG("A -> B")) is None
+    assert plan_experiments(PDAG("A -> B"), lambda target: ()).targets == ()
+    assert choose_experiment(PDAG("A - B - C"), candidates=["A"]).target == "A"
+    refuses(UnknownVariable, "'X'", rank_experiments, PDAG("A - B"), candidates="X")
+    refuses(InvalidArgument, "criterion=", rank_experiments, PDAG("A - B"), criterion="luck")
+    refuses(InvalidArgument, "'C' can't be a cause of 'A'", after_experiment, PDAG("A - B - C"), "A", "C")
+    refuses(InvalidArgument, "can't both be causes of 'B'", after_experiment, PDAG("A - B - C"), "B", ["A", "C"])
+    refuses(InvalidArgument, "no essential graph", rank_experiments, PDAG("A -> B - C"))
+    refuses(InvalidArgument, "undirected edges", experiment_information, WeightedGraphs.of([PDAG("A - B")]))

@@ -1,4 +1,4 @@
-"""Certain causal paths with their counterexamples, and what a PAG says of effects."""
+"""Certain causal paths with their counterexamples, and what a PAG says of effects and refuses to say."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from plausible.causal.discovery.fci import fci
 from plausible.causal.discovery.pag_readings import causal_certainty, effect_in_pag, effect_is_conditional, refuse_query
+from plausible.causal.identification.algorithm import identify
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import pag_members, pag_of
@@ -21,6 +22,7 @@ from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.independence.oracle import MSeparationOracle
+from refusals import refuses
 
 
 def random_dag(rng, num_nodes):
@@ -101,10 +103,8 @@ def test_certainty_refuses_what_makes_no_sense():
     with pytest.raises(NotSupported, match="allows for hidden"):
         causal_certainty(PAG("A o-o B"), hidden=False)
     found = causal_certainty(PDAG("A -> C; B -> C; C -> D"))
-    with pytest.raises(InvalidArgument, match="every structure"):
-        found.counterexample("C", "D")
-    with pytest.raises(InvalidArgument, match="with itself"):
-        found.counterexample("C", "C")
+    refuses(InvalidArgument, "every structure", found.counterexample, "C", "D")
+    refuses(InvalidArgument, "with itself", found.counterexample, "C", "C")
     assert causal_certainty(PAG("", nodes=())).pairs == frozenset()
 
 
@@ -199,3 +199,25 @@ def test_effects_are_not_read_off_a_pag_with_open_triples():
     found = replace(fci(MSeparationOracle("A -> B -> C")), ambiguous=(("A", "B", "C"),))
     with pytest.raises(InvalidGraph, match=r"\(A, B, C\)"):
         effect_in_pag(found, "C", "A")
+
+
+STUDENT = PAG("I o-o S; D o-> G; I o-> G; G -> J")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "treatment", "match"),
+    [
+        ("S", "I", r"P\(S \| do\(I\)\) is open: I - S .* learn its parameters by EM"),
+        ("J", "G", r"all of them agree: P\(J \| do\(G\)\) = P\(J \| G\).*effect_in_pag"),
+        ("G", "J", r"all of them agree: P\(G \| do\(J\)\) = P\(G\)"),
+        (["G", "J"], "I", "effect_in_pag"),
+    ],
+)
+def test_identify_says_of_a_pag_what_is_open_and_what_it_tells(outcome, treatment, match):
+    with pytest.raises(NotSupported, match=match):
+        identify(STUDENT, outcome, treatment)
+
+
+def test_a_query_with_an_answer_is_not_refused():
+    refuse_query(STUDENT, outcome="J", treatment="G")
+    refuse_query(STUDENT, outcome="G", treatment="J")

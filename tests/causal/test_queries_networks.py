@@ -23,6 +23,7 @@ from plausible.errors import (
 from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
+from refusals import refuses
 
 
 def interventional(net, outcome, do, evidence):
@@ -275,10 +276,8 @@ def test_the_closure_rule_of_causal_independence():
 
 def test_causal_independence_needs_two_sides():
     """Empty and overlapping sides are refused."""
-    with pytest.raises(InvalidArgument, match="empty"):
-        causally_independent("X -> Y", (), "Y")
-    with pytest.raises(InvalidArgument, match="'X' can't be both"):
-        causally_independent("X -> Y", "X", "Y", given="X")
+    refuses(InvalidArgument, "empty", causally_independent, "X -> Y", (), "Y")
+    refuses(InvalidArgument, "'X' can't be both", causally_independent, "X -> Y", "X", "Y", given="X")
 
 
 # --- augmented models ---
@@ -345,22 +344,15 @@ def test_augmenting_refuses_what_it_can_not_do():
         augmented(net)
     regimes = augmented(net, idle="none", idle_probability=1.0)
     assert regimes.variables["do(X)"].states == ("none", "idle", "busy")
-    with pytest.raises(InvalidModel, match="already"):
-        augmented(regimes, "X")
-    with pytest.raises(InvalidGraph, match="two nodes"):
-        augmented_graph(regimes.graph, "X")
-    with pytest.raises(InvalidArgument, match="probability"):
-        augmented(net, idle="none", idle_probability=2)
-    with pytest.raises(UnknownVariable, match="'Q'"):
-        augmented(net, "Q")
-    with pytest.raises(InvalidModel, match="do\\(X\\)"):
-        augmented(net, idle="none").query("X")
+    refuses(InvalidModel, "already", augmented, regimes, "X")
+    refuses(InvalidGraph, "two nodes", augmented_graph, regimes.graph, "X")
+    refuses(InvalidArgument, "probability", augmented, net, idle="none", idle_probability=2)
+    refuses(UnknownVariable, "'Q'", augmented, net, "Q")
+    refuses(InvalidModel, "do\\(X\\)", augmented(net, idle="none").query, "X")
     hybrid = BayesianNetwork(TableCPD("A", [0.5, 0.5]), LinearGaussianCPD("H", 0.0, variance=1.0))
     assert augmented(hybrid).inputs == ("do(A)",)
-    with pytest.raises(NotSupported, match="continuous"):
-        augmented(hybrid, "H")
-    with pytest.raises(InvalidGraph, match="two nodes"):
-        augmented_graph(DAG([(1, "1")]))
+    refuses(NotSupported, "continuous", augmented, hybrid, "H")
+    refuses(InvalidGraph, "two nodes", augmented_graph, DAG([(1, "1")]))
     conditional = BayesianNetwork(TableCPD("Y", [[0.5, 0.5], [0.1, 0.9]], ["X"]), inputs=[Variable("X", 2)])
     with pytest.raises(InvalidModel, match="input"):
         augmented(conditional, "X")
@@ -390,19 +382,15 @@ def test_an_observed_model_has_the_projected_graph_and_the_answers_of_the_truth(
     for question in ({"targets": "U"}, {"targets": "C", "evidence": {"U": 0}}, {"targets": "C", "do": {"U": 0}}):
         with pytest.raises(UnknownVariable, match="latent"):
             model.query(**question)
-    with pytest.raises(UnknownVariable, match="'Q'"):
-        observed_model(net, ["Q"])
-    with pytest.raises(InvalidArgument, match="Nothing"):
-        observed_model(net, [])
+    refuses(UnknownVariable, "'Q'", observed_model, net, ["Q"])
+    refuses(InvalidArgument, "Nothing", observed_model, net, [])
 
 
 def test_mistakes_are_named():
     """Unknown and repeated variables, and continuous ones."""
     net = student(np.random.default_rng(9))
-    with pytest.raises(UnknownVariable, match="'Q'"):
-        compare_effect(net, "J", "Q")
-    with pytest.raises(InvalidArgument, match="outcome= is empty"):
-        compare_effect(net, [], "G")
+    refuses(UnknownVariable, "'Q'", compare_effect, net, "J", "Q")
+    refuses(InvalidArgument, "outcome= is empty", compare_effect, net, [], "G")
     with pytest.raises(InvalidArgument, match="'G' can't be both in treatment= and in evidence="):
         compare_effect(net, "J", "G", evidence={"G": 1})
     with pytest.raises(NotSupported, match="treatment 'H' is continuous"):

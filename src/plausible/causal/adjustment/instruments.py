@@ -38,22 +38,16 @@ class InstrumentCheck(Check):
     forbidden: tuple[Node, ...]  # Members of W, or Z, that lie on a causal path from X to Y or below one
 
     @property
-    def is_valid(self) -> bool:
-        """Whether nothing is wrong with the instrument."""
-        return self.moves_treatment and self.trail is None and not self.forbidden
-
-    def __str__(self) -> str:
+    def _verdicts(self) -> tuple[str, str]:
         name = str(Instrument(self.instrument, frozenset(self.given)))
         aim = f"an instrument for the effect of {quote(self.treatment)} on {quote(self.outcome)}"
-        if self.is_valid:
-            return f"{name} is {aim}."
-        lines = [f"{name} is not {aim}:"]
-        lines += [f"  {quote(node)} lies on or below a causal path" for node in self.forbidden]
-        if not self.moves_treatment:
-            lines.append(f"  it tells nothing about {quote(self.treatment)}")
-        if self.trail is not None:
-            lines.append(f"  {self.trail} is open without the effect")
-        return "\n".join(lines)
+        return f"{name} is {aim}", f"{name} is not {aim}"
+
+    @property
+    def _wrong(self) -> list[str]:
+        lines = [f"{quote(node)} lies on or below a causal path" for node in self.forbidden]
+        lines += [] if self.moves_treatment else [f"it tells nothing about {quote(self.treatment)}"]
+        return lines if self.trail is None else [*lines, f"{self.trail} is open without the effect"]
 
 
 def check_instrument(

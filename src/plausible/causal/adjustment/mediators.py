@@ -34,11 +34,6 @@ class MediationCheck(Check):
     mediator_trail: Trail | None  # A trail that confounds treatment and mediators with the outcome
 
     @property
-    def is_valid(self) -> bool:
-        """Whether the mediation formula holds."""
-        return not self.forbidden and self.treatment_trail is None and self.mediator_trail is None
-
-    @property
     def expression(self) -> Expression:
         """Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), a function of x and x'; refused if the formula need not hold."""
         self.require()
@@ -48,14 +43,16 @@ class MediationCheck(Check):
         body = outcome * probability(m, (*others, *w))
         return sum_over((*m, *w), body * probability(w) if w else body)
 
-    def __str__(self) -> str:
-        if self.is_valid:
-            return "The mediation formula gives the natural effects."
-        lines = ["The mediation formula need not give the natural effects:"]
-        lines += [f"  {quote(node)} lies below the treatment" for node in self.forbidden]
-        trails = (self.treatment_trail, self.mediator_trail)
-        lines += [f"  {trail} is open" for trail in dict.fromkeys(trail for trail in trails if trail is not None)]
-        return "\n".join(lines)
+    @property
+    def _verdicts(self) -> tuple[str, str]:
+        formula, effects = "The mediation formula", "the natural effects"
+        return f"{formula} gives {effects}", f"{formula} need not give {effects}"
+
+    @property
+    def _wrong(self) -> list[str]:
+        trails = dict.fromkeys(trail for trail in (self.treatment_trail, self.mediator_trail) if trail is not None)
+        below = [f"{quote(node)} lies below the treatment" for node in self.forbidden]
+        return [*below, *(f"{trail} is open" for trail in trails)]
 
 
 def check_mediation(
@@ -178,11 +175,6 @@ class FrontDoorCheck(Check):
     after: Trail | None  # A back-door trail from a mediator to Y that X leaves open
 
     @property
-    def is_valid(self) -> bool:
-        """Whether nothing is wrong with the mediators."""
-        return self.missed is None and self.before is None and self.after is None
-
-    @property
     def expression(self) -> Expression:
         """Σ_m P(m | x) Σ_x' P(y | x', m) P(x'); refused if the mediators are not valid."""
         self.require()
@@ -191,15 +183,16 @@ class FrontDoorCheck(Check):
         inner = sum_over(others, probability(self.outcome, (*others, *mediators)) * probability(others))
         return sum_over(mediators, probability(mediators, self.treatment) * inner) if mediators else inner
 
-    def __str__(self) -> str:
+    @property
+    def _verdicts(self) -> tuple[str, str]:
         sets = f"{{{', '.join(map(quote, self.mediators))}}}"
-        if self.is_valid:
-            return f"{sets} satisfies the front-door criterion."
-        lines = [f"{sets} does not satisfy the front-door criterion:"]
-        if self.missed is not None:
-            lines.append(f"  {' -> '.join(map(quote, self.missed))} meets none of it")
-        lines += [f"  {trail} is an open back-door trail" for trail in (self.before, self.after) if trail is not None]
-        return "\n".join(lines)
+        return f"{sets} satisfies the front-door criterion", f"{sets} does not satisfy the front-door criterion"
+
+    @property
+    def _wrong(self) -> list[str]:
+        trails = [trail for trail in (self.before, self.after) if trail is not None]
+        missed = [] if self.missed is None else [f"{' -> '.join(map(quote, self.missed))} meets none of it"]
+        return [*missed, *(f"{trail} is an open back-door trail" for trail in trails)]
 
 
 def check_front_door(graph: CausalLike, outcome: Nodes, treatment: Nodes, mediators: Nodes) -> FrontDoorCheck:

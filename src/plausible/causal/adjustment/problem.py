@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
+from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.queries.observed import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs.ancestral import MAG, PAG
@@ -51,13 +52,30 @@ class Check(ABC):
 
     @property
     @abstractmethod
+    def _verdicts(self) -> tuple[str, str]:
+        """What to say of a choice that is right, and of one that is not."""
+
+    @property
+    @abstractmethod
+    def _wrong(self) -> list[str]:
+        """What is wrong, a line for each reason."""
+
+    @property
     def is_valid(self) -> bool:
         """Whether nothing is wrong."""
+        return not self._wrong
 
     def require(self) -> None:
         """Refuse what is not valid, with the reason."""
         if not self.is_valid:
             raise InvalidArgument(str(self))
+
+    def __str__(self) -> str:
+        right, wrong = self._verdicts
+        return "\n".join([f"{wrong}:", *(f"  {line}" for line in self._wrong)]) if self._wrong else f"{right}."
+
+    _repr_html_ = html_of_print
+    __repr__ = repr_of_print
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,31 +48,28 @@ class AdjustmentCheck(Check):
     unclear: Edge | None
 
     @property
-    def is_valid(self) -> bool:
-        """Whether nothing is wrong with the set."""
-        return not self.forbidden and self.trail is None and self.unclear is None
-
-    @property
     def expression(self) -> Expression:
         """Σ_w P(y | x, w) P(w), to be printed, written in LaTeX or evaluated; refused if the set is not valid."""
         self.require()
         stratum = probability(self.outcome, (*self.treatment, *self.given))
         return sum_over(self.given, stratum * probability(self.given)) if self.given else stratum
 
-    def __str__(self) -> str:
-        effect = f"the effect of {_listed(self.treatment)} on {_listed(self.outcome)}"
+    @property
+    def _verdicts(self) -> tuple[str, str]:
+        x, y = (", ".join(map(quote, nodes)) for nodes in (self.treatment, self.outcome))
+        aim = f"right to adjust for, for the effect of {x} on {y} ({self.criterion} criterion)"
         sets = f"{{{', '.join(map(quote, self.given))}}}"
-        if self.is_valid:
-            return f"{sets} is right to adjust for, for {effect} ({self.criterion} criterion)."
-        lines = [f"{sets} is not right to adjust for, for {effect} ({self.criterion} criterion):"]
-        if self.unclear is not None:
-            lines.append(f"  {unclear_reason(self.unclear)}: no set will do")
+        return f"{sets} is {aim}", f"{sets} is not {aim}"
+
+    @property
+    def _wrong(self) -> list[str]:
+        lines = [] if self.unclear is None else [f"{unclear_reason(self.unclear)}: no set will do"]
         place = "below a treatment" if self.criterion == "back-door" else "on or below a causal path"
-        lines += [f"  {quote(node)} lies {place}" for node in self.forbidden]
+        lines += [f"{quote(node)} lies {place}" for node in self.forbidden]
         if self.trail is not None:
-            lines.append(f"  {self.trail} is open and not causal")
-            lines += [f"    {junction}" for junction in self.trail.junctions]
-        return "\n".join(lines)
+            lines.append(f"{self.trail} is open and not causal")
+            lines += [f"  {junction}" for junction in self.trail.junctions]
+        return lines
 
 
 def unclear_reason(edge: Edge) -> str:
@@ -148,10 +145,6 @@ def is_adjustment_set(
     False
     """
     return check_adjustment(graph, outcome, treatment, given, criterion).is_valid
-
-
-def _listed(nodes: tuple[Node, ...]) -> str:
-    return ", ".join(map(quote, nodes))
 
 
 def adjustment_set(

@@ -53,7 +53,7 @@ def derive(
     max_quantities: int = 20_000,
     time_limit: float = 60.0,
 ) -> DerivationSearch:
-    """DerivationSpace for a derivation of P(Y | do(x), w) by the rules of the do-calculus and the laws of probability.
+    """Search for a derivation of P(Y | do(x), w) by the rules of the do-calculus and the laws of probability.
 
     Steps are rules 1 to 3, one node at a time, conditioning on further nodes, P(y) = Σ_w P(y | w) P(w), the chain rule
     and P(y | w) = P(y, w) / P(w). Where a set to adjust for will do, which is quickly found in graphs of any size, the
@@ -70,11 +70,6 @@ def derive(
         W, what is seen besides.
     max_quantities
         Give up after meeting so many different quantities.
-
-    Returns
-    -------
-    DerivationSearch
-        With the derivation, or whether it was looked for everywhere.
 
     Examples
     --------

@@ -249,12 +249,7 @@ def rule_3(graph: CausalLike, quantity: Quantity, nodes: Nodes, form: RuleForm =
 
 
 def _step(
-    rule: Literal[1, 2, 3],
-    before: Quantity,
-    after: Quantity,
-    separation: Independence,
-    graph: CausalGraph,
-    place: str,
+    rule: Literal[1, 2, 3], before: Quantity, after: Quantity, separation: Independence, graph: CausalGraph, place: str
 ) -> RuleStep:
     applies = graph.m_separated(separation.x, separation.y, separation.given)
     return RuleStep(rule, before, after, separation, graph, place, applies)

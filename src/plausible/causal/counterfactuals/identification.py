@@ -15,7 +15,7 @@ from plausible.causal.counterfactuals.potential import (
     Setting,
     SumOfProducts,
 )
-from plausible.causal.queries.observed import CausalLike
+from plausible.causal.queries.observed import CausalLike, fresh_name
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import read_as
@@ -137,11 +137,6 @@ def identify_counterfactual(
     given
         Potential responses -> states that are known; `{"X": 1}` is short for `{Potential("X"): 1}`.
 
-    Returns
-    -------
-    CounterfactualEstimand
-        It prints as a formula, and `.evaluate(model)` gives the number.
-
     Examples
     --------
     >>> treated = {"X": 1}
@@ -209,13 +204,27 @@ def _identified(graph: CausalGraph, event: Event, question: str) -> SumOfProduct
     found = counterfactual_graph(graph, event, list(event))
     if found is None:
         return SumOfProducts(is_zero=True)
-    relevant = _relevant(found, event)
-    symbols = _symbols(found, relevant)
+    # The copies in the event and their ancestors, as far as these are not known.
+    front = [place for term in event if not isinstance(place := found.place(term), Constant)]
+    seen = set(front)
+    while front:
+        for places in found.copies[front.pop()].parents.values():
+            if len(places) == 1 and not isinstance(place := next(iter(places)), Constant) and place not in seen:
+                seen.add(place)
+                front.append(place)
+    relevant = sorted(seen)
+    # A name for the state of each copy that is summed over: m, m', ...
+    taken: set[str] = set()
+    hidden = [place for place in relevant if found.copies[place].state is None]
+    symbols: dict[int, Free] = {}
+    for place in hidden:
+        variable = found.copies[place].variable
+        symbols[place] = Free(fresh_name(variable.lower(), taken, "'"), variable)
     districts = _separation_graph(graph, found).subgraph(relevant).districts
     members = ([place for place in relevant if place in district] for district in districts)
     terms = [_experiment(found, places, symbols, question) for places in members]
     # The sum without what occurs once, as part of an outcome: it adds up to one.
-    free = [symbols[place] for place in relevant if place in symbols]
+    free = list(symbols.values())
     uses = Counter(value for term in terms for _, value in (*term.outcome, *term.do) if isinstance(value, Free))
     set_to = {value for term in terms for _, value in term.do}
     spare = {symbol for symbol in free if uses[symbol] == 1 and symbol not in set_to}
@@ -223,34 +232,6 @@ def _identified(graph: CausalGraph, event: Event, question: str) -> SumOfProduct
     return SumOfProducts(
         tuple(symbol for symbol in free if symbol not in spare), tuple(term for term in kept if term.outcome)
     )
-
-
-def _relevant(found: CounterfactualGraph, event: Event) -> list[int]:
-    """The copies in the event and their ancestors, as far as these are not known."""
-    front = [place for term in event if not isinstance(place := found.place(term), Constant)]
-    seen = set(front)
-    while front:
-        copy = found.copies[front.pop()]
-        for places in copy.parents.values():
-            if len(places) == 1 and not isinstance(place := next(iter(places)), Constant) and place not in seen:
-                seen.add(place)
-                front.append(place)
-    return sorted(seen)
-
-
-def _symbols(found: CounterfactualGraph, places: Sequence[int]) -> dict[int, Free]:
-    """A name for the state of each copy that is summed over: m, m', ..."""
-    taken: set[str] = set()
-    symbols: dict[int, Free] = {}
-    for place in places:
-        copy = found.copies[place]
-        if copy.state is None:
-            name = copy.variable.lower()
-            while name in taken:
-                name += "'"
-            taken.add(name)
-            symbols[place] = Free(name, copy.variable)
-    return symbols
 
 
 def _experiment(

@@ -74,10 +74,6 @@ class Potential:
     def __repr__(self) -> str:
         return f"Potential({self.variable!r}, {self.do!r})" if self.settings else f"Potential({self.variable!r})"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: frozen slots can't be set from outside."""
-        return Potential, (self.variable, self.do)
-
 
 def check_comparison(treatment: Mapping[str, Any], control: Mapping[str, Any]) -> None:
     """Refuse a treatment and a control that don't set the same variables.
@@ -96,10 +92,16 @@ def check_comparison(treatment: Mapping[str, Any], control: Mapping[str, Any]) -
 
 
 class Finding(NamedTuple):
-    """What is known about a variable in one world."""
+    """What is known about a variable in one world: its state, or several."""
 
     term: Potential
     value: Any
+
+    def __str__(self) -> str:
+        return f"{self.term}={self.value}"
+
+    def _repr_html_(self) -> str:
+        return html_of_print(self)
 
 
 def findings_under(evidence: Mapping[Any, Any] | None, do: Mapping[str, Setting]) -> list[Finding]:

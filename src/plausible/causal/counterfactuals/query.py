@@ -187,7 +187,8 @@ def counterfactual(
 
     The real and the hypothetical world share their noise, so that evidence about one speaks of the other; exact
     inference in `parallel_worlds` answers. Had what was done anyway been done (do repeats the evidence), nothing would
-    change. Balke & Pearl (1994), Probabilistic evaluation of counterfactual queries.
+    change. The answer is over variables named as the outcome is. See Balke & Pearl (1994), Probabilistic evaluation of
+    counterfactual queries.
 
     Parameters
     ----------
@@ -206,11 +207,6 @@ def counterfactual(
         What is known about the hypothetical world.
     actual_do
         What was set in the real world already, before the evidence was seen.
-
-    Returns
-    -------
-    Factor
-        Normalised, over variables named as the outcome is; its `.info` says how it was got and what it cost.
 
     Examples
     --------

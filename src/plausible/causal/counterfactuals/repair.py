@@ -94,10 +94,7 @@ def repair(
 
     fails = others and broken and answer.values[working] < 1.0
     return Repair(
-        dict(components),
-        float(answer.values[working]),
-        posteriors({}),
-        posteriors({name: broken}) if fails else {},
+        dict(components), float(answer.values[working]), posteriors({}), posteriors({name: broken}) if fails else {}
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, TypeAlias, Unpack, final
+from typing import Any, Literal, TypeAlias, Unpack, final
 
 import numpy as np
 
@@ -61,57 +61,36 @@ def take_back(masks: MarkMasks, names: Sequence[str], *, selection: bool) -> lis
 
     That is about ancestors only: the marks that are left need not be those of a class.
     """
-    found = []
-    kinds: dict[Kind, Callable[[MarkMasks, bool], Iterator[End]]] = {
-        "cycle": _in_cycles,
-        "undirected": _lines,
-        "ancestor": _ancestors,
-    }
-    for kind, ends in kinds.items():
-        for node, other in sorted(ends(masks, selection)):
+    import networkx as nx
+
+    nodes = range(len(masks))
+
+    def directed() -> Any:
+        return nx.DiGraph((a, b) for a in nodes for b in bits(masks.children(a)))
+
+    def reopened(kind: Kind, ends: Iterable[End]) -> list[MarkConflict]:
+        pairs = sorted(ends)
+        for node, other in pairs:
             masks.put(node, other, Mark.CIRCLE)
             if kind != "ancestor":
                 masks.put(other, node, Mark.CIRCLE)
-            found.append(MarkConflict(kind, (names[node], names[other])))
-    return found
+        return [MarkConflict(kind, (names[node], names[other])) for node, other in pairs]
+
+    arrows = directed()
+    parts = enumerate(nx.strongly_connected_components(arrows))
+    part_of = {node: number for number, part in parts for node in part}
+    found = reopened("cycle", [(a, b) for a, b in arrows.edges if part_of[a] == part_of[b]])
+    lines = ((a, b) for a in nodes for b in bits(masks.tail[a] & masks.tail_from[a]) if a < b)
+    found += reopened("undirected", [(a, b) for a, b in lines if not selection or masks.arrow[a] or masks.arrow[b]])
+    arrows = directed()
+    double = ((a, b) for a in nodes for b in bits(masks.arrow[a] & masks.arrow_from[a]) if {a, b} <= set(arrows))
+    return found + reopened("ancestor", [(a, b) for a, b in double if nx.has_path(arrows, a, b)])
 
 
 def cycle_conflicts(cycles: Iterable[Sequence[int]], names: Sequence[str]) -> list[MarkConflict]:
     """The edges of cycles of circles that only selection makes, where there is none."""
     ends = {(min(pair), max(pair)) for cycle in cycles for pair in pairwise((*cycle, cycle[0]))}
     return [MarkConflict("undirected", (names[a], names[b])) for a, b in sorted(ends)]
-
-
-def _in_cycles(masks: MarkMasks, _: bool) -> Iterator[End]:
-    """The directed edges within strongly connected components."""
-    import networkx as nx
-
-    graph = nx.DiGraph((a, b) for a in range(len(masks)) for b in bits(masks.children(a)))
-    for part in nx.strongly_connected_components(graph):
-        inside = sum(1 << node for node in part)
-        yield from ((a, b) for a in part for b in bits(masks.children(a) & inside))
-
-
-def _lines(masks: MarkMasks, selection: bool) -> Iterator[End]:
-    """The undirected edges that meet an arrowhead; without selection all."""
-    for a in range(len(masks)):
-        for b in bits(masks.tail[a] & masks.tail_from[a]):
-            if a < b and (not selection or masks.arrow[a] or masks.arrow[b]):
-                yield a, b
-
-
-def _ancestors(masks: MarkMasks, _: bool) -> Iterator[End]:
-    """The ends of edges `<->` that are ancestors of the other end."""
-    for a in range(len(masks)):
-        siblings = masks.arrow[a] & masks.arrow_from[a]
-        below, frontier = 0, masks.children(a) if siblings else 0
-        while frontier:
-            below |= frontier
-            reached = 0
-            for node in bits(frontier):
-                reached |= masks.children(node)
-            frontier = reached & ~below
-        yield from ((a, b) for b in bits(siblings & below))
 
 
 @final
@@ -212,11 +191,7 @@ def fci(
     joined = replace(known, allowed=~np.eye(len(known.allowed), dtype=np.bool_))
     skeleton = find_skeleton(asked, joined, search)
     skeleton, colliders = check_colliders(
-        asked,
-        skeleton,
-        remaining(search, clock),
-        known,
-        lambda found: find_colliders(asked, found, alpha, "stable")[0],
+        asked, skeleton, remaining(search, clock), known, lambda found: find_colliders(asked, found, alpha, "stable")[0]
     )
     masks, _ = _with_colliders(skeleton, colliders, known, selection)
     skeleton = refine_skeleton(asked, skeleton, masks, remaining(search, clock), known, max_path_length)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from plausible.base.display import format_number
 from plausible.base.records import record
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.causal.adjustment.mediators import recanting_witness
 from plausible.causal.estimation.rows import expected_outcome, read_levels, state_scores
 from plausible.causal.queries.observed import fresh_name, refuse_overlap
@@ -13,9 +14,6 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.models import BayesianNetwork
 from plausible.models.network_parts import rebuilt
 from plausible.variables import State, Variable
-
-#: Differences up to this share of the means are none: each is what four inferences leave of larger numbers.
-_ROUNDING = 1e-9
 
 
 @record
@@ -61,7 +59,8 @@ class MediatedEffects:
             f"  natural indirect   {format_number(self.indirect)}, through {names}",
         ]
         apart = self.total - self.direct - self.indirect
-        if abs(apart) > _ROUNDING * max(map(abs, self.means)):
+        # Each is what four inferences leave of larger numbers.
+        if abs(apart) > WEIGHT_NOISE * max(map(abs, self.means)):
             lines.append(
                 f"  interaction        {format_number(apart)}: what {names} does depends on {self.treatment}, so that "
                 "direct and indirect do not add up to the total"

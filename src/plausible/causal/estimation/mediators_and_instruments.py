@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Remedy
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.adjustment.instruments import check_instrument, instruments
 from plausible.causal.adjustment.mediators import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
@@ -218,9 +219,13 @@ def _strength(x: Floats, covariates: Floats, first: Floats, weights: Floats) -> 
     within = float(weights @ (x - first @ linear_fit(first, x, weights)) ** 2)
     num_added = int(np.linalg.matrix_rank(first) - np.linalg.matrix_rank(covariates))
     left = weights.sum() - np.linalg.matrix_rank(first)
-    if num_added == 0 or without - within <= 1e-12 * without:
+    if num_added == 0 or without - within <= PROBABILITY_NOISE * without:
         return 0.0
-    return float("inf") if within <= 1e-12 * without else (without - within) / num_added / (within / max(left, 1.0))
+    return (
+        float("inf")
+        if within <= PROBABILITY_NOISE * without
+        else (without - within) / num_added / (within / max(left, 1.0))
+    )
 
 
 def _standard_error(variables: tuple[Floats, Floats], covariates: Floats, first: Floats, weights: Floats) -> float:

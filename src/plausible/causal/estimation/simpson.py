@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -200,19 +200,18 @@ def simpson(
         found = experiment_rows(known.statistics.table, causes, outcome, treatment)
         known, causes, rows = _Observed(TableStatistics(found.table)), read_causes(found.graph), found.told
     joint = known.query([treatment, *names, outcome])
-    question = _Question.of(joint.scope, event, states)
+    x, y = joint.scope[0], joint.scope[-1]
+    low, high = (x.states[0], x.states[-1]) if states is None else states
+    asked = SimpsonReport(x, (low, high), y, y.states[-1] if event is None else event, (), None)
     judge = known.graph if causes is None else causes
-    comparisons = tuple(_comparison(joint, depth, question, judge) for depth in range(len(names) + 1))
+    comparisons = tuple(_comparison(joint, depth, asked, judge) for depth in range(len(names) + 1))
     if causes is not None:
-        effect = _adjusted_effect(comparisons, question) or _identified_effect(known, causes, question)
-    elif isinstance(source, BayesianNetwork):
-        table = effect_table(source, [question.outcome], [question.treatment])
-        low, high = table[list(question.places), question.outcome.index(question.event)].tolist()
-        effect = _Effect((low, high))
-    else:
-        effect = _Effect(None)
-    q = question
-    return SimpsonReport(q.treatment, q.states, q.outcome, q.event, comparisons, effect.values, effect.unknown, rows)
+        effect, unknown = _adjusted_effect(comparisons, asked) or _identified_effect(known, causes, asked)
+        return replace(asked, comparisons=comparisons, effect=effect, unknown=unknown, rows=rows)
+    if isinstance(source, BayesianNetwork):
+        table = effect_table(source, [y], [x])[:, y.index(asked.event)]
+        asked = replace(asked, effect=(float(table[x.index(low)]), float(table[x.index(high)])))
+    return replace(asked, comparisons=comparisons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,78 +236,55 @@ class _Observed:
         return Factor([self.variables[name] for name in targets], counts / counts.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """Which states of treatment and outcome are compared."""
-
-    treatment: Variable
-    states: tuple[State, State]
-    outcome: Variable
-    event: State
-
-    @classmethod
-    def of(cls, scope: Sequence[Variable], event: State | None, states: tuple[State, State] | None) -> _Question:
-        treatment, outcome = scope[0], scope[-1]
-        low, high = states if states is not None else (treatment.states[0], treatment.states[-1])
-        return cls(treatment, (low, high), outcome, outcome.states[-1] if event is None else event)
-
-    @property
-    def places(self) -> tuple[int, int]:
-        return self.treatment.index(self.states[0]), self.treatment.index(self.states[1])
-
-
-class _Effect(NamedTuple):
-    """P(event | do(x)) for both states, and the places without cases that leave one of them open, in words."""
-
-    values: tuple[float, float] | None
-    unknown: tuple[str, ...] = ()
-
-
 def _comparison(
-    joint: Factor, depth: int, question: _Question, causes: DAG | CausalGraph | None
+    joint: Factor, depth: int, asked: SimpsonReport, causes: DAG | CausalGraph | None
 ) -> StratifiedComparison:
     """The comparison within the first strata, judged by the graph: P(x, s, y) has its axes in this order."""
     table = joint.values.sum(axis=tuple(range(1 + depth, joint.values.ndim - 1)))
     total = table.sum(axis=-1)
-    event = question.outcome.index(question.event)
+    event = asked.outcome.index(asked.event)
     with np.errstate(invalid="ignore"):
         rates = np.where(total > 0, table[..., event] / np.where(total > 0, total, 1.0), np.nan)
-    low, high = question.places
+    low, high = map(asked.treatment.index, asked.states)
     strata, is_right = joint.scope[1 : 1 + depth], None
     if causes is not None:
         is_right = is_adjustment_set(causes, joint.names[-1], joint.names[0], [variable.name for variable in strata])
     return StratifiedComparison(strata, total.sum(axis=0), rates[low], rates[high], is_right)
 
 
-def _adjusted_effect(comparisons: Sequence[StratifiedComparison], question: _Question) -> _Effect | None:
+#: P(event | do(x)) for both states, and the places without cases that leave one of them open, in words.
+_Effect: TypeAlias = tuple[tuple[float, float] | None, tuple[str, ...]]
+
+
+def _adjusted_effect(comparisons: Sequence[StratifiedComparison], asked: SimpsonReport) -> _Effect | None:
     """That of the first admissible comparison that has all cases, else of the first; none where none is admissible."""
     admissible = [comparison for comparison in comparisons if comparison.is_admissible]
     if not admissible:
         return None
     best = next((each for each in admissible if np.isfinite(each.adjusted).all()), admissible[0])
     cells = (
-        [(question.treatment.name, state), *((v.name, v.states[i]) for v, i in zip(best.strata, place, strict=True))]
-        for state, rates in zip(question.states, (best.baseline, best.treated), strict=True)
+        [(asked.treatment.name, state), *((v.name, v.states[i]) for v, i in zip(best.strata, place, strict=True))]
+        for state, rates in zip(asked.states, (best.baseline, best.treated), strict=True)
         for place in np.argwhere(np.isnan(rates) & (best.weights > 0)).tolist()
     )
-    return _Effect(best.adjusted, tuple(", ".join(f"{name}={state!r}" for name, state in cell) for cell in cells))
+    return best.adjusted, tuple(", ".join(f"{name}={state!r}" for name, state in cell) for cell in cells)
 
 
-def _identified_effect(known: BayesianNetwork | _Observed, causes: DAG | CausalGraph, question: _Question) -> _Effect:
+def _identified_effect(known: BayesianNetwork | _Observed, causes: DAG | CausalGraph, asked: SimpsonReport) -> _Effect:
     """By the estimand that the graph gives for the variables that are there."""
     names = {variable.name for variable in known.variables.values() if not variable.is_continuous}
     observed = [node for node in causes.nodes if node in names]
     try:
-        estimand = identify(causes, question.outcome.name, question.treatment.name, observed=observed)
+        estimand = identify(causes, asked.outcome.name, asked.treatment.name, observed=observed)
     except NotIdentifiable:
-        return _Effect(None)
+        return None, ()
     values = []
-    for state in question.states:
+    for state in asked.states:
         try:
-            answer = estimand.evaluate(known, do={question.treatment.name: state})
-            values.append(float(answer.values[question.outcome.index(question.event)]))
+            answer = estimand.evaluate(known, do={asked.treatment.name: state})
+            values.append(float(answer.values[asked.outcome.index(asked.event)]))
         except PositivityViolation:
             values.append(float("nan"))
     evaluation = Evaluation(known)
     evaluation.value(estimand.expression)
-    return _Effect((values[0], values[1]), tuple(evaluation.impossible) if np.isnan(values).any() else ())
+    return (values[0], values[1]), tuple(evaluation.impossible) if np.isnan(values).any() else ()

@@ -269,11 +269,7 @@ class CodeWriter(Computation[tuple[str, tuple[Symbol, ...]]]):
 
 
 def function_text(
-    expression: Part,
-    axes: Sequence[Symbol],
-    *,
-    arbitrary: Sequence[Symbol] = (),
-    title: str | None = None,
+    expression: Part, axes: Sequence[Symbol], *, arbitrary: Sequence[Symbol] = (), title: str | None = None
 ) -> str:
     """A function `effect(joint)` that computes an expression."""
     variables = sorted(expression.variables, key=str)

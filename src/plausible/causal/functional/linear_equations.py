@@ -135,10 +135,7 @@ class LinearEquations(Frozen):
         return float(self._solution({})[0][places[outcome], places[treatment]])
 
     def query(
-        self,
-        targets: str | Iterable[str],
-        evidence: EvidenceLike | None = None,
-        do: Mapping[str, float] | None = None,
+        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, float] | None = None
     ) -> MomentGaussian:
         """P(targets | evidence, do): normal, degenerate where targets are set or known.
 

@@ -137,9 +137,7 @@ class FunctionalModel(Frozen):
     _variables: dict[str, Variable]
 
     def __init__(
-        self,
-        functions: Mapping[str, Callable[..., State]] | Iterable[CPD | ResponseVariable],
-        noise: NoiseLike = (),
+        self, functions: Mapping[str, Callable[..., State]] | Iterable[CPD | ResponseVariable], noise: NoiseLike = ()
     ) -> None:
         self.noise = read_noise(noise)
         listed = _read_functions(functions, self.noise.variables)
@@ -198,10 +196,7 @@ class FunctionalModel(Frozen):
     # --- questions ---
 
     def query(
-        self,
-        targets: str | Iterable[str],
-        evidence: EvidenceLike | None = None,
-        do: Mapping[str, State] | None = None,
+        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
     ) -> Factor:
         """P(targets | evidence, do): set variables lose their causes, noise included; see `BayesianNetwork.query`."""
         self._check_settings(do)

@@ -90,11 +90,6 @@ def identify(
     observed
         The nodes that can be measured, if the graph has latent nodes; all others are projected out.
 
-    Returns
-    -------
-    Estimand
-        The formula, its derivation, and `evaluate`.
-
     Examples
     --------
     >>> print(identify("S -> T -> C; S <-> C", outcome="C", treatment="S"))
@@ -231,7 +226,7 @@ def _shortened(graph: MaskGraph, effect: Effect, best: _Solution) -> tuple[_Solu
 def blocking_bows(
     graph: CausalLike, outcome: Nodes, treatment: Nodes, *, observed: Nodes | None = None
 ) -> tuple[tuple[Node, Node], ...]:
-    """The bows that by themselves make P(outcome | do(treatment)) not identifiable.
+    """The bows (treatment, child) that by themselves make P(outcome | do(treatment)) not identifiable.
 
     A bow is a treatment X with `X -> C` and `X <-> C`, where C is the outcome or one of its ancestors, along paths that
     meet no treatment. One is enough; that there is none does not mean that the effect is identifiable.
@@ -244,11 +239,6 @@ def blocking_bows(
         A node or several each.
     observed
         The nodes that can be measured; all others are projected out.
-
-    Returns
-    -------
-    tuple
-        Pairs (treatment, child).
 
     Examples
     --------

@@ -290,10 +290,7 @@ def hedge_of(graph: MaskGraph, failure: Failure, effect: Effect) -> Hedge:
     outer_edges = inner_edges + _trees(graph, outer, inner) + _child_edges(graph, outer & ~inner, outer)
     names = graph.names
     return Hedge(
-        effect,
-        CausalGraph(outer_edges, nodes=names(outer)),
-        CausalGraph(inner_edges, nodes=names(inner)),
-        names(roots),
+        effect, CausalGraph(outer_edges, nodes=names(outer)), CausalGraph(inner_edges, nodes=names(inner)), names(roots)
     )
 
 

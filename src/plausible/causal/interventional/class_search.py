@@ -218,12 +218,7 @@ def gies(
             "which it was not set, or leave it out."
         )
     return search_interventional_classes(
-        wanted.on(TableStatistics(table)),
-        targets,
-        knowledge,
-        start=start,
-        progress=progress,
-        time_limit=time_limit,
+        wanted.on(TableStatistics(table)), targets, knowledge, start=start, progress=progress, time_limit=time_limit
     )
 
 

@@ -60,10 +60,7 @@ class ResponseSpace:
 
     @classmethod
     def of(
-        cls,
-        graph: CausalLike,
-        variables: Mapping[str, Variable] | Iterable[Variable],
-        max_types: int = MAX_TYPES,
+        cls, graph: CausalLike, variables: Mapping[str, Variable] | Iterable[Variable], max_types: int = MAX_TYPES
     ) -> ResponseSpace:
         """The response types of variables with these causes.
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
 from plausible.base.remedies import Call, Remedy
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
-from plausible.causal.partial.district import Observed, SourceLike, read_source
+from plausible.causal.partial.district import Observed, Polytope, SourceLike, read_source
 from plausible.causal.partial.linear_form import LinearForm, NotLinear, Ratio, ratio_of
 from plausible.causal.partial.linear_query import (
     Assumption,
@@ -23,13 +24,135 @@ from plausible.causal.partial.linear_query import (
     check_edge,
     read_assumptions,
 )
-from plausible.causal.partial.program import BoundsProgram, Extremum, LimitRow
-from plausible.causal.partial.systems import ROUNDING, Contradictions, Members, Systems
+from plausible.causal.partial.systems import ROUNDING, Contradictions, Members, Systems, least_total
 from plausible.causal.queries.observed import CausalLike, read_causal
-from plausible.errors import InvalidArgument
+from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, NotSupported
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import latent_projection
 from plausible.graphs.nodes import Node
+
+_INFEASIBLE = 2
+
+
+class LimitRow(NamedTuple):
+    """lower × denominator ≤ numerator ≤ upper × denominator."""
+
+    numerator: LinearForm
+    denominator: LinearForm
+    lower: float
+    upper: float
+    text: str
+
+
+class Extremum(NamedTuple):
+    """An end, and for each district a distribution of the types that may occur which attains it."""
+
+    value: float
+    types: Mapping[Members, Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundsProgram:
+    """Polytopes of independent districts, and limits.
+
+    Numerator and denominator are both made homogeneous by one more unknown t (Charnes & Cooper 1962): over y = t ν,
+    the ratio is linear where the denominator is fixed to one. A plain linear form has the denominator t.
+    """
+
+    polytopes: Mapping[Members, Polytope]  # Those of all districts that matter.
+    limits: Sequence[LimitRow] = ()  # What else must hold.
+
+    def ends(self, numerator: LinearForm, denominator: LinearForm) -> tuple[Extremum, Extremum]:
+        """The least and the greatest value of numerator / denominator."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, vstack
+
+        costs, (equal, upper) = self._row(numerator), self._constraints()
+        equal = vstack([equal, csr_array(self._row(denominator)[None, :])], format="csr")
+        sides = np.append(np.zeros(equal.shape[0] - 1), 1.0)
+        starts = np.cumsum([len(polytope.alive) for polytope in self.polytopes.values()])
+        extrema = []
+        for sign in (1.0, -1.0):
+            rows = {"A_ub": upper, "b_ub": np.zeros(upper.shape[0]), "A_eq": equal, "b_eq": sides}
+            found = linprog(sign * costs, **rows, bounds=(0, None), method="highs")
+            if found.status == _INFEASIBLE:
+                if missed := self.missed_limits():
+                    texts = "; ".join(limit.text for limit in self.limits)
+                    raise ModelContradicted(
+                        f"What is observed contradicts the assumptions {texts}: no response types satisfy them, and "
+                        f"the nearest miss them by {missed:.4g} in total. Loosen one of them.",
+                        missed,
+                    )
+                raise ImpossibleEvidence(
+                    "The evidence has probability zero under all response types that show the data."
+                )
+            if found.status != 0 or found.x is None:
+                raise NotSupported(f"The linear program of the bounds ended without an answer: {found.message}")
+            parts = [np.maximum(part, 0.0) for part in np.split(found.x, starts)[:-1]]
+            types = {members: part / part.sum() for members, part in zip(self.polytopes, parts, strict=True)}
+            extrema.append(Extremum(float(costs @ found.x), types))
+        return extrema[0], extrema[1]
+
+    def _constraints(self) -> tuple[Any, Any]:
+        """Rows that are zero and rows that are at most zero, over (y of each district, t)."""
+        from scipy.sparse import csr_array, vstack
+
+        empty = csr_array((0, self._size))
+        equal, bands = [empty], [empty]
+        for place, polytope in enumerate(self.polytopes.values()):
+            matrix, is_equal = polytope.live_matrix, polytope.lower == polytope.upper
+            equal.append(self._placed(matrix[np.flatnonzero(is_equal)], place, -polytope.lower[is_equal]))
+            if not is_equal.all():
+                rows = matrix[np.flatnonzero(~is_equal)]
+                bands.append(self._placed(rows, place, -polytope.upper[~is_equal]))
+                bands.append(self._placed(-rows, place, polytope.lower[~is_equal]))
+        limits = [csr_array(row[None, :]) for row in self._limit_rows()]
+        return vstack(equal, format="csr"), vstack([*bands, *limits], format="csr")
+
+    def _placed(self, rows: Any, place: int, last: Floats) -> Any:
+        """Rows over the types of one district as rows over all."""
+        from scipy.sparse import csr_array, hstack
+
+        sizes = [len(polytope.alive) for polytope in self.polytopes.values()]
+        parts = [rows if i == place else csr_array((rows.shape[0], size)) for i, size in enumerate(sizes)]
+        return hstack([*parts, csr_array(last[:, None])], format="csr")
+
+    def _limit_rows(self) -> list[Floats]:
+        """Each limit as rows that are at most zero."""
+        rows = []
+        for limit in self.limits:
+            over, under = self._row(limit.numerator), self._row(limit.denominator)
+            if limit.upper < np.inf:
+                rows.append(over - limit.upper * under)
+            if limit.lower > -np.inf:
+                rows.append(limit.lower * under - over)
+        return rows
+
+    def missed_limits(self) -> float:
+        """The least total by which types that show what is observed miss the limits; zero where some satisfy them."""
+        from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+        if not self.limits:
+            return 0.0
+        equal, upper = self._constraints()
+        first_limit = upper.shape[0] - len(self._limit_rows())
+        slack = -eye_array(upper.shape[0], format="csr")[:, first_limit:]
+        rows: Any = hstack([upper, slack], format="csr")
+        scale = np.zeros((1, rows.shape[1]))
+        scale[0, self._size - 1] = 1.0
+        whole: Any = vstack([hstack([equal, csr_array((equal.shape[0], slack.shape[1]))]), csr_array(scale)])
+        sides = np.append(np.zeros(equal.shape[0]), 1.0)
+        costs = np.concatenate([np.zeros(self._size), np.ones(slack.shape[1])])
+        return least_total("linear program of the limits", costs, (rows, np.zeros(rows.shape[0])), (whole, sides))
+
+    @property
+    def _size(self) -> int:
+        return 1 + sum(len(polytope.alive) for polytope in self.polytopes.values())
+
+    def _row(self, form: LinearForm) -> Floats:
+        parts = [form.vectors.get(members, np.zeros(len(p.alive))) for members, p in self.polytopes.items()]
+        return np.concatenate([*parts, [form.constant]])
+
 
 End = Literal["lower", "upper"]
 
@@ -149,13 +272,11 @@ def bounds(
 
     and the query is linear in ν; so two linear programs give the ends. Districts are independent, and only those that
     the query or a limit touches matter. A condition whose probability is not known makes the query a ratio, which is
-    bounded exactly, too. Independences of the graph are taken for granted. The unknowns are the joint types of the
-    districts that matter, the equations the states of them and their parents. Raises `ModelContradicted`: no response
-    types show what is observed; see `contradictions`. Raises `NotLinear`: the query multiplies unknowns of several
-    districts, or adds conditional probabilities with unknown conditions. Raises `TooLarge`: A district has too many
-    types: Π k^m over its variables, with k states and m assignments to parents each. See Balke & Pearl (1994),
-    Counterfactual probabilities: computational methods, bounds and applications. Koller & Friedman (2009), section
-    21.5.
+    bounded exactly, too. Independences of the graph are taken for granted. Raises `ModelContradicted` where no types
+    show what is observed, `NotLinear` where the query multiplies unknowns of several districts or adds conditional
+    probabilities with unknown conditions, and `TooLarge` for a district with too many types: Π k^m over its variables,
+    with k states and m assignments to parents each. See Balke & Pearl (1994), Counterfactual probabilities:
+    computational methods, bounds and applications. Koller & Friedman (2009), section 21.5.
 
     Parameters
     ----------
@@ -181,7 +302,7 @@ def bounds(
     --------
     A trial in which 39 % of those who were assigned a drug didn't take it:
 
-    >>> from plausible.causal.partial.linear_query import average_causal_effect, probability_of
+    >>> from plausible.causal.partial.linear_query import average_causal_effect
     >>> shares = [[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]]
     >>> trial = Factor({"A": 2, "T": 2, "O": 2}, np.array(shares) / 2)
     >>> effect = average_causal_effect({"O": 1}, {"T": 1}, {"T": 0})
@@ -190,11 +311,6 @@ def bounds(
     0.392 <= P(O[T=1]=1) - P(O[T=0]=1) <= 0.78
     >>> found.num_types, found.num_constraints, found.rank
     (16, 8, 7)
-
-    Of those who took it and got well, how many would not have without?
-
-    >>> print(bounds("A -> T -> O; T <-> O", probability_of({"O": 0}, do={"T": 0}, evidence={"T": 1, "O": 1}), trial))
-    0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1
     """
     check_order(graph, query, source)
     listed = read_assumptions(assumptions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -10,14 +12,108 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, Positions
 from plausible.base.remedies import Call, Remedy
 from plausible.base.tolerances import PROBABILITY_NOISE
+from plausible.causal.counterfactuals.potential import Copies, Copy, CopyValue, Finding, state_positions
+from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.district import Polytope
-from plausible.causal.partial.expansion import expand
-from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
+from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.systems import Members, Systems
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge, UnknownVariable
+from plausible.factors import Factor
+from plausible.inference.elimination import sum_product
+from plausible.variables import Variable
+
+#: The most joint states that the variables whose types matter to an event may have, with their causes.
+MAX_TERMS = 2**18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """P(event) = Σ over terms of weight × P(each copy answers its parents' states by its own)."""
+
+    copies: tuple[Copy, ...]  # The variables in their worlds whose response types matter, causes first.
+    rows: Positions  # Terms × copies: the position among the assignments to the copy's parents.
+    codes: Positions  # Terms × copies: the position of its state.
+    weights: Floats  # For each term the probability of what the other variables must do, which is observed plainly.
+
+
+def expand(findings: Iterable[Finding], systems: Systems) -> Expansion:
+    """The event that all findings hold, written out over the states of the variables that it depends on.
+
+    This is the counterfactual factorisation (Shpitser & Pearl 2007): each variable of each world is the same function
+    of its parents there, so that a term demands of each response type some values at some assignments. Variables
+    without latent causes that are the same in all worlds are eliminated by sum-product.
+    """
+    observed = systems.observed
+    copies = Copies(systems.graph, observed.variable)
+    allowed: dict[int, set[int]] = {}
+    is_possible = True
+    for finding in findings:
+        value = copies.value(finding.term)
+        states = state_positions(observed.variable(finding.term.variable), finding.value)
+        if value.copy < 0:
+            is_possible &= value.code in states
+        else:
+            allowed[value.copy] = allowed.get(value.copy, states) & states
+    variables = [observed.variable(copy.variable) for copy in copies.listed]
+    choices = [sorted(allowed.get(place, range(v.num_states))) for place, v in enumerate(variables)]
+    if not is_possible or not all(choices):
+        nothing = np.zeros((0, 0), dtype=np.intp)
+        return Expansion((), nothing, nothing, np.zeros(0))
+    return _listed(systems, copies.listed, choices)
+
+
+def _listed(systems: Systems, copies: Sequence[Copy], choices: Sequence[Sequence[int]]) -> Expansion:
+    """The terms: a state for each copy whose type matters and for the causes of these, of those that it may be in."""
+    uses = Counter(copy.variable for copy in copies)
+    tables = systems.own_conditionals([variable for variable, times in uses.items() if times == 1])
+    open_ones = [place for place, copy in enumerate(copies) if copy.variable not in tables]
+    causes = {cause.copy for place in open_ones for cause in copies[place].causes if cause.copy >= 0}
+    kept = sorted(causes.union(open_ones))
+    sizes = [len(choices[place]) for place in kept]
+    if math.prod(sizes) > MAX_TERMS:
+        raise TooLarge(
+            f"The event depends on the response types of variables that have, with their causes, "
+            f"{written_product(sizes)} joint states in its worlds; at most {MAX_TERMS} can be listed. Give evidence "
+            "about some of them, or leave variables out with latent_projection(graph, observed=...)."
+        )
+    # All combinations: terms × choices, the last choice changing fastest.
+    local = np.indices(sizes, dtype=np.intp).reshape(len(sizes), math.prod(sizes)).T
+    codes = {place: np.array(choices[place])[local[:, column]] for column, place in enumerate(kept)}
+    rows = np.zeros((len(local), len(open_ones)), dtype=np.intp)
+    for column, place in enumerate(open_ones):
+        for cause, parent in zip(copies[place].causes, systems.graph.parents(copies[place].variable), strict=True):
+            state = cause.code if cause.copy < 0 else codes[cause.copy]
+            rows[:, column] = rows[:, column] * systems.observed.variable(parent).num_states + state
+    states = np.stack([codes[place] for place in open_ones], axis=1) if open_ones else np.zeros_like(rows)
+    # P(x | pa) of each plain copy, over the states that the event leaves.
+    factors = []
+    for place, copy in enumerate(copies):
+        if copy.variable in tables:
+            axes = [*copy.causes, CopyValue(place, 0)]
+            shape = [
+                systems.observed.variable(v).num_states for v in (*systems.graph.parents(copy.variable), copy.variable)
+            ]
+            chosen = [[axis.code] if axis.copy < 0 else choices[axis.copy] for axis in axes]
+            scope = [Variable(str(axis.copy), len(choices[axis.copy])) for axis in axes if axis.copy >= 0]
+            values = tables[copy.variable].reshape(shape)[np.ix_(*chosen)]
+            factors.append(Factor(scope, values.reshape([variable.num_states for variable in scope])))
+    weights = _weights(factors, dict(zip(kept, local.T, strict=True)), len(local))
+    return Expansion(tuple(copies[place] for place in open_ones), rows, states, weights)
+
+
+def _weights(factors: list[Factor], places: Mapping[int, Positions], num_terms: int) -> Floats:
+    """For each term the sum, over the states of plain copies that it leaves open, of their conditionals' product."""
+    if not factors:
+        return np.ones(num_terms)
+    present = {name for factor in factors for name in factor.names}
+    targets = [place for place in places if str(place) in present]
+    found = sum_product(factors, [str(place) for place in targets])
+    values = np.asarray(found.factor.values) * math.exp(found.log_scale)
+    return np.array(np.broadcast_to(values[tuple(places[place] for place in targets)], num_terms))
+
 
 Ints = NDArray[np.intp]
 
@@ -226,9 +322,9 @@ def ratio_of(query: LinearQuery, systems: Systems) -> Ratio:
     return Ratio(LinearForm(numerator.constant + query.constant * denominator.constant, vectors), denominator)
 
 
-def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
+def _demands(findings: Iterable[Finding], systems: Systems) -> Demands:
     try:
-        expanded = expand(systems.graph, findings, systems.observed, systems.own_conditionals)
+        expanded = expand(findings, systems)
     except UnknownVariable as error:
         if not systems.latent:
             raise
@@ -237,17 +333,11 @@ def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
     # What the terms of an event ask of each district.
     asked: dict[Members, Ints] = {}
     for members in dict.fromkeys(systems.members(copy.variable) for copy in expanded.copies):
-        # Member -> the number of its first cell, and how many states it has.
-        polytope = systems.polytope(members)
-        found, start = {}, 0
-        for response in polytope.district.responses:
-            found[response.variable.name] = (start, response.variable.num_states)
-            start += response.types.shape[1] * response.variable.num_states
-        offsets = found
-        columns = [
-            offsets[name][0] + expanded.rows[:, place] * offsets[name][1] + expanded.codes[:, place]
-            for name in map(str, members)
-            for place in expanded.places(name)
-        ]
+        columns, start = [], 0  # the number of a member's first cell
+        for response in systems.polytope(members).district.responses:
+            name, num_states = response.variable.name, response.variable.num_states
+            places = [place for place, copy in enumerate(expanded.copies) if copy.variable == name]
+            columns += [start + expanded.rows[:, place] * num_states + expanded.codes[:, place] for place in places]
+            start += response.types.shape[1] * num_states
         asked[members] = -np.sort(-np.stack(columns, axis=1), axis=1)
     return Demands(expanded.weights, asked)

@@ -15,6 +15,7 @@ from plausible.base.display import html_of_print
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.counterfactuals.potential import (
+    Finding,
     Potential,
     Setting,
     check_comparison,
@@ -30,25 +31,12 @@ from plausible.variables import State
 from plausible.variables.evidence import findings_of, settings_of
 
 
-class WorldFinding(NamedTuple):
-    """A variable of some world is in a state, or in one of several."""
-
-    variable: Potential
-    value: Any
-
-    def __str__(self) -> str:
-        return f"{self.variable}={self.value}"
-
-    def _repr_html_(self) -> str:
-        return html_of_print(self)
-
-
 class QueryTerm(NamedTuple):
     """coefficient × P(event | given)."""
 
     coefficient: float
-    event: tuple[WorldFinding, ...]
-    given: tuple[WorldFinding, ...]
+    event: tuple[Finding, ...]
+    given: tuple[Finding, ...]
 
     def __str__(self) -> str:
         inside = ", ".join(map(str, self.event))
@@ -225,8 +213,8 @@ def type_probability(response: ResponseVariable, types: State | Iterable[State])
     return query
 
 
-def _findings(findings: Mapping[Any, Any] | None, do: Mapping[str, Setting] | None) -> tuple[WorldFinding, ...]:
-    return tuple(WorldFinding(*finding) for finding in findings_under(findings, settings_of(do)))
+def _findings(findings: Mapping[Any, Any] | None, do: Mapping[str, Setting] | None) -> tuple[Finding, ...]:
+    return tuple(findings_under(findings, settings_of(do)))
 
 
 class TypeAssumption(ABC):

@@ -77,7 +77,7 @@ def encouragement_effect(table: npt.ArrayLike) -> float:
     >>> round(encouragement_effect(cholestyramine), 3)
     0.465
     """
-    p = _trial(table)
+    p = _checked(table)
     return float(p[1, :, 1].sum() - p[0, :, 1].sum())
 
 
@@ -90,7 +90,7 @@ def noncompliance_rate(table: npt.ArrayLike) -> float:
     >>> round(noncompliance_rate(cholestyramine), 3)
     0.388
     """
-    p = _trial(table)
+    p = _checked(table)
     return float(p[1, 0].sum() + p[0, 1].sum())
 
 
@@ -104,7 +104,7 @@ def natural_bounds(table: npt.ArrayLike) -> EffectInterval:
     >>> [round(end, 3) for end in natural_bounds(cholestyramine)]
     [0.392, 0.78]
     """
-    p, effect = _trial(table), encouragement_effect(table)
+    p, effect = _checked(table), encouragement_effect(table)
     return EffectInterval(float(effect - p[1, 0, 1] - p[0, 1, 0]), float(effect + p[1, 0, 0] + p[0, 1, 1]))
 
 
@@ -119,29 +119,22 @@ def instrument_bounds(table: npt.ArrayLike) -> EffectInterval:
     >>> instrument_bounds([[[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
     EffectInterval(lower=-1.0, upper=-1.0)
     """
-    p = _trial(table)
-    # q[a, o, t], as in the paper.
-    q = p.transpose(0, 2, 1)
-    lowers = [
-        q[1, 1, 1] + q[0, 0, 0] - 1.0,
-        q[0, 1, 1] + q[1, 0, 0] - 1.0,
-        q[0, 1, 1] - q[1, 1, 1] - q[1, 1, 0] - q[0, 0, 1] - q[0, 1, 0],
-        q[1, 1, 1] - q[0, 1, 1] - q[0, 1, 0] - q[1, 0, 1] - q[1, 1, 0],
-        -q[1, 0, 1] - q[1, 1, 0],
-        -q[0, 0, 1] - q[0, 1, 0],
-        q[1, 0, 0] - q[1, 0, 1] - q[1, 1, 0] - q[0, 0, 1] - q[0, 0, 0],
-        q[0, 0, 0] - q[0, 0, 1] - q[0, 1, 0] - q[1, 0, 1] - q[1, 0, 0],
-    ]
-    uppers = [
-        1.0 - q[1, 0, 1] - q[0, 1, 0],
-        1.0 - q[0, 0, 1] - q[1, 1, 0],
-        -q[0, 0, 1] + q[1, 0, 1] + q[1, 0, 0] + q[0, 1, 1] + q[0, 0, 0],
-        -q[1, 0, 1] + q[1, 1, 1] + q[1, 0, 0] + q[0, 0, 1] + q[0, 0, 0],
-        q[1, 1, 1] + q[1, 0, 0],
-        q[0, 1, 1] + q[0, 0, 0],
-        -q[1, 1, 0] + q[1, 1, 1] + q[1, 0, 0] + q[0, 1, 1] + q[0, 1, 0],
-        -q[0, 1, 0] + q[0, 1, 1] + q[0, 0, 0] + q[1, 1, 1] + q[1, 1, 0],
-    ]
+    p = _checked(table)
+    lowers, uppers = [], []
+    # q[a, o, t], as in the paper, where half of the functions are the others with the assignments exchanged.
+    for q in (p.transpose(0, 2, 1), p[::-1].transpose(0, 2, 1)):
+        lowers += [
+            q[1, 1, 1] + q[0, 0, 0] - 1.0,
+            q[0, 1, 1] - q[1, 1, 1] - q[1, 1, 0] - q[0, 0, 1] - q[0, 1, 0],
+            -q[1, 0, 1] - q[1, 1, 0],
+            q[1, 0, 0] - q[1, 0, 1] - q[1, 1, 0] - q[0, 0, 1] - q[0, 0, 0],
+        ]
+        uppers += [
+            1.0 - q[1, 0, 1] - q[0, 1, 0],
+            -q[0, 0, 1] + q[1, 0, 1] + q[1, 0, 0] + q[0, 1, 1] + q[0, 0, 0],
+            q[1, 1, 1] + q[1, 0, 0],
+            -q[1, 1, 0] + q[1, 1, 1] + q[1, 0, 0] + q[0, 1, 1] + q[0, 1, 0],
+        ]
     return EffectInterval(float(max(lowers)), float(min(uppers)))
 
 
@@ -178,23 +171,18 @@ def instrumental_inequality(table: npt.ArrayLike) -> InstrumentalInequality:
     >>> instrumental_inequality([[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]])
     InstrumentalInequality(sums=(2.0, 0.0))
     """
-    p = _checked(table)
+    p = _checked(table, is_binary=False)
     return InstrumentalInequality(tuple(p.max(axis=0).sum(axis=-1).tolist()))
 
 
-def _trial(table: npt.ArrayLike) -> Floats:
-    p = _checked(table)
-    if p.shape != (2, 2, 2):
-        raise InvalidArgument(
-            f"The table P(t, o | a) of three binary variables has the shape (2, 2, 2), not {p.shape}."
-        )
-    return p
-
-
-def _checked(table: npt.ArrayLike) -> Floats:
+def _checked(table: npt.ArrayLike, *, is_binary: bool = True) -> Floats:
     p = np.asarray(table, dtype=np.float64)
     if p.ndim != 3 or not p.size or not (p >= 0).all() or not np.allclose(p.sum(axis=(1, 2)), 1.0, atol=1e-6):
         raise InvalidArgument("The table P(t, o | a), axes (a, t, o), sums to one for each state of the assignment.")
+    if is_binary and p.shape != (2, 2, 2):
+        raise InvalidArgument(
+            f"The table P(t, o | a) of three binary variables has the shape (2, 2, 2), not {p.shape}."
+        )
     return p
 
 

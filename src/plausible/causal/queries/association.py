@@ -221,11 +221,7 @@ class CausalIndependence:
 
 
 def causally_independent(
-    model: BayesianNetwork | CausalLike,
-    x: Nodes,
-    y: Nodes,
-    given: Nodes = (),
-    tolerance: float = WRITTEN_ROUNDING,
+    model: BayesianNetwork | CausalLike, x: Nodes, y: Nodes, given: Nodes = (), tolerance: float = WRITTEN_ROUNDING
 ) -> CausalIndependence:
     """Whether X ⟂_C Y | Z: for all z, P(Y | do(z), do(x)) is the same for all x.
 

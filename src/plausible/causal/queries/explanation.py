@@ -127,24 +127,21 @@ def explain_association(
     trails = tuple(islice(causes.to_dag().active_trails(start, end, observed, limit=None), limit + 1))
     found = SeparationExplanation((start,), (end,), observed, not trails, trails[:limit], len(trails) <= limit)
     shortened = without_latent(found, frozenset(causes.nodes))
-    sources = tuple(_source(trail, hidden) for trail in shortened.trails)
-    return AssociationExplanation(start, end, observed, sources, found.complete)
-
-
-def _source(trail: Trail, latent: frozenset[Node]) -> AssociationSource:
-    colliders = [junction for junction in trail.junctions if junction.role == "collider"]
-    if colliders:
-        witnesses = dict.fromkeys(junction.witness for junction in colliders if junction.witness is not None)
-        return AssociationSource(trail, "selection", tuple(witnesses), False)
-    if all(arrow == "->" for arrow in trail.arrows):
-        return AssociationSource(trail, "causal", (), False)
-    if all(arrow == "<-" for arrow in trail.arrows):
-        return AssociationSource(trail, "reverse causal", (), False)
-    # Without a collider the arrows turn once, at a fork or at an edge `<->`.
-    turns = [
-        node for node, arrows in zip(trail.nodes[1:], pairwise(trail.arrows), strict=False) if arrows == ("<-", "->")
-    ]
-    return AssociationSource(trail, "common cause", tuple(turns), not turns or turns[0] in latent)
+    sources = []
+    for trail in shortened.trails:
+        colliders = [junction for junction in trail.junctions if junction.role == "collider"]
+        # Without a collider the arrows turn once, at a fork or at an edge `<->`.
+        pairs = zip(trail.nodes[1:], pairwise(trail.arrows), strict=False)
+        turns = tuple(node for node, arrows in pairs if arrows == ("<-", "->"))
+        if colliders:
+            witnesses = dict.fromkeys(junction.witness for junction in colliders if junction.witness is not None)
+            sources.append(AssociationSource(trail, "selection", tuple(witnesses), False))
+        elif set(trail.arrows) in ({"->"}, {"<-"}):
+            kind: SourceKind = "causal" if trail.arrows[0] == "->" else "reverse causal"
+            sources.append(AssociationSource(trail, kind, (), False))
+        else:
+            sources.append(AssociationSource(trail, "common cause", turns, not turns or turns[0] in hidden))
+    return AssociationExplanation(start, end, observed, tuple(sources), found.complete)
 
 
 #: The four ways in which variables are associated without an effect.

@@ -105,10 +105,7 @@ class ObservedModel:
         return latent_projection(self.network.graph, observed=self.observed)
 
     def query(
-        self,
-        targets: str | Iterable[str],
-        evidence: EvidenceLike | None = None,
-        do: Mapping[str, State] | None = None,
+        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
     ) -> Factor:
         """P(targets | evidence, do), all about observed variables; see `BayesianNetwork.query`."""
         named = [targets] if isinstance(targets, str) else list(targets)
