@@ -98,25 +98,16 @@ class CellSignalling:
 
     def __str__(self) -> str:
         names = ("experiments", "unmarked", "observation", "populations")
-        lines = [" " * 12 + "".join(f"{name:>12}" for name in ArcCounts._fields)]
-        for name in names:
-            counts = getattr(self, name).counts
-            lines.append(f"{name:<12}" + "".join(f"{number:>12}" for number in counts))
-        return "\n".join(lines)
+        rows = [("", ArcCounts._fields), *((name, getattr(self, name).counts) for name in names)]
+        return "\n".join(f"{name:<12}" + "".join(f"{cell:>12}" for cell in cells) for name, cells in rows)
 
 
 def simulate_cells(design: SignallingDesign | None = None) -> Table:
     """Logarithms of the amounts of eleven molecules in single cells, with what was set in which.
 
-    A molecule is a saturating function of its causes and noise; a target is held at the level of its condition.
+    A molecule is a saturating function of its causes and noise; a target is held at the level of its condition. The
+    design says how many cells, and the seed.
 
-    Parameters
-    ----------
-    design
-        How many cells, and the seed.
-
-    Examples
-    --------
     >>> table = simulate_cells(SignallingDesign(num_cells=50))
     >>> table, sorted(table.interventions)
     (Table(450 rows, 11 variables), ['Akt', 'Mek', 'PIP2', 'PKA', 'PKC'])
@@ -140,13 +131,6 @@ def learn_cell_signalling(design: SignallingDesign | None = None) -> CellSignall
     of 600 cells, of which two are general. They found 17 arcs, 15 of them reported, with 3 missed and 1 reversed;
     10 undirected ones from the 1200 cells of general conditions; and worse results from populations.
 
-    Parameters
-    ----------
-    design
-        The options.
-
-    Examples
-    --------
     >>> found = learn_cell_signalling(SignallingDesign(num_cells=50, num_samples=2))
     >>> found.experiments.counts.expected > found.observation.counts.expected
     True
@@ -199,11 +183,6 @@ def _learned(table: Table, design: SignallingDesign) -> SignallingGraph:
 
     strengths = bootstrap(discrete, learn, design.num_samples, seed=design.seed).strengths()
     graph = interventional_essential_graph(strengths.consensus(design.threshold), targets)
-    return SignallingGraph(graph, _count(graph), strengths)
-
-
-def _count(graph: PDAG) -> ArcCounts:
     found = compare_structure(REFERENCE, graph)
-    return ArcCounts(
-        len(found.same), len(found.direction_lost), len(found.reversed), len(found.extra), len(found.missing)
-    )
+    sets = found.same, found.direction_lost, found.reversed, found.extra, found.missing
+    return SignallingGraph(graph, ArcCounts(*map(len, sets)), strengths)

@@ -28,9 +28,6 @@ _MOST_CLUSTERS = 8
 _PRIOR = MixturePrior(weights=0.1, cells=0.1)
 
 
-# --- the candidate method: slow, and nearly exact ---
-
-
 class CandidateEvidence(NamedTuple):
     """An estimate of log P(D), and how many of the draws carry it.
 
@@ -151,9 +148,6 @@ class _Chain:
 def _log_mean(logs: Floats) -> float:
     peak = float(logs.max())
     return peak + math.log(float(np.exp(logs - peak).mean()))
-
-
-# --- what scores choose ---
 
 
 @dataclass(frozen=True, slots=True)

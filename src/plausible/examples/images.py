@@ -40,9 +40,6 @@ class Labelling:
         return self.energy - self.bound
 
 
-# --- what a user asks ---
-
-
 def denoise_binary(noisy: ArrayLike, coupling: float, field: float, engine: Labeller | None = None) -> Labelling:
     """The picture of 0 and 1 behind one in which some pixels are wrong; see `binary_field`.
 
@@ -147,9 +144,6 @@ def label(network: MarkovNetwork, shape: tuple[int, ...], engine: Labeller) -> L
     return Labelling(np.array(labels, dtype=np.int64).reshape(shape), energy, bound, seconds, info)
 
 
-# --- the fields ---
-
-
 def binary_field(noisy: ArrayLike, coupling: float, field: float) -> MarkovNetwork:
     """P(x) ∝ exp(coupling Σ x_i x_j + field Σ x_i y_i), spins x and observations y in {-1, +1} (Besag 1986).
 
@@ -221,8 +215,6 @@ def _by_pixel(numbers: Floats) -> dict[str, Any]:
     """What is at each row and column, by the name that the grid gives to the pixel."""
     return {f"{r}_{c}": numbers[r, c] for r, c in np.ndindex(*numbers.shape[:2])}
 
-
-# --- the colours of segments ---
 
 #: Colours run from 0 to 1; no part of a picture is more uniform than this standard deviation.
 _LEAST_DEVIATION = 0.02

@@ -143,8 +143,10 @@ def png_bytes(pixels: Bytes) -> bytes:
     header = struct.pack(">IIBBBBB", columns, rows, 8, _COLOUR_TYPES[num_values], 0, 0, 0)
     # Each row begins with the number of its filter; 0 leaves the numbers as they are.
     lines = np.concatenate([np.zeros((rows, 1), np.uint8), pixels.reshape(rows, -1)], axis=1)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
-    return _SIGNATURE + b"".join(_chunk(name, content) for name, content in chunks)
+    result = _SIGNATURE
+    for name, content in ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")):
+        result += struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    return result
 
 
 def write_png(path: str | PathLike[str], pixels: Bytes) -> Path:
@@ -154,7 +156,3 @@ def write_png(path: str | PathLike[str], pixels: Bytes) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return target
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))

@@ -18,8 +18,6 @@ from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-# --- rooms: points near planes, and stray ones, in a box ---
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
@@ -153,8 +151,6 @@ def _near_plane(
     raise InvalidArgument(f"Plane {number} hardly meets the box: move the plane, or make the box larger.")
 
 
-# --- EM for a fixed number of planes ---
-
 #: How far a step goes from the old plane to that of the least squares.
 _STRIDES = np.array([0.0, 1.0, 0.5, 0.25, 0.125, 2.0**-5, 2.0**-7])
 #: Sides shorter than this share of the noise are taken to be this long: their effect is of the order of its square.
@@ -256,8 +252,6 @@ def plane_step(problem: PlaneProblem, state: PlaneState) -> PlaneState:
     best = (-squares / (2 * problem.noise**2) - masses).argmax(axis=0), np.arange(len(old))
     return plane_init(problem, Planes(normals[best], moved[best], totals / totals.sum()), state.trace)
 
-
-# --- how many planes ---
 
 #: Planes through three points that are tried for a new one.
 _NUM_TRIPLES = 400

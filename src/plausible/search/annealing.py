@@ -44,10 +44,8 @@ class ExponentialCooling(CoolingSchedule):
         The first temperature: downhill steps of this size are accepted with probability 1/e.
     stop
         The search is over when the temperature is lower.
-    factor
-        What the temperature is multiplied by, less than one.
-    every
-        The attempts at one temperature.
+    factor, every
+        What the temperature is multiplied by, less than one, and the attempts at one temperature.
 
     Examples
     --------

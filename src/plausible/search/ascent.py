@@ -39,10 +39,8 @@ class Ascent(ABC):
 
     __slots__ = ()
 
-    #: The second constant of the Wolfe conditions: how flat the function must be where a step ends.
-    flatness = 0.9
-    #: How many pairs of differences are kept.
-    memory = 0
+    flatness = 0.9  # the second constant of the Wolfe conditions: how flat the function must be where a step ends
+    memory = 0  # how many pairs of differences are kept
 
     @abstractmethod
     def direction(self, state: AscentState) -> Floats:
@@ -65,7 +63,6 @@ class SteepestAscent(Ascent):
     """
 
     learning_rate: float | None = None
-    flatness = 0.9
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None and not self.learning_rate > 0:
@@ -177,13 +174,11 @@ def ascent_step(climbed: Climbed, state: AscentState, method: Ascent) -> AscentS
 def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floats, length: float) -> AscentState:
     point = state.point + length * direction
     value, gradient = climbed(point)
-    pairs = state.pairs
-    moved, turned = point - state.point, state.gradient - gradient
+    pairs, moved, turned = state.pairs, point - state.point, state.gradient - gradient
     if method.memory and float(moved @ turned) > 1e-12 * float(moved @ moved):  # else no curvature is seen
         pairs = (*pairs, (moved, turned))[-method.memory :]
-    is_stuck = not np.isfinite(value)
     kept = (direction, state.value, state.gradient)
-    return AscentState(state.num_steps + 1, point, value, gradient, *kept, pairs, is_stuck)
+    return AscentState(state.num_steps + 1, point, value, gradient, *kept, pairs, not np.isfinite(value))
 
 
 class _Remembered:
@@ -209,18 +204,10 @@ def _wolfe(climbed: Climbed, state: AscentState, direction: Floats, flatness: fl
     def slope(point: Floats) -> Floats:
         return -climbed(point)[1]
 
+    before = -state.gradient, -state.value, -state.previous_value
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        length = line_search(
-            depth,
-            slope,
-            state.point,
-            direction,
-            -state.gradient,
-            -state.value,
-            -state.previous_value,
-            c2=flatness,
-        )[0]
+        length = line_search(depth, slope, state.point, direction, *before, c2=flatness)[0]
     return None if length is None or not climbed(state.point + length * direction)[0] > state.value else float(length)
 
 

@@ -90,16 +90,12 @@ def branch_and_bound(
 
     Parameters
     ----------
-    problem
-        What branches and bounds.
-    root
-        The partial solution that all others extend.
+    problem, root
+        What branches and bounds, and the partial solution that all others extend.
     start
         The score of a full solution, and that solution: a good one saves work.
     run
         An earlier search to go on with; `root` and `start` are then not looked at.
-    max_steps, time_limit, progress
-        See `Stops`.
 
     Examples
     --------

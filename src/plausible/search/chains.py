@@ -58,14 +58,10 @@ class ChainLengths:
 
     Parameters
     ----------
-    num_draws
-        Draws that each chain keeps.
-    num_chains
-        Chains, each from a random start of its own.
-    burn_in
-        Steps before the first draw.
-    thin
-        Steps from one draw to the next.
+    num_draws, num_chains
+        Draws that each chain keeps, and chains, each from a random start of its own.
+    burn_in, thin
+        Steps before the first draw, and from one draw to the next.
     """
 
     num_draws: int = 1000
@@ -157,12 +153,8 @@ def run_chains(
 
     Parameters
     ----------
-    step
-        From a state to the next.
-    first
-        The state of each chain at the start.
-    steps
-        How many.
+    step, first
+        From a state to the next, and the state of each chain at the start.
     draw
         What is kept of a state that is a draw; the state itself unless given.
 

@@ -13,8 +13,6 @@ from plausible.base.options import check_seconds
 class Clock:
     """When work began and when it has to end; it is handed down to everything that shares a limit.
 
-    Examples
-    --------
     >>> Clock.of(None).is_over, Clock.of(0).is_over, Clock.of(None).seconds_left
     (False, True, inf)
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -68,13 +68,8 @@ class SearchMethod(ABC):
     ) -> SearchState[StateT]:
         """Search from a start until the method stops: the same seed gives the same steps.
 
-        Parameters
-        ----------
-        problem, start
-            Where to search, and from which state on.
-        progress
-            Told each state; an answer that is true stops the search. Whoever keeps the last state it was told loses
-            nothing by an exception, `KeyboardInterrupt` included: exceptions pass through, and `resume` goes on.
+        `progress` is told each state; an answer that is true stops the search. Whoever keeps the last state it was told
+        loses nothing by an exception, `KeyboardInterrupt` included: exceptions pass through, and `resume` goes on.
         """
         return self.resume(problem, self.init(problem, start, seed), time_limit=time_limit, progress=progress)
 
@@ -88,9 +83,8 @@ class SearchMethod(ABC):
     ) -> SearchState[StateT]:
         """Go on from a state, such as one that `progress` was told, as if the search had not been interrupted.
 
-        Limits are looked at anew: a search that one of them stopped goes on as far as those of this method allow,
-        which count what was done before. The time counts from now. Where a search stopped because nothing is left
-        to do, a local maximum or no operator, it stays.
+        Limits are looked at anew: a search that one of them stopped goes on as far as those of this method allow, which
+        count what was done before; the time counts from now. A search that stopped because nothing is left to do stays.
         """
         if state.stopped_by in LIMITS:
             state = state.halted("")
@@ -100,9 +94,6 @@ class SearchMethod(ABC):
         return replace(run.state, stopped_by=reason, seconds=state.seconds + run.seconds)
 
 
-# --- three ways to climb ---
-
-
 @dataclass(frozen=True, slots=True)
 class GreedyAscent(SearchMethod):
     """Steepest ascent: the best of all legal operators, as long as it improves (Koller & Friedman 2009, alg. A.5).
@@ -110,8 +101,6 @@ class GreedyAscent(SearchMethod):
     It ends in a local maximum or on a plateau, which it does not cross. Of equal operators the first one is taken.
     A step costs one scan of the operators.
 
-    Examples
-    --------
     >>> class Hills(SearchProblem[int, int]):
     ...     heights = (3, 1, 2, 4, 0)
     ...     def score(self, state): return self.heights[state]
@@ -142,8 +131,6 @@ class FirstAscent(SearchMethod):
     Far from a maximum a step costs few trials; at one, a scan of all operators proves it. They are tried in blocks of
     1, 2, 4, ..., each one call of `deltas`.
 
-    Examples
-    --------
     >>> FirstAscent(max_steps=100)
     FirstAscent(max_steps=100)
     """
@@ -222,16 +209,8 @@ class TabuSearch(SearchMethod):
 
     Examples
     --------
-    >>> from plausible.search.local_search import SearchProblem
-    >>> class Hills(SearchProblem[int, int]):
-    ...     heights = (3, 1, 2, 0, 4)
-    ...     def score(self, state): return self.heights[state]
-    ...     def operators(self, state): return [move for move in (-1, 1) if 0 <= state + move < 5]
-    ...     def apply(self, state, operator): return state + operator
-    ...     def reverses(self, operator, other): return operator == -other
-    >>> found = TabuSearch(length=2, patience=3).run(Hills(), 1)
-    >>> found.best, found.best_score, found.stopped_by
-    (0, 3.0, 'no operator')
+    >>> TabuSearch(length=2, patience=3)
+    TabuSearch(max_steps=None, length=2, patience=3)
     """
 
     length: int = 10
@@ -243,33 +222,22 @@ class TabuSearch(SearchMethod):
         check_count("patience", self.patience, 1)
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
-        """To the best neighbour that is allowed."""
+        """To the best neighbour that is allowed: mostly the best of all, else the best that reverses nothing."""
         if state.idle >= self.patience:
             return state.halted("no progress")
         recent: tuple[OperatorT, ...] = state.memory or ()
-        best = _best_allowed(problem, state, recent)
+        best = best_gain(problem, state.current)
+        if best is not None:
+            is_first = best[1] == math.inf and state.best_score == -math.inf  # the first way out of -inf
+            is_record = is_first or improves(state.score + best[1] - state.best_score, state.best_score)
+            if not is_record and any(problem.reverses(best[0], other) for other in recent):
+                best = best_gain(problem, state.current, recent)
         if best is None:
             return state.halted("no operator")
         operator, gain = best
         applied = (*recent, operator)[-self.length :] if self.length else ()
         neighbor = problem.apply(state.current, operator)
         return state.moved(neighbor, score_after(problem, state.score, neighbor, gain), applied, operator=operator)
-
-
-def _best_allowed(
-    problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT], recent: Sequence[OperatorT]
-) -> tuple[OperatorT, float] | None:
-    """The best operator of all if it is allowed, as it mostly is; else the best of those that reverse nothing."""
-    best = best_gain(problem, state.current)
-    if best is None:
-        return None
-    operator, gain = best
-    is_first = gain == math.inf and state.best_score == -math.inf  # the first way out of -inf
-    if is_first or improves(state.score + gain - state.best_score, state.best_score):
-        return best
-    if any(problem.reverses(operator, other) for other in recent):
-        return best_gain(problem, state.current, recent)
-    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +277,14 @@ class BeamSearch(SearchMethod):
         if self.min_gain is not None and memory.gain < self.min_gain:
             return state.halted("no progress")
         unexpanded = [member for member in memory.beam if member not in memory.expanded]
-        pool, ways = dict(memory.beam), dict.fromkeys(memory.beam)
+        pool, ways = dict(memory.beam), dict[Any, Any].fromkeys(memory.beam)
         for member in unexpanded:
-            _add_neighbors(problem, member, memory, pool, ways)
+            operators = problem.operators(member)
+            for operator, gain in zip(operators, gains(problem, member, operators).tolist(), strict=True):
+                neighbor = problem.apply(member, operator)
+                if neighbor not in memory.expanded and neighbor not in pool:
+                    pool[neighbor] = score_after(problem, memory.beam[member], neighbor, gain)
+                    ways[neighbor] = operator
         expanded = memory.expanded.with_items(*unexpanded)
         ranked = sorted(pool, key=lambda member: -pool[member])  # stable: those of the beam win ties
         kept = {member: pool[member] for member in ranked[: int(min(self.width, len(ranked)))]}
@@ -333,18 +306,3 @@ class _Memory:
     beam: dict[Any, float]
     expanded: Grown[Any]
     gain: float = math.inf
-
-
-def _add_neighbors(
-    problem: SearchProblem[StateT, OperatorT],
-    member: StateT,
-    memory: _Memory,
-    pool: dict[StateT, float],
-    ways: dict[StateT, OperatorT | None],
-) -> None:
-    """Put the neighbours of a state that were not looked at into a pool, with their scores and the ways to them."""
-    operators, score = problem.operators(member), memory.beam[member]
-    for operator, gain in zip(operators, gains(problem, member, operators).tolist(), strict=True):
-        neighbor = problem.apply(member, operator)
-        if neighbor not in memory.expanded and neighbor not in pool:
-            pool[neighbor], ways[neighbor] = score_after(problem, score, neighbor, gain), operator

@@ -31,15 +31,7 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True)
 class Restarts(SearchMethod):
-    """The base of searches that run another one again and again and keep the best state of all.
-
-    Parameters
-    ----------
-    inner
-        The search to run; a step is one of its steps.
-    num
-        How often it is run after the first time.
-    """
+    """The base of searches that run another one, `inner`, again and again, `num` times, and keep the best state."""
 
     inner: SearchMethod = field(default_factory=GreedyAscent)
     num: int = 10
@@ -64,34 +56,22 @@ class Restarts(SearchMethod):
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """A step of the search inside, or a new start of it."""
         memory: _Memory = state.memory
-        if memory.inside.stopped_by:
-            return self._restarted(problem, state) if memory.num < self.num else state.halted("restarts over")
-        inside = self.inner.step(problem, memory.inside)
-        num_steps = inside.num_steps - memory.inside.num_steps
-        after = replace(
-            state,
-            current=inside.current,
-            score=inside.score,
-            operator=inside.operator if num_steps else None,
-            num_steps=state.num_steps + num_steps,
-            memory=replace(memory, inside=inside),
-        )
-        return after.seen(inside.best, inside.best_score, num_steps)
-
-    def _restarted(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
-        memory: _Memory = state.memory
-        failures = 0 if state.best_score > memory.score else memory.failures + 1
-        rng = np.random.default_rng((state.seed, memory.num, 1))
-        start = self.next_start(problem, state.best, failures if memory.num else 0, rng)
-        inside = self.inner.init(problem, start, int(rng.integers(2**62)))
-        after = replace(
-            state,
-            current=inside.current,
-            score=inside.score,
-            operator=None,
-            memory=_Memory(inside, memory.num + 1, failures if memory.num else 0, state.best_score),
-        )
-        return after.seen(inside.best, inside.best_score, 0)
+        if not memory.inside.stopped_by:
+            inside = self.inner.step(problem, memory.inside)
+            num_steps = inside.num_steps - memory.inside.num_steps
+            after = replace(memory, inside=inside)
+        elif memory.num < self.num:
+            failures = 0 if state.best_score > memory.score else memory.failures + 1
+            failures = failures if memory.num else 0
+            rng = np.random.default_rng((state.seed, memory.num, 1))
+            start = self.next_start(problem, state.best, failures, rng)
+            inside, num_steps = self.inner.init(problem, start, int(rng.integers(2**62))), 0
+            after = _Memory(inside, memory.num + 1, failures, state.best_score)
+        else:
+            return state.halted("restarts over")
+        operator, total = inside.operator if num_steps else None, state.num_steps + num_steps
+        where = replace(state, current=inside.current, score=inside.score, operator=operator)
+        return replace(where, num_steps=total, memory=after).seen(inside.best, inside.best_score, num_steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +107,8 @@ class PerturbationRestarts(Restarts):
 
     Parameters
     ----------
-    inner
-        The search to run; a step is one of its steps.
-    num
-        How many walks there are.
+    inner, num
+        The search to run, a step being one of its steps, and how many walks there are.
     length
         The steps of a walk.
     growth

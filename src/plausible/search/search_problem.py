@@ -83,9 +83,6 @@ class SearchProblem(ABC, Generic[StateT, OperatorT]):
         raise NotSupported(f"{type(self).__name__} has no random states. Give it random_state(rng).")
 
 
-# --- what searches ask, checked ---
-
-
 def score_of(problem: SearchProblem[StateT, OperatorT], state: StateT) -> float:
     """The score of a state; NaN, which no score can be compared with, is refused."""
     score = float(problem.score(state))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from operator import eq
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,8 +21,6 @@ class Grown(Generic[ItemT]):
     A sequence and those grown out of it share one table of items, each knowing how many of them are its own. Only
     what grows out of a sequence that has been grown already is copied, so that n items cost O(n), not O(n²).
 
-    Examples
-    --------
     >>> few = Grown(["a", "b"])
     >>> more = few.with_items("c")
     >>> list(few), list(more), "c" in few, "c" in more
@@ -55,11 +54,7 @@ class Grown(Generic[ItemT]):
         return self._num
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Grown)
-            and self._num == other._num
-            and all(a == b for a, b in zip(self, other, strict=True))
-        )
+        return isinstance(other, Grown) and self._num == other._num and all(map(eq, self, other))
 
     def __hash__(self) -> int:
         return hash(tuple(self))

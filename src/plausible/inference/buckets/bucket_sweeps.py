@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count, check_number
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
+from plausible.inference.info import QueryInfo
+from plausible.inference.problem import Problem
 
 #: Probabilities below this count as this where logarithms of them are compared; any number would do.
 TINY = 1e-290
@@ -54,6 +58,50 @@ def magnitude(table: Floats) -> float:
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
+@dataclass(frozen=True, slots=True)
+class BucketOptions:
+    """What engines on mini-buckets have in common."""
+
+    bound: int = 10
+    max_entries: int = 2**20
+    max_steps: int = 20
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_count("bound", self.bound, 1)
+        check_count("max_entries", self.max_entries, 1)
+        check_count("max_steps", self.max_steps)
+        check_number("tolerance", self.tolerance, least=0)
+
+    def begun(
+        self,
+        problem: Problem,
+        tree: BucketTree,
+        weights: Sequence[float],
+        softness: float,
+        anchor: tuple[int, ...] | None = None,
+    ) -> Side:
+        """A side after its first sweep; where others follow, the better of one with shifts and of one without."""
+        side = replace(untouched(problem, tree, weights, softness), anchor=anchor)
+        plain = swept(tree, side)
+        if not self.max_steps or tree.is_exact:
+            return plain
+        matched = swept(tree, side, side.pace)
+        return matched if matched.is_better_than(plain) else plain
+
+    def told(self, trees: Sequence[BucketTree], *, is_exact: bool, residual: float, **facts: Any) -> QueryInfo:
+        """What answers from some trees are worth."""
+        entries = [number for tree in trees for number in tree.entries]
+        return QueryInfo(
+            "mini-buckets",
+            exact=is_exact,
+            cost=sum(entries),
+            largest_table=max(entries, default=0),
+            residual=residual if math.isfinite(residual) else None,
+            **facts,
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
     """What is needed to bound from one side, and the bound; it can be pickled."""
@@ -87,18 +135,18 @@ class Side:
         return self.total < other.total if self.anchor is None else self.total > other.total
 
 
-def untouched(
-    tree: BucketTree, logs: Sequence[Floats], scopes: Sequence[Sequence[int]], weights: Sequence[float], softness: float
-) -> Side:
+def untouched(problem: Problem, tree: BucketTree, weights: Sequence[float], softness: float) -> Side:
     """A side before any sweep: each cluster starts from its factors."""
 
     def total(factors: Sequence[int], axes: Sequence[int]) -> Floats:
         places = {variable: place for place, variable in enumerate(axes)}
         result = np.zeros([1] * len(axes))
         for factor in factors:
-            own = [variable for variable in scopes[factor] if tree.sizes[variable] > 1]
+            own = [variable for variable in problem.scope(factor) if tree.sizes[variable] > 1]
+            logs = problem.logs[problem.table_starts[factor] : problem.table_starts[factor + 1]]
+            table = logs.reshape([tree.sizes[variable] for variable in own])
             order = sorted(range(len(own)), key=lambda axis: places[own[axis]])
-            result = result + logs[factor].transpose(order).reshape(tree.shape(own, axes))
+            result = result + table.transpose(order).reshape(tree.shape(own, axes))
         return result
 
     tables = tuple(total(cluster.factors, cluster.axes) for cluster in tree.clusters)
@@ -114,22 +162,11 @@ def swept(tree: BucketTree, side: Side, pace: float = 0.0) -> Side:
     weights that add up to one, and a lower bound where one only is positive (Liu & Ihler 2011). The bound's gradient
     by a cluster's table is b(x) = q(x_v | rest) b_receiver(rest), q = exp((ψ - λ) / w); where the b of all copies
     agree on what they share, no shift between them helps. Each shift is the one that makes them agree if all else
-    stays: w (Σ w log b - log b).
-
-    A sweep costs a few operations on each table.
+    stays: w (Σ w log b - log b). A sweep costs a few operations on each table.
     """
     with np.errstate(divide="ignore", under="ignore"):
         above = _marginals(tree, side) if pace and side.messages else ()
         return _Sweep(tree, side, above, pace).run()
-
-
-def begun(tree: BucketTree, side: Side, *, matching: bool) -> Side:
-    """A first sweep; where `matching`, the better of one without shifts and one that shifts on the way."""
-    plain = swept(tree, side)
-    if not matching or tree.is_exact:
-        return plain
-    matched = swept(tree, side, side.pace)
-    return matched if matched.is_better_than(plain) else plain
 
 
 def improved(tree: BucketTree, side: Side) -> Side:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats
 from plausible.engine.ordering import best_elimination
 from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.problem import Problem
@@ -75,8 +74,6 @@ def bucket_tree(
     variables first, each join the mini-bucket that they enlarge least among those that have room. Where all fit into
     one everywhere, this is bucket elimination.
 
-    Examples
-    --------
     >>> ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     >>> tree = bucket_tree(ring, [2] * 4, range(4), (), Limits(2, 100))
     >>> [cluster.axes for cluster in tree.clusters], tree.is_exact
@@ -144,23 +141,13 @@ def _laid_out(
         receiver = receivers.get(number, -1)
         above = axes[receiver] if receiver >= 0 else tuple(kept)
         own = set(axes[number][1:])
-        clusters.append(
-            Cluster(
-                axes[number],
-                tuple(item.factor for item in part if item.factor >= 0),
-                tuple(item.sender for item in part if item.sender >= 0),
-                receiver,
-                tuple(sizes[v] if v in own else 1 for v in above),
-                tuple(axis for axis, v in enumerate(above) if v not in own),
-            )
-        )
-    return BucketTree(
-        tuple(sizes),
-        tuple(kept),
-        tuple(clusters),
-        tuple(starts),
-        tuple(item.factor for item in rest if item.factor >= 0),
-    )
+        factors = tuple(item.factor for item in part if item.factor >= 0)
+        senders = tuple(item.sender for item in part if item.sender >= 0)
+        lift = tuple(sizes[v] if v in own else 1 for v in above)
+        lacks = tuple(axis for axis, v in enumerate(above) if v not in own)
+        clusters.append(Cluster(axes[number], factors, senders, receiver, lift, lacks))
+    left = tuple(item.factor for item in rest if item.factor >= 0)
+    return BucketTree(tuple(sizes), tuple(kept), tuple(clusters), tuple(starts), left)
 
 
 def free_order(problem: Problem) -> list[int]:
@@ -183,15 +170,6 @@ def tree_of(problem: Problem, order: Sequence[int], kept: Sequence[int], limits:
     scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
     left = [v for v in order if v not in set(kept)]
     return bucket_tree(scopes, problem.sizes.tolist(), left, kept, limits)
-
-
-def log_tables(problem: Problem) -> list[Floats]:
-    """The logarithms of each factor's table, without axes for variables of one state."""
-    shapes = [[int(n) for n in problem.sizes[list(problem.scope(f))] if n > 1] for f in range(len(problem.factors))]
-    starts = problem.table_starts.tolist()
-    return [
-        problem.logs[start:end].reshape(shape) for start, end, shape in zip(starts, starts[1:], shapes, strict=False)
-    ]
 
 
 def scale_slack(problem: Problem) -> float:

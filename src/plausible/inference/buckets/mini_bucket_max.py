@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.base.arrays import Ints
-from plausible.base.options import check_count, check_number
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
-from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
-from plausible.inference.buckets.bucket_tree import BucketTree, Limits, free_order, log_tables, tree_of
-from plausible.inference.info import QueryInfo
+from plausible.inference.buckets.bucket_sweeps import BucketOptions, Side, decoded, improved
+from plausible.inference.buckets.bucket_tree import BucketTree, Limits, free_order, tree_of
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
@@ -45,7 +43,7 @@ class MiniBucketMaxState:
 
 
 @dataclass(frozen=True, slots=True)
-class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
+class MiniBucketMax(BucketOptions, IterativeEngine[MiniBucketMaxState], Optimizer):
     """A good assignment and an upper bound on the best one, from tables of limited size (Dechter & Rish 2003).
 
     If the table of a variable would be too large, elimination splits the variable into copies that need not agree,
@@ -55,14 +53,8 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
 
     Parameters
     ----------
-    bound
-        The most variables in a table; a larger factor is not split.
-    max_entries
-        The most entries in a table; a larger factor is not split.
-    max_steps
-        How many sweeps that tighten the bound follow the first one; zero for none.
-    tolerance
-        Stop when a sweep changes the bound by less than this.
+    bound, max_entries, max_steps, tolerance
+        As for `MiniBuckets`.
 
     Examples
     --------
@@ -74,25 +66,12 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
     (3.583519, True)
     """
 
-    bound: int = 10
-    max_entries: int = 2**20
-    max_steps: int = 20
-    tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check_count("bound", self.bound, 1)
-        check_count("max_entries", self.max_entries, 1)
-        check_count("max_steps", self.max_steps)
-        check_number("tolerance", self.tolerance, least=0)
-
     def _first(self, problem: Problem) -> MiniBucketMaxState:
         """The mini-buckets after a first sweep, and what it favours."""
         tree = tree_of(problem, free_order(problem), (), Limits(self.bound, self.max_entries))
-        scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
-        side = untouched(tree, log_tables(problem), scopes, [0.0] * len(tree.clusters), _SOFTNESS)
+        side = self.begun(problem, tree, [0.0] * len(tree.clusters), _SOFTNESS)
         nothing = np.zeros(len(problem.variables), dtype=np.int64)
-        state = MiniBucketMaxState(tree, begun(tree, side, matching=self.max_steps > 0), nothing, -math.inf)
-        return self._decoded(problem, state)
+        return self._decoded(problem, MiniBucketMaxState(tree, side, nothing, -math.inf))
 
     def _next(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
         """A sweep with shifts, and the assignment that it favours, if it is better."""
@@ -106,19 +85,12 @@ class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
         state = self.run(problem).state
         if state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
-        entries = state.tree.entries
         is_proved = state.upper - state.value <= PROOF
-        info = QueryInfo(
-            "mini-buckets",
-            exact=is_proved,
-            converged=state.converged,
-            cost=sum(entries),
-            largest_table=max(entries, default=0),
-            num_steps=state.num_steps,
-            residual=state.residual if math.isfinite(state.residual) else None,
-            advice="" if is_proved else f"Raise bound above {self.bound}, or search with BranchAndBound().",
+        advice = "" if is_proved else f"Raise bound above {self.bound}, or search with BranchAndBound()."
+        facts = {"converged": state.converged, "num_steps": state.num_steps, "advice": advice}
+        return Optimum(
+            state.states, state.upper, self.told([state.tree], is_exact=is_proved, residual=state.residual, **facts)
         )
-        return Optimum(state.states, state.upper, info)
 
     def _decoded(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
         states = decoded(state.tree, state.side, state.states)

@@ -10,16 +10,15 @@ from functools import partial
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.options import check_count, check_flag, check_number
+from plausible.base.options import check_flag
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
-from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
+from plausible.inference.buckets.bucket_sweeps import BucketOptions, Side, decoded, improved
 from plausible.inference.buckets.bucket_tree import (
     BucketTree,
     Limits,
     free_order,
-    log_tables,
     scale_slack,
     sums_first,
     tree_of,
@@ -56,8 +55,6 @@ class ProbabilityBounds:
 def probability_bounds(log_lower: Floats, log_upper: Floats) -> ProbabilityBounds:
     """L(s) / (L(s) + Σ U of the others) ≤ P(s) ≤ U(s) / (U(s) + Σ L of the others).
 
-    Examples
-    --------
     >>> found = probability_bounds(np.log([1.0, 2.0]), np.log([1.0, 4.0]))
     >>> found.lower.round(4).tolist(), found.upper.round(4).tolist()
     ([0.2, 0.6667], [0.3333, 0.8])
@@ -123,7 +120,7 @@ class MiniBucketState:
 
 
 @dataclass(frozen=True, slots=True)
-class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
+class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEngine):
     """Guaranteed upper and lower bounds on log Z, by weighted mini-buckets (Liu & Ihler 2011).
 
     If the table of a variable would be too large, elimination splits the variable into copies and sums them out one by
@@ -140,10 +137,8 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
 
     Parameters
     ----------
-    bound
-        The most variables in a table; a larger factor is not split.
-    max_entries
-        The most entries in a table; a larger factor is not split.
+    bound, max_entries
+        The most variables, and the most entries, in a table; a larger factor is not split.
     max_steps
         How many sweeps that tighten the bound follow the first one; zero for none.
     tolerance
@@ -162,32 +157,31 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
     (True, True, 4.983607)
     """
 
-    bound: int = 10
-    max_entries: int = 2**20
     max_steps: int = 5
     tolerance: float = 1e-3
     is_weighted: bool = True
 
     def __post_init__(self) -> None:
-        check_count("bound", self.bound, 1)
-        check_count("max_entries", self.max_entries, 1)
-        check_count("max_steps", self.max_steps)
-        check_number("tolerance", self.tolerance, least=0)
+        BucketOptions.__post_init__(self)
         check_flag("is_weighted", self.is_weighted)
-
-    # --- sweeps ---
 
     def init(self, problem: Problem, kept: Sequence[int] = ()) -> MiniBucketState:
         """The mini-buckets after a first sweep, some variables being kept."""
         num_kept = math.prod(problem.sizes[list(kept)].tolist())
         limits = Limits(self.bound, max(self.max_entries // num_kept, 1))
         tree = tree_of(problem, free_order(problem), kept, limits)
-        logs, scopes = log_tables(problem), [problem.scope(factor) for factor in range(len(problem.factors))]
-        matching = self.max_steps > 0
-        upper = untouched(tree, logs, scopes, self._weights(tree), _SOFTNESS)
-        upper = begun(tree, upper, matching=matching)
-        lower = untouched(tree, logs, scopes, self._negative_weights(tree), _SOFTNESS)
-        lower = begun(tree, replace(lower, anchor=_anchor(problem, tree, upper)), matching=matching)
+        upper = self.begun(problem, tree, self._weights(tree), _SOFTNESS)
+        spread = _SPREAD if self.is_weighted else _NARROW
+        rest = [len(bucket) - 1 for bucket in tree.buckets()]
+        weights = [weight for num in rest for weight in (1 + spread * num, *[-spread] * num)]
+        # States with a positive product, if they are easily found.
+        states = np.zeros(len(problem.variables), dtype=np.int64)
+        if tree.kept:
+            states[list(tree.kept)] = np.unravel_index(int(upper.bound.argmax()), upper.bound.shape)
+        states = decoded(tree, upper, states)
+        if problem.log_product(states[None, :])[0] == -math.inf:
+            states = np.array(LocalSearch().run(problem).best, dtype=np.int64)
+        lower = self.begun(problem, tree, weights, _SOFTNESS, tuple(states.tolist()))
         return MiniBucketState(tree, upper, lower, converged=tree.is_exact or self.max_steps == 0)
 
     def _first(self, problem: Problem) -> MiniBucketState:
@@ -200,8 +194,6 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         upper, lower = improved(state.tree, state.upper), improved(state.tree, state.lower)
         is_over = max(upper.change, lower.change) <= self.tolerance
         return MiniBucketState(state.tree, upper, lower, state.num_steps + 1, is_over)
-
-    # --- answers ---
 
     def estimate(self, problem: Problem) -> Estimate:
         """Bounds on log Σ Π φ, and the middle between them, or the upper one where there is no lower one."""
@@ -244,15 +236,6 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         The sums, as powered sums of copies, go before the maxima. The states are decoded from the mini-buckets of the
         maximised variables.
 
-        Parameters
-        ----------
-        problem
-            The factors, on arrays.
-        max_places
-            The maximised variables.
-
-        Examples
-        --------
         >>> from plausible.factors import Factor
         >>> ring = [Factor({a: 2, b: 2}, [[1, 3], [2, 1]]) for a, b in ("AB", "BC", "CD", "DA")]
         >>> found = MiniBuckets().marginal_map(Problem.of(ring, Evidence.read({}, {})), [0, 2])
@@ -261,9 +244,7 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
         """
         places = list(max_places)
         tree = tree_of(problem, sums_first(problem, places), (), Limits(self.bound, self.max_entries))
-        scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
-        side = untouched(tree, log_tables(problem), scopes, self._weights(tree, set(places)), _SOFTNESS)
-        side = begun(tree, side, matching=self.max_steps > 0)
+        side = self.begun(problem, tree, self._weights(tree, set(places)), _SOFTNESS)
         best = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64))
         found = self._given(problem, places, best)
 
@@ -278,20 +259,16 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
             best, found = (later, other) if float(other) > float(found) else (best, found)
         if side.total == -math.inf:
             raise ImpossibleEvidence.outright()
-        info = QueryInfo(
-            "mini-buckets",
-            exact=tree.is_exact and found.info.exact,
+        info = self.told(
+            [tree],
+            is_exact=tree.is_exact and found.info.exact,
+            residual=side.change,
             converged=run.converged or not self.max_steps,
-            cost=sum(tree.entries),
-            largest_table=max(tree.entries, default=0),
             num_steps=run.num_steps,
-            residual=None if math.isinf(side.change) else side.change,
             advice="" if tree.is_exact else f"Raise bound above {self.bound} for tighter bounds.",
         )
         lower = found.lower - problem.log_scale - scale_slack(problem)
         return marginal_map_bound(best[places], lower, side.total + side.slack, info)
-
-    # --- parts ---
 
     def _given(self, problem: Problem, places: Sequence[int], states: Ints) -> Estimate:
         """log Σ Π φ, `problem.log_scale` included, given the states of some variables."""
@@ -322,39 +299,16 @@ class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
                 weights += [1.0, *[0.0] * (len(bucket) - 1)]
         return weights
 
-    def _negative_weights(self, tree: BucketTree) -> list[float]:
-        spread = _SPREAD if self.is_weighted else _NARROW
-        return [
-            1 + spread * (len(bucket) - 1) if place == 0 else -spread
-            for bucket in tree.buckets()
-            for place in range(len(bucket))
-        ]
-
     def _info(self, states: Sequence[MiniBucketState]) -> QueryInfo:
         is_exact = all(state.tree.is_exact for state in states)
-        entries = [number for state in states for number in state.tree.entries]
-        residual = max((state.residual for state in states), default=0.0)
-        return QueryInfo(
-            "mini-buckets",
-            exact=is_exact,
+        return self.told(
+            [state.tree for state in states],
+            is_exact=is_exact,
+            residual=max((state.residual for state in states), default=0.0),
             converged=all(state.converged for state in states),
-            cost=sum(entries),
-            largest_table=max(entries, default=0),
             num_steps=max((state.num_steps for state in states), default=0),
-            residual=residual if math.isfinite(residual) else None,
             advice="" if is_exact else f"Raise bound above {self.bound}: with larger tables the bounds meet.",
         )
-
-
-def _anchor(problem: Problem, tree: BucketTree, upper: Side) -> tuple[int, ...]:
-    """States with a positive product, if they are easily found."""
-    states = np.zeros(len(problem.variables), dtype=np.int64)
-    if tree.kept:
-        states[list(tree.kept)] = np.unravel_index(int(upper.bound.argmax()), upper.bound.shape)
-    states = decoded(tree, upper, states)
-    if problem.log_product(states[None, :])[0] == -math.inf:
-        states = np.array(LocalSearch().run(problem).best, dtype=np.int64)
-    return tuple(states.tolist())
 
 
 def _bounds(state: MiniBucketState) -> ProbabilityBounds:

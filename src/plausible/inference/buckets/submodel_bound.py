@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.buckets.bucket_tree import scale_slack
@@ -27,9 +28,6 @@ _EPSILON = float(np.finfo(np.float64).eps)
 _NORMAL = float(np.finfo(np.float64).tiny)
 #: Its logarithm, and a little less.
 _LEAST = -709.0
-
-#: Shares times weights add up to one if they do so within this.
-_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,22 +87,12 @@ def submodel_bound(
         raise ImpossibleEvidence.outright()
     variables = {variable.name: variable for factor in absorbed for variable in factor.scope}
     solved = [_solved(absorbed, row, list(variables.values())) for row in powers]
-    return SubmodelBound(
-        _estimate(absorbed, solved, alphas),
-        tuple(one.log_total for one in solved),
-        tuple(_gradient(i, factor, solved, alphas, powers) for i, factor in enumerate(absorbed[: len(listed)])),
-    )
-
-
-def _estimate(factors: Sequence[Factor], solved: Sequence[_Solved], alphas: Floats) -> Estimate:
-    """The bound, widened by what rounding may have done to it."""
-    value = math.fsum(alpha * one.log_total for alpha, one in zip(alphas, solved, strict=True))
-    margin = math.fsum(alpha * one.slack for alpha, one in zip(alphas, solved, strict=True)) + 4 * _EPSILON * abs(value)
-    problem = Problem.of(factors, _NOTHING)
+    value, slack = (math.fsum(alphas * part) for part in ([s.log_total for s in solved], [s.slack for s in solved]))
+    problem = Problem.of(absorbed, _NOTHING)
     order = [variable.name for variable in problem.variables]
     rows = np.array([[one.states[name] for name in order] for one in solved], dtype=np.int64).reshape(len(solved), -1)
     lower = float(problem.log_product(rows).max()) + problem.log_scale - scale_slack(problem)
-    upper = value + margin
+    upper = value + slack + 4 * _EPSILON * abs(value)  # widened by what rounding may have done to it
     info = QueryInfo(
         "submodels",
         exact=False,
@@ -113,7 +101,15 @@ def _estimate(factors: Sequence[Factor], solved: Sequence[_Solved], alphas: Floa
         largest_table=max(one.info.largest_table for one in solved),
         advice="Submodels that agree on the expectations of the factors that they share make the bound tightest.",
     )
-    return Estimate(upper, info, lower=lower, upper=upper, is_bound=True)
+    gradient = []
+    for number, factor in enumerate(absorbed[: len(listed)]):
+        total = np.zeros(factor.flat.size)
+        for one, share in zip(solved, alphas * powers[:, number], strict=True):
+            if number in one.beliefs:
+                total += share * one.beliefs[number].flat
+        gradient.append(Factor.from_flat(factor.scope, total))
+    estimate = Estimate(upper, info, lower=lower, upper=upper, is_bound=True)
+    return SubmodelBound(estimate, tuple(one.log_total for one in solved), tuple(gradient))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,17 +152,9 @@ def _power(values: Floats, weight: float) -> _Power:
     return _Power(found, peak, float(np.abs(logs[is_live]).max()))
 
 
-def _gradient(number: int, factor: Factor, solved: Sequence[_Solved], alphas: Floats, powers: Floats) -> Factor:
-    total = np.zeros(factor.flat.size)
-    for one, alpha, row in zip(solved, alphas, powers, strict=True):
-        if number in one.beliefs:
-            total += alpha * row[number] * one.beliefs[number].flat
-    return Factor.from_flat(factor.scope, total)
-
-
 def _checked(factors: Sequence[Factor], weights: ArrayLike, shares: ArrayLike) -> tuple[Floats, Floats]:
     powers, alphas = np.asarray(weights, dtype=np.float64), np.asarray(shares, dtype=np.float64)
-    if alphas.ndim != 1 or not alphas.size or not (alphas > 0).all() or abs(alphas.sum() - 1) > _TOLERANCE:
+    if alphas.ndim != 1 or not alphas.size or not (alphas > 0).all() or abs(alphas.sum() - 1) > WRITTEN_ROUNDING:
         raise InvalidArgument(f"shares= takes positive numbers that add up to one, not {shares!r}.")
     if powers.shape != (len(alphas), len(factors)) or not np.isfinite(powers).all():
         raise InvalidArgument(
@@ -174,7 +162,7 @@ def _checked(factors: Sequence[Factor], weights: ArrayLike, shares: ArrayLike) -
             f"factor; its shape is {powers.shape}."
         )
     for number, (factor, mean) in enumerate(zip(factors, alphas @ powers, strict=True)):
-        if abs(mean - 1) > _TOLERANCE:
+        if abs(mean - 1) > WRITTEN_ROUNDING:
             raise InvalidArgument(
                 f"The weights of factor {number}, over ({', '.join(factor.names)}), times the shares add up to "
                 f"{mean:g}. Scale them so that they add up to one."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.errors import NotSupported
 from plausible.kernels.censoring import censor, passed_back, solve_censored
 from plausible.kernels.elimination import eliminate
@@ -19,8 +18,7 @@ _MAX_WIDTH = 1015
 _MAX_PRODUCTS = 3_000_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Censored:
+class Censored(NamedTuple):
     """A chain from which all states were eliminated, one after the other."""
 
     order: Ints  # the states in the order in which they went
@@ -36,31 +34,18 @@ class Censored:
 
     def stationary(self) -> Floats:
         """The π with π = π A and sum one of an irreducible chain without leaks."""
-
-        weights = np.empty(self.order.size)
+        weights, result = np.empty(self.order.size), np.empty(self.order.size)
         # The last state has no way out, nor has one whose way out underflows: those after it have next to no weight.
-        last = int(np.argmin(self.totals))
-        passed_back(self.lower_starts, self.lower, self.shares, last, weights)
-        result = np.empty_like(weights)
+        passed_back(self.lower_starts, self.lower, self.shares, int(np.argmin(self.totals)), weights)
         result[self.order] = weights / weights.sum()
         return result
 
     def expected(self, rewards: Floats) -> Floats:
         """N · rewards, N = (I - Q)^-1: for each state what is expected in all; a column for each kind of reward."""
-
         if not self.totals.all():
             raise NotSupported("Some states are left so rarely that the probability is not a positive float.")
         sides = np.ascontiguousarray(rewards[self.order], dtype=np.float64)
-        solve_censored(
-            self.upper_starts,
-            self.upper,
-            self.onward,
-            self.lower_starts,
-            self.lower,
-            self.shares,
-            self.totals,
-            sides,
-        )
+        solve_censored(*self[1:], sides)
         result = np.empty_like(sides)
         result[self.order] = sides
         return result
@@ -73,53 +58,20 @@ def censored(matrix: Any, leaks: Floats) -> Censored | None:
     (Grassmann, Taksar & Heyman 1985; O'Cinneide 1993), however near to one the diagonal is. States with the fewest
     neighbours go first. The cost is the sum of the squares of their numbers of neighbours when they go.
     """
+    from scipy.sparse import csr_array
 
     pattern = eliminated_pattern(matrix)
     if pattern is None:
         return None
-    order, upper = pattern
-    moves, found = _moves(matrix, order), _nothing_yet(order, upper)
-    censor(
-        moves.indptr.astype(np.int64),
-        moves.indices.astype(np.int64),
-        moves.data,
-        leaks[order].astype(np.float64),
-        found.upper_starts,
-        found.upper,
-        found.lower_starts,
-        found.lower,
-        found.onward,
-        found.shares,
-        found.totals,
-    )
-    return found
-
-
-def _moves(matrix: Any, order: Ints) -> Any:
-    """The rates between different states, by their places in the order."""
-    from scipy.sparse import csr_array
-
-    entries = matrix.tocoo()
-    places = np.empty(order.size, dtype=np.int64)
-    places[order] = np.arange(order.size)
-    is_move = entries.row != entries.col
+    (order, later), entries = pattern, matrix.tocoo()
+    places, is_move = np.argsort(order), entries.row != entries.col
     pairs = places[entries.row[is_move]], places[entries.col[is_move]]
-    return csr_array((entries.data[is_move], pairs), shape=matrix.shape)
-
-
-def _nothing_yet(order: Ints, upper: Any) -> Censored:
-    """The record of an elimination, with room for its numbers."""
-    lower = upper.T.tocsr()
-    return Censored(
-        order,
-        upper.indptr.astype(np.int64),
-        upper.indices.astype(np.int64),
-        np.empty(upper.nnz),
-        lower.indptr.astype(np.int64),
-        lower.indices.astype(np.int64),
-        np.empty(upper.nnz),
-        np.empty(order.size),
-    )
+    moves = csr_array((entries.data[is_move], pairs), shape=matrix.shape)
+    upper, lower = ((part.indptr.astype(np.int64), part.indices.astype(np.int64)) for part in (later, later.T.tocsr()))
+    onward, shares, totals = np.empty(later.nnz), np.empty(later.nnz), np.empty(order.size)
+    rates = moves.indptr.astype(np.int64), moves.indices.astype(np.int64), moves.data
+    censor(*rates, leaks[order].astype(np.float64), *upper, *lower, onward, shares, totals)
+    return Censored(order, *upper, onward, *lower, shares, totals)
 
 
 def eliminated_pattern(matrix: Any) -> tuple[Ints, Any] | None:
@@ -143,11 +95,6 @@ def eliminated_pattern(matrix: Any) -> tuple[Ints, Any] | None:
     widths = np.diff(starts) - 1
     if np.isinf(cost) or float((widths.astype(np.float64) ** 2).sum()) > _MAX_PRODUCTS:
         return None
-    places = np.empty(size, dtype=np.int64)
-    places[order] = np.arange(size)
     later = np.delete(cliques, starts[:-1])
-    upper = csr_array(
-        (np.ones(later.size, dtype=np.int8), places[later], np.concatenate([[0], np.cumsum(widths)])),
-        shape=(size, size),
-    )
-    return order, upper
+    ones = np.ones(later.size, dtype=np.int8)
+    return order, csr_array((ones, np.argsort(order)[later], starts_of(widths)), shape=(size, size))

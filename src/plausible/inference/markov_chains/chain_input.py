@@ -38,7 +38,14 @@ def read_transition(
     """A row-stochastic matrix: an array that can't be written to, or a sparse one where it was given so."""
     matrix: Any = transition
     if isinstance(transition, Mapping):
-        matrix = _from_mapping(transition, list(states or ()))
+        places = {state: place for place, state in enumerate(states or ())}
+        matrix = np.zeros((len(places), len(places)))
+        for source, row in transition.items():
+            for target, value in row.items():
+                for state in (source, target):
+                    if state not in places:
+                        raise UnknownState(f"{state!r} is not a state of this chain.{suggestion(state, places)}")
+                matrix[places[source], places[target]] = value
     elif hasattr(transition, "tocsr"):
         from scipy.sparse import csr_array
 
@@ -52,18 +59,6 @@ def read_transition(
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
         raise InvalidModel(f"A transition matrix is square, with a row for each state; not of shape {matrix.shape}.")
     return _normalized(matrix, states)
-
-
-def _from_mapping(rows: Mapping[State, Mapping[State, float]], states: list[State]) -> Floats:
-    places = {state: place for place, state in enumerate(states)}
-    table = np.zeros((len(states), len(states)))
-    for source, row in rows.items():
-        for target, value in row.items():
-            for state in (source, target):
-                if state not in places:
-                    raise UnknownState(f"{state!r} is not a state of this chain.{suggestion(state, places)}")
-            table[places[source], places[target]] = value
-    return table
 
 
 def _normalized(matrix: Any, states: Sequence[State] | None) -> Any:

@@ -72,8 +72,6 @@ class ChainKinds(Frozen):
         self._matrix = matrix
         self._start = None if start is None else read_start(start, self._variable)
 
-    # --- what is there ---
-
     @property
     def states(self) -> tuple[State, ...]:
         """The states, in the order of the rows."""
@@ -118,17 +116,11 @@ class ChainKinds(Frozen):
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._matrix, self.states, self._start)
 
-    # --- kinds of chains ---
-
     def communicating_classes(self) -> tuple[CommunicatingClass, ...]:
         """The classes of states that can be reached from each other, ordered by their first states."""
         structure = self._structure
-        return tuple(
-            CommunicatingClass(self._named(places), closed, period)
-            for places, closed, period in zip(
-                structure.members(), structure.is_closed.tolist(), structure.periods.tolist(), strict=True
-            )
-        )
+        facts = zip(structure.members(), structure.is_closed.tolist(), structure.periods.tolist(), strict=True)
+        return tuple(CommunicatingClass(self._named(places), closed, period) for places, closed, period in facts)
 
     @property
     def is_irreducible(self) -> bool:
@@ -152,10 +144,7 @@ class ChainKinds(Frozen):
 
     @property
     def is_regular(self) -> bool:
-        """Whether some power of A is positive everywhere: the chain is irreducible and aperiodic.
-
-        A chain with positive paths between all states and a positive A[i, i] somewhere is.
-        """
+        """Whether some power of A is positive everywhere: the chain is irreducible and aperiodic."""
         return self.is_irreducible and self.is_aperiodic
 
     @property
@@ -175,8 +164,6 @@ class ChainKinds(Frozen):
     def is_absorbing(self) -> bool:
         """Whether the chain ends up in an absorbing state from everywhere."""
         return len(self.absorbing_states) == int(self._structure.is_closed.sum())
-
-    # --- inside ---
 
     @cached_property
     def _sparse(self) -> Any:

@@ -36,9 +36,9 @@ class Structure:
 def structure_of(matrix: Any) -> Structure:
     """The structure of a sparse transition matrix, in time linear in its entries up to a logarithm.
 
-    States communicate if each can be reached from the other: classes are the strong components of the graph of
-    positive transitions. All periods come from one search: with distances d from a state of each class, the period is
-    the greatest common divisor of d(i) + 1 - d(j) over the transitions i -> j inside it (Denardo 1977).
+    Classes are the strong components of the graph of positive transitions. All periods come from one search: with
+    distances d from a state of each class, the period is the greatest common divisor of d(i) + 1 - d(j) over the
+    transitions i -> j inside it (Denardo 1977).
     """
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import connected_components, dijkstra

@@ -10,30 +10,31 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from plausible.base.arrays import Floats, Ints
 from plausible.base.method_names import own_methods
 from plausible.base.options import read_count
 from plausible.base.seeds import generator_of
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
-from plausible.inference.markov_chains.chain_input import (
-    Start,
-    array_of,
-    estimated_chain,
-    some_of,
-)
-from plausible.inference.markov_chains.chain_limits import SMALL, power_of
-from plausible.inference.markov_chains.chain_long_run import ChainLongRun
+from plausible.inference.markov_chains.chain_elimination import censored
+from plausible.inference.markov_chains.chain_input import Start, array_of, estimated_chain, some_of
+from plausible.inference.markov_chains.chain_kinds import Absorption, ChainKinds
+from plausible.inference.markov_chains.chain_limits import SMALL, power_of, stationary_vector, steps_to_mix
+from plausible.inference.markov_chains.spectral_gap import gap_of, log_balance
 from plausible.kernels.markov_chain import walk
 from plausible.variables import State
+
+_NOT_ELIMINATED = "There are too many states for elimination. The error is about residual / spectral_gap()."
 
 
 @final
 @own_methods
-class MarkovChain(ChainLongRun):
+class MarkovChain(ChainKinds):
     """A homogeneous Markov chain X_1, X_2, ...: P(X_{t+1} = j | X_t = i) = A[i, j] for all t.
 
-    It is immutable. Distributions are returned as factors over one variable named "state".
+    It is immutable. Distributions are returned as factors over one variable named "state". Definitions as in Kemeny &
+    Snell, *Finite Markov Chains* (1960).
 
     Parameters
     ----------
@@ -45,10 +46,6 @@ class MarkovChain(ChainLongRun):
     start
         The distribution of X_1: numbers, `{state: probability}`, or one state. Methods that need it also accept it as
         an argument.
-
-    Notes
-    -----
-    Definitions as in Kemeny & Snell, *Finite Markov Chains* (1960).
 
     Examples
     --------
@@ -64,8 +61,6 @@ class MarkovChain(ChainLongRun):
     >>> drinks.stationary().values.round(6)
     array([0.666667, 0.333333])
     """
-
-    # --- a number of steps ---
 
     def n_step(self, num_steps: int) -> Any:
         """A^n: the probabilities of each state n steps after each state; sparse for a sparse chain."""
@@ -113,10 +108,8 @@ class MarkovChain(ChainLongRun):
         >>> MarkovChain([[0, 1, 0], [0, 0, 1], [0, 0, 1]], states="abc", start="a").simulate(3)
         array([['a', 'b', 'c', 'c']], dtype='<U1')
         """
-
-        levels = generator_of(seed).random(
-            (read_count("num_chains", num_chains), read_count("num_steps", num_steps) + 1)
-        )
+        shape = read_count("num_chains", num_chains), read_count("num_steps", num_steps) + 1
+        levels = generator_of(seed).random(shape)
         cumulative, matrix = np.cumsum(self._begin(start)), self._sparse
         paths = np.empty(levels.shape, dtype=np.int64)
         paths[:, 0] = np.searchsorted(cumulative, levels[:, 0] * cumulative[-1], side="right")
@@ -142,7 +135,126 @@ class MarkovChain(ChainLongRun):
         """
         return math.exp(self.log_likelihood(sequence, start))
 
-    # --- chains that are made ---
+    def stationary(self) -> Factor:
+        """The π with π = π A; refused where there are several closed classes, each of which has its own."""
+        self._only_closed_class("The stationary distribution")
+        return self.stationary_distributions()[0]
+
+    def stationary_distributions(self) -> tuple[Factor, ...]:
+        """One stationary distribution for each closed class: all others are mixtures of these."""
+        matrix = self._sparse
+        found: list[Factor] = []
+        for places, closed in zip(self._structure.members(), self._structure.is_closed, strict=True):
+            if closed:
+                solved = stationary_vector(matrix[places][:, places])
+                vector = np.zeros(self.num_states)
+                vector[places] = solved.weights
+                residual = float(np.abs(matrix.T @ vector - vector).max())
+                info = QueryInfo("stationary distribution", residual=residual)
+                if not solved.is_exact:
+                    info = QueryInfo(
+                        "steps of the lazy chain",
+                        exact=False,
+                        converged=solved.is_settled,
+                        error=None,
+                        num_steps=solved.num_steps,
+                        residual=residual,
+                        advice=_NOT_ELIMINATED,
+                    )
+                found.append(self._factor(vector, info))
+        return tuple(found)
+
+    def equilibrium(self) -> Factor:
+        """lim q A^n, where it is the same for every q: one closed class, without a period."""
+        if not self.is_aperiodic:
+            raise NotSupported(
+                "The chain is periodic: it has a stationary distribution but comes to no equilibrium. See stationary()."
+            )
+        return self.stationary()
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether detailed balance π(i) A[i, j] = π(j) A[j, i] holds, each flow up to a billionth of itself."""
+        places = self._structure.members()[self._only_closed_class("The stationary distribution")]
+        return log_balance(self._sparse[places][:, places]) is not None
+
+    def spectral_gap(self) -> float:
+        """1 - |λ_2|: the rate at which the start is forgotten; zero for several closed classes or a period.
+
+        From each communicating class by itself. One in detailed balance, as that of a birth-death chain, is like a
+        symmetric matrix: the gap is right to nine digits or so, however small; a class of any size where elimination
+        can be done or the gap is not small. Of other classes with up to a thousand states all eigenvalues are found, in
+        O(s³), after a scaling by √π: backward stable, which is worth about 1e-15 times the condition of the
+        eigenvectors, a few digits or none where a chain drifts far one way. Larger ones get Arnoldi's method, for a
+        bounded time; an iteration that does not settle is an error.
+
+        >>> print(f"{MarkovChain([[1 - 1e-9, 1e-9], [2e-9, 1 - 2e-9]]).spectral_gap():.12g}")
+        3e-09
+        """
+        if self._structure.is_closed.sum() > 1 or not self.is_aperiodic:
+            return 0.0
+        return gap_of(self._sparse, self._structure)
+
+    def mixing_time(self, tolerance: float = 0.25) -> int:
+        """The fewest steps after which, from any start, the total variation distance to π is within the tolerance.
+
+        By repeated squaring: O(s³ log t) for s states and t steps.
+        """
+        if not 0 < tolerance < 1:
+            raise InvalidArgument(f"tolerance={tolerance} is to lie between zero and one.")
+        if self.num_states > SMALL:
+            raise TooLarge(
+                f"The mixing time takes powers of dense matrices: {self.num_states} states are more than {SMALL}. "
+                "See spectral_gap()."
+            )
+        steps = steps_to_mix(self._sparse.toarray(), self.equilibrium().flat, tolerance)
+        if steps is None:
+            raise NotSupported("The chain mixes too slowly for a count: its steps are beyond 2^60.")
+        return steps
+
+    def absorption(self) -> Absorption:
+        """Where the chain ends up from its transient states, and after how many steps (Kemeny & Snell, §3.3).
+
+        B = N R and t = N 1 with N = (I - Q)^-1, by one elimination that subtracts nothing: however rarely the chain
+        leaves a state, all digits are right.
+
+        >>> ruin = MarkovChain.gamblers_ruin(4, win=0.5)
+        >>> round(ruin.absorption().probability(1, 4), 6), round(ruin.absorption().steps(2), 6)
+        (0.25, 4.0)
+        """
+        structure, matrix = self._structure, self._sparse
+        transient, members = self._transient(), structure.members()
+        closed = [members[number] for number in np.flatnonzero(structure.is_closed)]
+        columns = [np.asarray(matrix[:, places].sum(axis=1)).ravel()[transient] for places in closed]
+        into = np.stack([*columns, np.ones(len(transient))], axis=1)
+        solved = self._expected(transient, into)
+        classes = tuple(self._named(places) for places in closed)
+        return Absorption(self._named(transient), classes, solved[:, :-1], solved[:, -1])
+
+    def expected_visits(self) -> Floats:
+        """N = (I - Q)^-1: for each transient state a row, how often each transient state is visited in all.
+
+        The first column and row are those of the first state in `absorption().transient`, and so on.
+        """
+        transient = self._transient()
+        if len(transient) > SMALL:
+            raise TooLarge(f"{len(transient)} transient states are more than the {SMALL} of a dense answer.")
+        return self._expected(transient, np.eye(len(transient)))
+
+    def _transient(self) -> Ints:
+        return np.flatnonzero(~self._structure.is_closed[self._structure.labels])
+
+    def _expected(self, transient: Ints, rewards: Floats) -> Floats:
+        """N · rewards, with a row for each transient state."""
+        rows = self._sparse[transient]
+        is_out = self._structure.is_closed[self._structure.labels].astype(np.float64)
+        found = censored(rows[:, transient], rows @ is_out)
+        if found is None:
+            raise TooLarge(
+                f"The equations of {len(transient)} transient states take too much elimination: each leads to too many "
+                "others. Lump states together, or simulate()."
+            )
+        return found.expected(rewards)
 
     @classmethod
     def gamblers_ruin(cls, goal: int, win: float) -> MarkovChain:
@@ -162,6 +274,8 @@ class MarkovChain(ChainLongRun):
     ) -> MarkovChain:
         """Estimate A and q from sequences: A[i, j] = (α + #ij) / (Σ α + #i), q likewise from first elements.
 
+        With more than a thousand states and no pseudocount the matrix is sparse.
+
         Parameters
         ----------
         sequences
@@ -171,10 +285,6 @@ class MarkovChain(ChainLongRun):
         pseudocount
             α: 0 for maximum likelihood, 1 for the add-one rule; or an array like A, for Dirichlet priors of the rows.
             The start takes a number only; with an array it has none.
-
-        Notes
-        -----
-        With more than a thousand states and no pseudocount the matrix is sparse.
 
         Examples
         --------

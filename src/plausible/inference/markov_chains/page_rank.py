@@ -33,10 +33,12 @@ _MAX_STEPS = 10_000
 
 
 def pagerank(links: Links, damping: float = 0.85) -> Factor:
-    """Compute PageRank: the long-run share of a surfer's time on each page (Brin & Page 1998).
+    """Compute PageRank: the long-run share of a surfer's time on each page, as a factor over "page" (Brin & Page 1998).
 
     With probability `damping` the surfer follows a random link of the page; otherwise, or if the page has none, she
-    jumps to a random page. If damping is below one, the answer is unique.
+    jumps to a random page. If damping is below one, the answer is unique. It costs a sparse product for each of at most
+    log(1e-14) / log(damping) steps; for few pages, or a damping near one, elimination, if the links allow it, which is
+    exact however near. Nothing dense is built.
 
     Parameters
     ----------
@@ -46,16 +48,6 @@ def pagerank(links: Links, damping: float = 0.85) -> Factor:
     damping
         The probability of following a link. If it is one, the links alone must make the answer unique.
 
-    Returns
-    -------
-    Factor
-        Over one variable, "page".
-
-    Notes
-    -----
-    A sparse product for each of at most log(1e-14) / log(damping) steps; for few pages, or a damping near one,
-    elimination, if the links allow it, which is exact however near. Nothing dense is built.
-
     Examples
     --------
     >>> print(pagerank({"home": ["news", "help"], "news": ["home"], "help": []}))
@@ -64,8 +56,6 @@ def pagerank(links: Links, damping: float = 0.85) -> Factor:
     home | 0.393617
     news | 0.303191
     help | 0.303191
-    >>> pagerank([[0, 1, 1], [1, 0, 0], [0, 0, 0]]).flat.round(6)
-    array([0.393617, 0.303191, 0.303191])
     """
     if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1:
         raise InvalidArgument(f"damping={damping!r} is to be a probability.")
@@ -78,23 +68,19 @@ def pagerank(links: Links, damping: float = 0.85) -> Factor:
 
 def _mapping_of(links: Any) -> Mapping[State, Iterable[State]]:
     """For each page those that it links to, from whatever says so."""
+    from scipy.sparse import csr_array
+
     if isinstance(links, Mapping):
         return links
     if isinstance(links, DAG):
         return {node: links.children(node) for node in links.nodes}
     if is_networkx(links):
         return {node: list(targets) for node, targets in links.adjacency()}
-    if hasattr(links, "tocsr") or isinstance(links, (list, tuple, np.ndarray)):
-        return _from_matrix(links)
-    raise InvalidArgument(
-        f"links={links!r} is a {type(links).__name__}. Give a mapping from pages to lists of pages, a DAG, a networkx "
-        "graph or a square array."
-    )
-
-
-def _from_matrix(links: Any) -> dict[State, list[State]]:
-    from scipy.sparse import csr_array
-
+    if not hasattr(links, "tocsr") and not isinstance(links, (list, tuple, np.ndarray)):
+        raise InvalidArgument(
+            f"links={links!r} is a {type(links).__name__}. Give a mapping from pages to lists of pages, a DAG, a "
+            "networkx graph or a square array."
+        )
     try:
         table = csr_array(links if hasattr(links, "tocsr") else np.array(links, dtype=float))
     except (TypeError, ValueError):
@@ -102,8 +88,7 @@ def _from_matrix(links: Any) -> dict[State, list[State]]:
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not np.isfinite(table.data).all():
         raise InvalidArgument(f"Links in an array are finite numbers, as many rows as columns; not {table.shape}.")
     table.eliminate_zeros()
-    rows = np.split(table.indices, table.indptr[1:-1])
-    return {page: row.tolist() for page, row in zip(range(table.shape[0]), rows, strict=True)}
+    return {page: row.tolist() for page, row in enumerate(np.split(table.indices, table.indptr[1:-1]))}
 
 
 def _follow(links: Mapping[State, Iterable[State]]) -> tuple[Any, list[State]]:
@@ -167,8 +152,6 @@ def _stepped(follow: Any, is_dangling: Flags, damping: float) -> tuple[Floats, Q
 class SearchEngine:
     """Pages found by their words and ordered by page rank.
 
-    Examples
-    --------
     >>> texts = {"a": "Markov chains", "b": "Markov fields", "c": "chains and fields"}
     >>> engine = SearchEngine.of(texts, {"a": ["b"], "b": ["c"], "c": ["b"]})
     >>> engine.search("markov"), engine.search("fields chains")
@@ -183,8 +166,7 @@ class SearchEngine:
         cls, texts: Mapping[State, str], links: Mapping[State, Iterable[State]], damping: float = 0.85
     ) -> SearchEngine:
         """From the text of each page and the links between pages; see `pagerank`."""
-        everything: dict[State, Iterable[State]] = {**dict.fromkeys(texts, ()), **links}
-        ranked = pagerank(everything, damping)
+        ranked = pagerank({**dict.fromkeys(texts, ()), **links}, damping)
         words: dict[str, set[State]] = {}
         for page, text in texts.items():
             for word in _words(text):

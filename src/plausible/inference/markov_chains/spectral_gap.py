@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats, Ints
+from plausible.base.arrays import Floats
+from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import NotSupported
-from plausible.inference.markov_chains.chain_elimination import Censored, censored, eliminated_pattern
+from plausible.inference.markov_chains.chain_elimination import censored, eliminated_pattern
 from plausible.inference.markov_chains.chain_limits import SMALL, Structure, stationary_vector
-
-#: Flows that differ by no more than this share of themselves are the same.
-_BALANCE = 1e-9
 
 
 def log_balance(matrix: Any) -> Floats | None:
@@ -46,7 +43,7 @@ def log_balance(matrix: Any) -> Floats | None:
         parents = parents[parents]
     sources = np.repeat(np.arange(matrix.shape[0]), np.diff(rises.indptr))
     misses = np.abs(potentials[rises.indices] - potentials[sources] - rises.data)
-    return potentials if misses.max(initial=0.0) <= _BALANCE else None
+    return potentials if misses.max(initial=0.0) <= WEIGHT_NOISE else None
 
 
 #: Eigenvalues below this share of the largest rate have lost digits; inverse iteration finds them again.
@@ -149,33 +146,21 @@ def _least_by_inverse(found: ReversibleClass, scale: float) -> float | None:
     solver = censored(rows[:, rest], leaks) if roots.min() > _LEAST_ROOT else None
     if solver is None or not solver.totals.all():
         return None
-    null = roots / np.linalg.norm(roots) if found.is_closed else np.zeros_like(roots)
-    inverse = _Inverse(solver, roots[rest, None], rest, null[:, None], scale)
-    if roots.size <= _TINY:
-        return 1.0 / float(np.linalg.eigvalsh(inverse.times(np.eye(roots.size)))[-1])
-    largest = _lanczos(inverse.times, roots.size, "LA", _RESTARTS)
-    return None if largest is None else 1.0 / largest
+    null = (roots / np.linalg.norm(roots) if found.is_closed else np.zeros_like(roots))[:, None]
+    kept = roots[rest, None]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Inverse:
-    """scale · P (I - S)^-1 P by elimination, P taking away what is along `null`; `rest` are the states solved for."""
-
-    solver: Censored
-    roots: Floats
-    rest: Ints
-    null: Floats
-    scale: float
-
-    def times(self, vectors: Floats) -> Floats:
-        """The product with columns."""
-        sides = self._off_null(vectors.reshape(self.null.size, -1))
+    def times(vectors: Floats) -> Floats:
+        """Columns times scale · P (I - S)^-1 P by elimination, P taking away what is along `null`."""
+        columns = vectors.reshape(null.size, -1)
+        sides = columns - null * (null.T @ columns)
         result = np.zeros_like(sides)
-        result[self.rest] = self.roots * self.solver.expected(self.scale * sides[self.rest] / self.roots)
-        return self._off_null(result)
+        result[rest] = kept * solver.expected(scale * sides[rest] / kept)
+        return np.asarray(result - null * (null.T @ result))
 
-    def _off_null(self, columns: Floats) -> Floats:
-        return columns - self.null * (self.null.T @ columns)
+    if roots.size <= _TINY:
+        return 1.0 / float(np.linalg.eigvalsh(times(np.eye(roots.size)))[-1])
+    largest = _lanczos(times, roots.size, "LA", _RESTARTS)
+    return None if largest is None else 1.0 / largest
 
 
 def _least_by_steps(found: ReversibleClass, scaled: Any, num_restarts: int) -> float | None:
@@ -226,9 +211,13 @@ def _first_of(ways: Iterable[Callable[[], float | None]], size: int) -> float:
         number = way()
         if number is not None:
             return number
-    raise NotSupported(
-        f"The second eigenvalue of this chain of {size} states is too near to others for Lanczos' method: the chain "
-        "mixes very slowly. See stationary(), which does not need it, or lump states together."
+    raise _too_slow(size, "Lanczos' method")
+
+
+def _too_slow(size: int, method: str) -> NotSupported:
+    return NotSupported(
+        f"The second eigenvalue of this chain of {size} states is too near to others for {method}: the chain mixes "
+        "very slowly. See stationary(), which does not need it, or lump states together."
     )
 
 
@@ -262,47 +251,32 @@ def gap_of(matrix: Any, structure: Structure) -> float:
     gap = 1.0 - float(stays[alone[structure.labels]].max(initial=0.0))
     members = structure.members()
     for number in np.flatnonzero(sizes > 1):
-        rows = matrix[members[number]]
-        gap = min(gap, _class_gap(rows[:, members[number]], _leaks(rows, members[number])))
+        places, is_out = members[number], np.ones(matrix.shape[1])
+        is_out[places] = 0.0
+        # The probabilities to leave the class are exactly zero where nothing does.
+        leaks = np.asarray(matrix[places] @ is_out, dtype=np.float64)
+        gap = min(gap, _class_gap(matrix[places][:, places], leaks))
     return gap
-
-
-def _leaks(rows: Any, places: Ints) -> Floats:
-    """For each state of a class the probability to leave it: exactly zero where nothing does."""
-    is_out = np.ones(rows.shape[1])
-    is_out[places] = 0.0
-    return np.asarray(rows @ is_out, dtype=np.float64)
 
 
 def _class_gap(block: Any, leaks: Floats) -> float:
     logs = log_balance(block)
     if logs is not None:
         return reversible_gap(ReversibleClass(block, leaks, logs))
-    is_closed = not leaks.any()
-    values = _all_values(block, is_closed) if block.shape[0] <= SMALL else _arnoldi(block, is_closed)
+    is_closed, size = not leaks.any(), block.shape[0]
+    if size > SMALL:
+        from scipy.sparse.linalg import ArpackNoConvergence, eigs
+
+        start = np.random.default_rng(0).random(size)
+        try:
+            values = eigs(block, k=1 + is_closed, ncv=40, maxiter=_RESTARTS, v0=start, return_eigenvectors=False)
+        except ArpackNoConvergence:
+            raise _too_slow(size, "Arnoldi's method") from None
+    else:
+        table = block.toarray()
+        if is_closed:  # D^½ A D^-½, D = diag(π), stretches no vector
+            weights = stationary_vector(block).weights
+            if weights.min() > _LEAST_WEIGHT:
+                table *= np.sqrt(weights)[:, None] / np.sqrt(weights)
+        values = np.linalg.eigvals(table)
     return max(0.0, 1.0 - float(np.sort(np.abs(values))[-2 if is_closed else -1]))
-
-
-def _all_values(block: Any, is_closed: bool) -> NDArray[np.complex128]:
-    """All eigenvalues; of a closed class those of D^½ A D^-½, D = diag(π), which stretches no vector."""
-    table = block.toarray()
-    if is_closed:
-        weights = stationary_vector(block).weights
-        if weights.min() > _LEAST_WEIGHT:
-            roots = np.sqrt(weights)
-            table *= roots[:, None] / roots
-    return np.asarray(np.linalg.eigvals(table), dtype=np.complex128)
-
-
-def _arnoldi(block: Any, is_closed: bool) -> NDArray[np.complex128]:
-    from scipy.sparse.linalg import ArpackNoConvergence, eigs
-
-    start = np.random.default_rng(0).random(block.shape[0])
-    try:
-        values = eigs(block, k=1 + is_closed, ncv=40, maxiter=_RESTARTS, v0=start, return_eigenvectors=False)
-    except ArpackNoConvergence:
-        raise NotSupported(
-            f"The second eigenvalue of this chain of {block.shape[0]} states is too near to others for Arnoldi's "
-            "method: the chain mixes very slowly. See stationary(), which does not need it, or lump states together."
-        ) from None
-    return np.asarray(values)

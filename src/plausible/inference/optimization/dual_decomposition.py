@@ -130,8 +130,6 @@ class DualDecomposition(IterativeEngine[DualState], Optimizer):
 
     Parameters
     ----------
-    max_steps
-        The most sweeps, each there and back.
     tolerance
         The bound has stopped where a sweep lowers it by less than this times the largest logarithm of a factor's
         ratio of entries, or this if that is more than one.

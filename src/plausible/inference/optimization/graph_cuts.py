@@ -38,8 +38,6 @@ class GraphCut(Optimizer):
     Porteous & Seheult 1989; Kolmogorov & Zabih 2004; Koller & Friedman 2009, §13.6), and the maximum flow proves it
     optimal. Factors may have zeros. A grid of 200 x 200 pixels takes a fraction of a second.
 
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> agree = [[3.0, 1.0], [1.0, 3.0]]
@@ -90,9 +88,6 @@ def has_cut(problem: Problem) -> bool:
     except NotSupported:
         return False
     return energy.num_labels < 2 or first_excess(problem, energy, _attraction) is None
-
-
-# --- several labels ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,15 +216,6 @@ class AlphaExpansion(LabelMoves):
     improves is best: E(x ∧ x*) + E(x ∨ x*) ≤ E(x) + E(x*), and both of these are expansions of x. One cut for each
     label and sweep; a few sweeps are enough in practice.
 
-    Parameters
-    ----------
-    max_steps
-        The most rounds over all labels.
-    time_limit
-        Stop after this many seconds, once the current cut is done, with the best labels so far; `None` for no limit.
-
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> potts = np.exp(np.eye(3))
@@ -282,13 +268,6 @@ class AlphaBetaSwap(LabelMoves):
     truncated squares min((a - b)², k), which need no triangle inequality. No guarantee on the energy, except that with
     two labels it is a graph cut, hence exact. One cut for each pair of labels and sweep.
 
-    Parameters
-    ----------
-    max_steps, time_limit
-        As for `AlphaExpansion`; a round is over all pairs of labels.
-
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> smooth = np.exp(-np.minimum(np.subtract.outer(range(3), range(3)) ** 2, 3.0))
@@ -323,9 +302,6 @@ class AlphaBetaSwap(LabelMoves):
     def _proved(self, energy: PairwiseEnergy, state: LabelState) -> float:
         is_best = energy.num_labels == 2 and state.converged and np.isfinite(state.energy)
         return state.energy if is_best else -np.inf
-
-
-# --- what cuts and moves ask of pairs ---
 
 
 def first_excess(

@@ -43,8 +43,6 @@ class LinearRelaxation(Optimizer):
         bound is the solver's plus its tolerance; with many factors that is too loose for a proof.
     max_nodes
         Stop branching after this many nodes, with the best assignment and bound so far.
-    time_limit
-        Stop after this many seconds, with the best assignment and bound so far; `None` for no limit.
 
     Examples
     --------

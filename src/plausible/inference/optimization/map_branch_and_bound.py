@@ -31,9 +31,6 @@ from plausible.search.run import CONVERGED, Run
 _CHUNK = 2**17
 
 
-# --- what bounds: a static heuristic, from what mini-buckets send ---
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Heuristic:
     """Tables in the order in which variables are set: position d is the d-th variable to be set."""
@@ -102,9 +99,6 @@ def _arranged(
 def _laid_out(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Where each list begins if they are laid one after the other, and that."""
     return starts_of(map(len, lists)), np.fromiter(chain.from_iterable(lists), dtype=np.int64)
-
-
-# --- the search ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,11 +194,8 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
     max_entries
         The most entries in a mini-bucket: 2^i for i binary variables. A larger factor is not split.
     time_limit
-        Stop after this many seconds, with the best assignment so far; `None` for no limit. A greedy ascent always
-        finishes; tables that would take longer are not built, and the bound is then the product of the factors' largest
-        entries.
-    seed
-        A non-negative integer for the local search; the same seed gives the same answer.
+        A greedy ascent always finishes; tables that would take longer are not built, and the bound is then the product
+        of the factors' largest entries.
 
     Examples
     --------

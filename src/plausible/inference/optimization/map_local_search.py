@@ -95,8 +95,6 @@ class FlipProblem(SearchProblem[States, Flip]):
         """Each variable once for each of its states but one: what a random flip is drawn from."""
         return np.repeat(np.arange(self.num_variables), np.diff(self.starts) - 1)
 
-    # --- what a search asks ---
-
     def score(self, state: States) -> float:
         """The sum of the logarithms, and the penalty for zeros."""
         cells = self._cells(state)
@@ -139,8 +137,6 @@ class FlipProblem(SearchProblem[States, Flip]):
         """Each variable in a random state."""
         return tuple(rng.integers(np.diff(self.starts)).tolist())
 
-    # --- arrays for kernels ---
-
     @property
     def layout(self) -> FlipLayout:
         """What kernels are given."""
@@ -159,8 +155,6 @@ class FlipProblem(SearchProblem[States, Flip]):
         moved = np.bincount(self.tables, weights=steps, minlength=len(self.table_starts) - 1)
         return self.table_starts[:-1] + moved.astype(np.int64)
 
-
-# --- searches by kernels ---
 
 #: The flips between two looks at the clock, the step limit and the one who wants to know.
 _CHUNK = 2**16
@@ -263,8 +257,6 @@ def _after(
     return replace(moved.seen(found, problem.score(found), 0), idle=tally.idle)
 
 
-# --- the engine ---
-
 _MAXIMUM = "A local maximum: try more restarts or more patience, and BranchAndBound() for a proof."
 
 
@@ -282,9 +274,6 @@ class LocalSearch(Optimizer):
         The search; by default tabu search with five restarts from perturbations, with a length of a quarter and a
         patience of ten times the number of variables. On large models without zeros, `SimulatedAnnealing` often does
         better in the same time.
-    time_limit
-        Stop after this many seconds, checked every ten thousand flips or so, with the best assignment so far; `None`
-        for no limit.
 
     Examples
     --------

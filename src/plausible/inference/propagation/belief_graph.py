@@ -71,7 +71,6 @@ def read_clusters(problem: Problem) -> Clusters:
 
 def _merged(clusters: Clusters) -> Clusters:
     """The same product without factors within others."""
-
     numbers = np.arange(clusters.num_factors)
     hosts = numbers.copy()
     find_hosts(clusters.scope_starts, clusters.scopes, *clusters.around(), hosts)
@@ -96,7 +95,6 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
 
     `weights` says how often each factor counts: once in ordinary belief propagation.
     """
-
     scopes, owners, sizes = clusters.scopes, clusters.owners, clusters.sizes
     around = np.argsort(scopes, kind="stable")
     members = np.empty_like(around)
@@ -123,7 +121,6 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
 
 def walking_order(clusters: Clusters) -> Ints:
     """The variables of each component of the factor graph, nearest to its first first."""
-
     order = np.empty(clusters.sizes.size, dtype=np.int64)
     seen = np.zeros(order.size + clusters.num_factors, dtype=np.int64)
     walk(clusters.scope_starts, clusters.scopes, *clusters.around(), seen, order)
@@ -157,7 +154,6 @@ def tree_weights(scopes: Clusters | Problem, num_trees: int, seed: int) -> Float
 
 def _counts_without_cycle(scopes: Clusters | Problem, sequence: Ints) -> Ints:
     """One for each factor that closes no cycle with those before it in the sequence, zero for the others."""
-
     counts = np.zeros(len(scopes.scope_starts) - 1, dtype=np.int64)
     roots, stamps = np.arange(scopes.sizes.size), np.full(scopes.sizes.size, -1)
     acyclic(scopes.scope_starts, scopes.scopes, sequence, roots, stamps, counts)

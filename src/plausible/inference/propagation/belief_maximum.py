@@ -86,8 +86,6 @@ class MaxProduct(ReweightedEngine, Optimizer):
     def _weights(self, clusters: Clusters) -> Floats:
         return ReweightedEngine._weights(self, clusters) if self.reweighted else np.ones(clusters.num_factors)
 
-    # --- rounds ---
-
     def _first(self, problem: Problem) -> MaxProductState:
         """Messages that say nothing, and each variable in its first state."""
         start = MessageEngine._first(self, problem)
@@ -102,7 +100,12 @@ class MaxProduct(ReweightedEngine, Optimizer):
 
     def _judged(self, problem: Problem, state: MaxProductState) -> MaxProductState:
         """The state with a new assignment and a new bound, as far as they are better."""
-        states, upper = _decoded(state), state.upper
+        # A state for each variable in the order of the graph, given those before it, then improved one by one.
+        states, space = np.zeros(state.order.size, dtype=np.int64), workspace(state.graph)
+        messages = state.messages._replace(outgoing=state.messages.outgoing.copy())
+        decode(state.graph, messages, state.order, space, states)
+        improve(state.graph, states, space)
+        upper = state.upper
         value = float(problem.log_product(states[None, :])[0])
         if self.reweighted or state.is_forest:
             found = reparametrise(state, is_max=True)
@@ -116,8 +119,6 @@ class MaxProduct(ReweightedEngine, Optimizer):
         num_idle = state.num_idle + 1 if is_idle else 0
         is_over = state.converged or upper - value <= PROVED or (num_idle >= _PATIENCE and not state.is_forest)
         return replace(state, states=states, value=value, upper=upper, num_idle=num_idle, converged=is_over)
-
-    # --- answers ---
 
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that the messages made on their way."""
@@ -141,13 +142,3 @@ class MaxProduct(ReweightedEngine, Optimizer):
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         other = "reweighted=False" if self.reweighted else "reweighted=True"
         return f"There may be a better assignment. Try {damped}{other}, more max_steps or DualDecomposition()."
-
-
-def _decoded(state: MessageState) -> Ints:
-    """A state for each variable in the order of the graph, given those before it, then improved one by one."""
-
-    states, space = np.zeros(state.order.size, dtype=np.int64), workspace(state.graph)
-    messages = state.messages._replace(outgoing=state.messages.outgoing.copy())
-    decode(state.graph, messages, state.order, space, states)
-    improve(state.graph, states, space)
-    return states

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine, RoundState, check_rounds
 from plausible.inference.problem import Problem
@@ -23,9 +24,6 @@ from plausible.inference.propagation.belief_graph import (
 )
 from plausible.kernels.messages import CONTRADICTION, MessageGraph, Messages, Rule, Workspace, pull_all, push_all, sweep
 from plausible.kernels.residual_messages import chase
-
-#: Changes of final messages that come from rounding alone stay below this.
-_ROUNDING = 1e-12
 
 _SCHEDULES = ("sequential", "synchronous", "residual")
 
@@ -68,11 +66,8 @@ class MessageEngine(IterativeEngine[MessageState]):
     def _weights(self, clusters: Clusters) -> Floats:
         """How often each factor counts."""
 
-    # --- rounds ---
-
     def _first(self, problem: Problem) -> MessageState:
         """Messages from factors that say nothing, and from variables that tell their fields."""
-
         clusters = read_clusters(problem)
         graph, order = message_graph(clusters, self._weights(clusters)), walking_order(clusters)
         num = int(clusters.sizes[clusters.scopes].sum())
@@ -90,34 +85,28 @@ class MessageEngine(IterativeEngine[MessageState]):
         """
         if not problem.variables:
             return state
+        graph, rule, space = state.graph, self._rule(state), workspace(state.graph)
         messages, urgencies = type(state.messages)(*(part.copy() for part in state.messages)), state.urgencies.copy()
         # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
-        target = min(self.tolerance, _ROUNDING) if state.is_forest else self.tolerance
-        residual = self._play(state, messages, urgencies, target)
-        return state.after_round(residual, target, messages=messages, urgencies=urgencies)
-
-    def _play(self, state: MessageState, messages: Messages, urgencies: Floats, target: float) -> float:
-        """Renew the messages in place; the largest change, or the largest urgency left; negative if contradictory."""
-
-        graph, rule, space = state.graph, self._rule(state), workspace(state.graph)
+        target = min(self.tolerance, PROBABILITY_NOISE) if state.is_forest else self.tolerance
         if self.schedule == "sequential":
-            return sweep(graph, messages, np.concatenate([state.order[::-1], state.order]), rule, space)
-        if self.schedule == "residual":
-            return chase(graph, messages, urgencies, rule, target, space)
-        change = pull_all(graph, messages, rule, space)
-        return change if push_all(graph, messages, rule, space) else CONTRADICTION
+            residual = sweep(graph, messages, np.concatenate([state.order[::-1], state.order]), rule, space)
+        elif self.schedule == "residual":
+            residual = chase(graph, messages, urgencies, rule, target, space)
+        else:
+            residual = pull_all(graph, messages, rule, space)
+            residual = residual if push_all(graph, messages, rule, space) else CONTRADICTION
+        return state.after_round(residual, target, messages=messages, urgencies=urgencies)
 
     def _rule(self, state: MessageState) -> Rule:
 
         # a small change of a small number may be the whole truth on a forest: there logarithms have to settle.
         return Rule(float(self.damping), self._is_max, self._in_logs or state.is_forest)
 
-    # --- what the messages say ---
-
     def _info(self, problem: Problem, state: MessageState, engine: str, advice: str) -> QueryInfo:
         return state.info(
             engine,
-            is_exact=state.is_forest and state.residual <= _ROUNDING,
+            is_exact=state.is_forest and state.residual <= PROBABILITY_NOISE,
             cost=int(problem.tables.size),
             largest_table=int(np.diff(problem.table_starts).max(initial=0)),
             advice=advice,
@@ -146,7 +135,6 @@ class ReweightedEngine(MessageEngine):
 
 def workspace(graph: MessageGraph) -> Workspace:
     """Room for a sweep to work in."""
-
     largest = np.diff(graph.factors["table"], append=graph.logs.size).max(initial=1)
     per_state = np.empty((3, graph.variables["num_states"].max(initial=1)))
     per_edge = np.empty((2, graph.edges.size))
@@ -222,9 +210,6 @@ def _rounding(terms: Floats) -> float:
     return 1e-13 * float(np.abs(terms).sum()) + 1e-15 * terms.size
 
 
-# --- messages, all at once ---
-
-
 class _Spread(NamedTuple):
     """For each edge the states of its variable; for each number of each message its place in fields, and its weight."""
 
@@ -270,7 +255,6 @@ def _answers(state: MessageState, outgoing: Floats, *, is_max: bool) -> tuple[Fl
 
     All is -inf where some factor has no answer.
     """
-
     space = workspace(state.graph)
     messages = Messages(np.zeros_like(outgoing), outgoing, outgoing if is_max else np.exp(outgoing))
     change = pull_all(state.graph, messages, Rule(0.0, is_max, True), space)

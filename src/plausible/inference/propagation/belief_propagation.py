@@ -141,8 +141,6 @@ class TreeReweightedBP(ReweightedEngine, _SumProduct):
         Messages have converged when their logarithms change by no more than this.
     num_trees
         How many random sets of factors to use; more are drawn if some factor is in none of them.
-    seed
-        A non-negative integer for the random sets; the same seed gives the same answer.
 
     Examples
     --------
@@ -175,9 +173,6 @@ class TreeReweightedBP(ReweightedEngine, _SumProduct):
         return f"The messages have not settled, so the bound could be tighter. Try {damped}more max_steps, {_OTHERS}."
 
 
-# --- from messages to log Z ---
-
-
 def _read_off(state: MessageState) -> tuple[MessageState, Reparametrisation]:
     """What the messages add up to, and their state, contradictory where that shows it first."""
     if state.is_contradictory:
@@ -193,9 +188,6 @@ def _exact(problem: Problem, found: Reparametrisation, info: QueryInfo) -> Estim
     value, margin = found.log_constant + problem.log_scale, found.rounding + problem.scale_rounding
     lower, upper = value - found.shortfall - margin, value + found.slack + margin
     return Estimate(value, info, lower=lower, upper=upper, is_bound=True)
-
-
-# --- from messages to beliefs ---
 
 
 def _tables(problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> tuple[Floats, ...]:

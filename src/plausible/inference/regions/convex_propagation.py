@@ -76,17 +76,13 @@ def lay_out_convex(problem: Problem, counts: CountingNumbers) -> ConvexLayout:
         _turn(problem, split, (owners, starts), np.flatnonzero(colors[problem.scopes] == color))
         for color in range(int(colors.max(initial=-1)) + 1)
     ]
-    return ConvexLayout(tuple(turns), split.factors, int(widths.sum()), counts.is_upper, _slack(problem, split, counts))
-
-
-def _slack(problem: Problem, split: ConvexSplit, counts: CountingNumbers) -> float:
-    """Σ (c - its shares)⁺ · the logarithm of the number of states, which no entropy exceeds."""
-    if not problem.variables:
-        return 0.0
-    factors = counts.factors - split.factors - np.add.reduceat(split.edges, problem.scope_starts[:-1])
-    variables = counts.variables - split.variables + np.bincount(problem.scopes, split.edges)
-    logs = np.log(np.diff(problem.table_starts)), np.log(problem.sizes)
-    return float(np.maximum(factors, 0.0) @ logs[0] + np.maximum(variables, 0.0) @ logs[1])
+    slack = 0.0
+    if problem.variables:  # Σ (c - its shares)⁺ · the logarithm of the number of states, which no entropy exceeds
+        own = counts.factors - split.factors - np.add.reduceat(split.edges, problem.scope_starts[:-1])
+        shared = counts.variables - split.variables + np.bincount(problem.scopes, split.edges)
+        slack = float(np.maximum(own, 0.0) @ np.log(np.diff(problem.table_starts)))
+        slack += float(np.maximum(shared, 0.0) @ np.log(problem.sizes))
+    return ConvexLayout(tuple(turns), split.factors, int(widths.sum()), counts.is_upper, slack)
 
 
 def _turn(problem: Problem, split: ConvexSplit, places: tuple[Ints, Ints], edges: Ints) -> Turn:
@@ -179,8 +175,6 @@ class ConvexBP(ResumableEngine[ConvexState]):
         that converges fastest. Or a function from a `Problem` to `CountingNumbers`.
     tolerance
         Beliefs about factors have converged when they change by no more than this in a turn.
-    max_steps
-        The most rounds to run. A round costs Σ arity · entries over the tables.
 
     Examples
     --------
@@ -203,8 +197,6 @@ class ConvexBP(ResumableEngine[ConvexState]):
         check_number("tolerance", self.tolerance, least=0)
         check_count("max_steps", self.max_steps, 1)
 
-    # --- rounds ---
-
     def _first(self, problem: Problem) -> ConvexState:
         """Nothing taken yet."""
         maker = self.counts if callable(self.counts) else _MAKERS[self.counts]
@@ -222,8 +214,6 @@ class ConvexBP(ResumableEngine[ConvexState]):
                 break
             residual = max(residual, change)
         return state.after_round(residual, self.tolerance, logs=logs, messages=messages)
-
-    # --- what they say ---
 
     def beliefs_from(self, problem: Problem, state: ConvexState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group of variables that some factor has."""
@@ -243,7 +233,10 @@ class ConvexBP(ResumableEngine[ConvexState]):
         if not problem.variables:
             return Estimate.within(value, info, margin)
         if state.layout.is_upper:
-            margin += state.layout.slack + _rounding(problem, state)
+            # A generous measure of what rounding can have done to the dual.
+            logs = problem.logs[problem.logs > -np.inf]
+            magnitude = problem.logs.size + float(np.abs(logs).sum() + np.abs(state.messages).sum())
+            margin += state.layout.slack + 16 * float(np.finfo(np.float64).eps) * magnitude
             return Estimate(value, info, upper=value + margin, is_bound=True)
         return Estimate(value, info)
 
@@ -282,13 +275,6 @@ def dual_value(problem: Problem, state: ConvexState) -> float:
     logs = np.where(np.isneginf(state.logs), -np.inf, logs)
     total = float(shares @ log_sums(logs / np.repeat(shares, np.diff(problem.table_starts)), starts))
     return total + sum(_conjugate(turn, state) for turn in layout.turns)
-
-
-def _rounding(problem: Problem, state: ConvexState) -> float:
-    """A generous measure of what rounding can have done to the dual."""
-    logs = problem.logs[problem.logs > -np.inf]
-    magnitude = problem.logs.size + float(np.abs(logs).sum() + np.abs(state.messages).sum())
-    return 16 * float(np.finfo(np.float64).eps) * magnitude
 
 
 def _take(turn: Turn, logs: Floats, messages: Floats) -> float:

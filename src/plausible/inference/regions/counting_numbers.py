@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,9 +54,6 @@ class ConvexSplit:
     edges: Floats
 
 
-# --- makers ---
-
-
 def covering_counts(problem: Problem) -> CountingNumbers:
     """c_f = 1 / (the most factors that a variable of f has): all c are positive, and the entropy is too high.
 
@@ -85,72 +82,37 @@ def bethe_like_counts(problem: Problem) -> CountingNumbers:
     if not problem.factors:
         return CountingNumbers(np.zeros(0), np.zeros(0))
     from scipy.optimize import linprog
-
-    program = _bethe_program(problem)
-    num_factors, num_variables = len(problem.factors), len(problem.variables)
-    least, most = np.zeros(program.totals.shape[1]), np.full(program.totals.shape[1], np.inf)
-    least[:num_factors] = 0.1 / np.bincount(problem.scopes).max()
-    most[-1] = 1.0
-    bounds: Any = np.stack([least, most], axis=1)
-    costs = np.zeros(most.size)
-    costs[-1] = -1.0
-    # The interior point method is several times as fast here as the simplex method.
-    found = linprog(
-        costs,
-        A_ub=program.limits,
-        b_ub=program.sides,
-        A_eq=program.totals,
-        b_eq=np.ones(num_variables),
-        bounds=bounds,
-        method="highs-ipm",
-    )
-    counts = np.asarray(program.counts @ np.asarray(found.x))
-    return CountingNumbers(counts, 1 - _degrees(problem, counts))
-
-
-class _BetheProgram(NamedTuple):
-    """Rows of a linear program, its columns a_f, a_v, a_vf and t: `totals` are one, `limits` at most `sides`.
-
-    Totals are c_v + Σ c_f of each variable; limits say t ≤ c_f for factors of several variables, and c_f ≤ 1. The rows
-    of `counts` are c_f. Matrices are sparse, which the declared types of `linprog` do not foresee.
-    """
-
-    totals: Any
-    limits: Any
-    sides: Floats
-    counts: csr_array
-
-
-def _bethe_program(problem: Problem) -> _BetheProgram:
     from scipy.sparse import block_array, csr_array, eye_array, vstack
 
     num_factors, num_variables = len(problem.factors), len(problem.variables)
     by_factor, by_variable = _incidences(problem)
     around = by_variable @ by_factor.T
-    totals = block_array(
-        [[around, eye_array(num_variables), around @ by_factor - by_variable, csr_array((num_variables, 1))]]
-    ).tocsr()
-    counts = block_array(
-        [[eye_array(num_factors), around.T * 0.0, by_factor, csr_array((num_factors, 1))]], format="csr"
-    )
-    least = np.zeros((1, totals.shape[1]))
-    least[0, -1] = 1.0
+    # The columns are a_f, a_v, a_vf and t. Totals are c_v + Σ c_f of each variable, which are one; the rows of `counts`
+    # are c_f; limits say t ≤ c_f for factors of several variables, and c_f ≤ 1.
+    last = csr_array((num_variables, 1)), csr_array((num_factors, 1))
+    totals = block_array([[around, eye_array(num_variables), around @ by_factor - by_variable, last[0]]]).tocsr()
+    counts = block_array([[eye_array(num_factors), around.T * 0.0, by_factor, last[1]]], format="csr")
+    unit = np.zeros(totals.shape[1])
+    unit[-1] = 1.0
     is_joint = np.diff(problem.scope_starts) > 1
-    spread = csr_array(np.ones((int(is_joint.sum()), 1))) @ csr_array(least)
+    spread = csr_array(np.ones((int(is_joint.sum()), 1))) @ csr_array(unit[None])
+    limits: Any = csr_array(vstack([spread - counts[is_joint], counts]))
     sides = np.repeat([0.0, 1.0], [int(is_joint.sum()), num_factors])
-    return _BetheProgram(totals, csr_array(vstack([spread - counts[is_joint], counts])), sides, counts)
+    least = np.where(np.arange(unit.size) < num_factors, 0.1 / np.bincount(problem.scopes).max(), 0.0)
+    bounds: Any = np.stack([least, np.where(unit > 0, 1.0, np.inf)], axis=1)
+    rows: Any = {"A_ub": limits, "b_ub": sides, "A_eq": totals, "b_eq": np.ones(num_variables), "bounds": bounds}
+    # The interior point method is several times as fast here as the simplex method.
+    found = linprog(-unit, **rows, method="highs-ipm")
+    numbers = np.asarray(counts @ np.asarray(found.x))
+    return CountingNumbers(numbers, 1 - _degrees(problem, numbers))
 
 
 def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:
-    r"""Proof that -Σ c_f H(b_f) - Σ c_v H(b_v) is convex where beliefs agree (Heskes 2006, theorem 3.1).
+    """Proof that -Σ c_f H(b_f) - Σ c_v H(b_v) is convex where beliefs agree (Heskes 2006, theorem 3.1).
 
     It is a sum of -a_f H(b_f), -a_v H(b_v) and -a_vf (H(b_f) - H(b_v)), each convex; a linear program finds the shares,
-    the smallest a_f as large as can be. That makes it strictly convex, with one minimum.
-
-    Raises
-    ------
-    InvalidArgument
-        Where there are no such shares, as for Bethe's numbers on a graph with cycles.
+    the smallest a_f as large as can be. That makes it strictly convex, with one minimum. Numbers without such shares,
+    as Bethe's on a graph with cycles, are refused.
     """
     counts.check(problem)
     num_factors, num_variables, num_edges = len(problem.factors), len(problem.variables), problem.scopes.size
@@ -162,12 +124,8 @@ def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:
     by_factor, by_variable = _incidences(problem)
     none = by_variable @ by_factor.T * 0.0
     ones, zeros = csr_array(np.ones((num_factors, 1))), csr_array((num_variables, 1))
-    matrix = block_array(
-        [
-            [eye_array(num_factors), none.T, by_factor, ones],
-            [none, eye_array(num_variables), -by_variable, zeros],
-        ]
-    )
+    of_factors = [eye_array(num_factors), none.T, by_factor, ones]
+    matrix = block_array([of_factors, [none, eye_array(num_variables), -by_variable, zeros]])
     costs = np.zeros(matrix.shape[1])
     costs[-1] = -1.0
     # a variable of one state has no entropy to be negative.
@@ -178,10 +136,8 @@ def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:
             "The counting numbers are not convex: the factors have too little entropy to make up for the negative "
             "numbers of variables. Take tree_counts, covering_counts or bethe_like_counts."
         )
-    shares, pairs = np.split(
-        np.maximum(found.x, 0.0)[: num_factors + num_variables + num_edges], [num_factors + num_variables]
-    )
-    return ConvexSplit(shares[:num_factors] + found.x[-1], shares[num_factors:], pairs)
+    parts = np.split(np.maximum(found.x, 0.0), np.cumsum([num_factors, num_variables, num_edges]))
+    return ConvexSplit(parts[0] + found.x[-1], parts[1], parts[2])
 
 
 def _incidences(problem: Problem) -> tuple[csr_array, csr_array]:

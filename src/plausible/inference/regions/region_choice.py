@@ -52,7 +52,10 @@ def join_graph(problem: Problem, bound: int) -> RegionGraph:
     if bound < 1:
         raise InvalidArgument(f"bound is the number of variables of a cluster, at least 1, not {bound!r}.")
     clusters, rows = _mini_buckets(problem, bound)
-    owner = _contracted(clusters)
+    # Each cluster goes into that of a sender of all its variables, or stays by itself.
+    owner = list(range(len(clusters)))
+    for place, cluster in enumerate(clusters):
+        owner[place] = next((owner[s] for s in cluster.senders if cluster.scope <= clusters[s].scope), place)
     separators = [
         (owner[sender], owner[receiver], clusters[sender].scope & clusters[receiver].scope)
         for receiver, cluster in enumerate(clusters)
@@ -66,8 +69,9 @@ def join_graph(problem: Problem, bound: int) -> RegionGraph:
     for place, cluster in enumerate(clusters):
         factors[owner[place]] += cluster.factors
     ends = [(number[first], number[second]) for first, second, _ in separators]
+    scopes = [*(clusters[place].scope for place in kept), *(shared for _, _, shared in separators)]
     return RegionGraph(
-        (*(_sorted(clusters[place].scope) for place in kept), *(_sorted(shared) for _, _, shared in separators)),
+        tuple(tuple(sorted(scope)) for scope in scopes),
         (*(tuple(sorted(factors[place])) for place in kept), *(() for _ in separators)),
         (*(1 for _ in kept), *(-1 for _ in separators)),
         tuple((end, len(kept) + place) for place, pair in enumerate(ends) for end in pair),
@@ -113,14 +117,6 @@ def _room(clusters: list[_Cluster], first: int, scope: frozenset[int], bound: in
     return clusters[-1]
 
 
-def _contracted(clusters: Sequence[_Cluster]) -> list[int]:
-    """For each cluster the one that it goes into: that of a sender of all its variables, or itself."""
-    owner = list(range(len(clusters)))
-    for place, cluster in enumerate(clusters):
-        owner[place] = next((owner[s] for s in cluster.senders if cluster.scope <= clusters[s].scope), place)
-    return owner
-
-
 def _neighbors(problem: Problem) -> list[set[int]]:
     """For each variable those that share a factor with it."""
     near: list[set[int]] = [set() for _ in problem.variables]
@@ -131,14 +127,7 @@ def _neighbors(problem: Problem) -> list[set[int]]:
     return near
 
 
-def _sorted(scope: frozenset[int]) -> tuple[int, ...]:
-    return tuple(sorted(scope))
-
-
-Scope = tuple[int, ...]
-
-
-def short_loops(problem: Problem) -> list[Scope]:
+def short_loops(problem: Problem) -> list[tuple[int, ...]]:
     """Independent cycles of three and four variables, as many as the pairs that share a factor have.
 
     Cycles are vectors over the pairs, added modulo two; one that is the sum of others would make regions count
@@ -152,21 +141,14 @@ def short_loops(problem: Problem) -> list[Scope]:
     [(0, 1, 2), (0, 1, 3), (0, 2, 3)]
     """
     near = _neighbors(problem)
-    numbers = {pair: place for place, pair in enumerate(_pairs(near))}
+    pairs = [(first, second) for first in range(len(near)) for second in sorted(near[first]) if first < second]
+    numbers = {pair: place for place, pair in enumerate(pairs)}
+    triangles = ((*pair, far) for pair in pairs for far in sorted(near[pair[0]] & near[pair[1]]) if far > pair[1])
     pivots: dict[int, int] = {}
-    return [tuple(sorted(loop)) for loop in (*_triangles(near), *_squares(near)) if _is_new(loop, numbers, pivots)]
+    return [tuple(sorted(loop)) for loop in (*triangles, *_squares(near)) if _is_new(loop, numbers, pivots)]
 
 
-def _pairs(near: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    return ((first, second) for first in range(len(near)) for second in sorted(near[first]) if first < second)
-
-
-def _triangles(near: Sequence[set[int]]) -> Iterator[Scope]:
-    for first, second in _pairs(near):
-        yield from ((first, second, third) for third in sorted(near[first] & near[second]) if third > second)
-
-
-def _squares(near: Sequence[set[int]]) -> Iterator[Scope]:
+def _squares(near: Sequence[set[int]]) -> Iterator[tuple[int, ...]]:
     """Cycles of four without a chord, from their lowest variable around."""
     for low in range(len(near)):
         for first, second in combinations(sorted(other for other in near[low] if other > low), 2):
@@ -175,7 +157,7 @@ def _squares(near: Sequence[set[int]]) -> Iterator[Scope]:
                 yield from ((low, first, far, second) for far in sorted(across) if far > low)
 
 
-def _is_new(loop: Scope, numbers: dict[tuple[int, int], int], pivots: dict[int, int]) -> bool:
+def _is_new(loop: tuple[int, ...], numbers: dict[tuple[int, int], int], pivots: dict[int, int]) -> bool:
     """Whether the cycle is no sum of those before; if so, its remainder goes to the pivots (elimination over GF(2))."""
     vector = 0
     for first, second in zip(loop, (*loop[1:], loop[0]), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -27,8 +27,6 @@ class RegionGraph:
     and where the regions that hold a variable hang together, the running intersection (Yedidia, Freeman & Weiss
     2005, §V). Made by `bethe_regions`, `kikuchi_regions` and `join_graph`.
 
-    Examples
-    --------
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> ring = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CD", "DA")]
@@ -49,8 +47,6 @@ class RegionGraph:
             f"{counted(largest, 'variable')}, {counted(len(self.edges), 'edge')}, {kind})"
         )
 
-    # --- the neighbours of regions ---
-
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
         """For each inner region the outer ones that it is part of."""
@@ -69,13 +65,7 @@ class RegionGraph:
     @cached_property
     def holders(self) -> dict[int, tuple[int, ...]]:
         """For each variable the regions that hold it."""
-        found = defaultdict(list)
-        for region, scope in enumerate(self.scopes):
-            for variable in scope:
-                found[variable].append(region)
-        return {variable: tuple(regions) for variable, regions in found.items()}
-
-    # --- what is true of it ---
+        return {variable: tuple(regions) for variable, regions in _holders(self.scopes).items()}
 
     def is_forest(self, trivial: Iterable[int] = ()) -> bool:
         """Whether the edges close no cycle and each c_R is one minus the number of parents.
@@ -83,30 +73,20 @@ class RegionGraph:
         The product Π b_R^c_R is then one of conditional distributions along the edges: if the graph is valid, exact.
         Edges to `trivial` regions, of one state, carry no message and are left out.
         """
-        skipped = set(trivial)
-        root = {region: region for region in range(len(self.scopes))}
-        for parent, child in self.edges:
-            if child in skipped:
-                continue
-            ends = _root(root, parent), _root(root, child)
-            if ends[0] == ends[1]:
-                return False
-            root[ends[0]] = ends[1]
+        skipped, roots = set(trivial), {region: region for region in range(len(self.scopes))}
+        if not all(_join(roots, parent, child) for parent, child in self.edges if child not in skipped):
+            return False
         return all(count == 1 - len(above) for count, above in zip(self.counts, self.parents, strict=True))
 
     @property
     def has_running_intersection(self) -> bool:
         """Whether the regions that hold a variable hang together by edges, for each variable."""
-        joined: dict[tuple[int, int], tuple[int, int]] = {}
-        places = [(region, variable) for region, scope in enumerate(self.scopes) for variable in scope]
-        joined.update((place, place) for place in places)
+        places = ((region, variable) for region, scope in enumerate(self.scopes) for variable in scope)
+        roots = {place: place for place in places}
         num_parts = {variable: len(regions) for variable, regions in self.holders.items()}
         for parent, child in self.edges:
             for variable in self.scopes[child]:
-                ends = _root(joined, (parent, variable)), _root(joined, (child, variable))
-                if ends[0] != ends[1]:
-                    joined[ends[0]] = ends[1]
-                    num_parts[variable] -= 1
+                num_parts[variable] -= _join(roots, (parent, variable), (child, variable))
         return all(number == 1 for number in num_parts.values())
 
     def check(self, problem: Problem) -> None:
@@ -122,19 +102,13 @@ class RegionGraph:
                 if not set(problem.scope(factor)) <= set(scope):
                     raise InvalidArgument(f"The region {scope} does not hold the variables of its factor {factor}.")
                 factor_counts[factor] += count
-        for place, total in enumerate(variable_counts):
+        names = [repr(variable.name) for variable in problem.variables]
+        names += [f"the factor over {', '.join(factor.names)}" for factor in problem.factors]
+        for name, total in zip(names, [*variable_counts, *factor_counts], strict=True):
             if total != 1:
-                name = problem.variables[place].name
-                raise InvalidArgument(f"The regions count {name!r} {total} times; it must count once.")
-        for factor, total in enumerate(factor_counts):
-            if total != 1:
-                names = ", ".join(problem.factors[factor].names)
-                raise InvalidArgument(f"The regions count the factor over {names} {total} times; it must count once.")
+                raise InvalidArgument(f"The regions count {name} {total} times; it must count once.")
         if not self.has_running_intersection:
             raise InvalidArgument("The regions that hold a variable must hang together by edges whose child has it.")
-
-
-# --- makers ---
 
 
 def bethe_regions(problem: Problem) -> RegionGraph:
@@ -158,7 +132,7 @@ def bethe_regions(problem: Problem) -> RegionGraph:
 
 
 def kikuchi_regions(problem: Problem, clusters: Iterable[Sequence[int]] = ()) -> RegionGraph:
-    r"""The clusters, all that they share, and c_R = 1 - Σ c of the regions that hold R (cluster variation method).
+    """The clusters, all that they share, and c_R = 1 - Σ c of the regions that hold R (cluster variation method).
 
     Factors that no cluster holds are clusters of their own, and clusters within others are left out. Intersections are
     added until there are no new ones (Kikuchi 1951; Yedidia, Freeman & Weiss 2005, §V-D).
@@ -175,55 +149,47 @@ def kikuchi_regions(problem: Problem, clusters: Iterable[Sequence[int]] = ()) ->
     >>> from plausible.factors import Factor
     >>> from plausible.variables import Evidence
     >>> grid = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "DE", "EF", "AD", "BE", "CF")]
-    >>> problem = Problem.of(grid, Evidence.read({}, {}))
-    >>> squares = kikuchi_regions(problem, [problem.places(v for v in problem.variables if v.name in names)
-    ...                                     for names in ("ABDE", "BCEF")])
+    >>> squares = kikuchi_regions(Problem.of(grid, Evidence.read({}, {})), [(0, 1, 3, 4), (1, 2, 4, 5)])
     >>> squares.scopes, squares.counts
     (((0, 1, 3, 4), (1, 2, 4, 5), (1, 4)), (1, 1, -1))
     """
-    scopes = {frozenset(problem.scope(factor)) for factor in range(len(problem.factors))}
-    listed = _maximal({frozenset(cluster) for cluster in clusters if len(cluster)} | scopes)
-    regions = _closed(listed)
-    ranked = sorted(regions, key=lambda region: (-len(region), sorted(region)))
-    above = list(_supersets(ranked))
-    counts: list[int] = []
+    scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
+    listed = _ranked({frozenset(cluster) for cluster in (*clusters, *scopes) if len(cluster)})
+    regions = {cluster for cluster, around in zip(listed, _supersets(listed), strict=True) if not around}
+    fresh = set(regions)
+    while fresh:  # the intersections of any number of them
+        seen = list(regions)
+        holders = _holders(seen)
+        fresh = {region & seen[other] for region in fresh for v in region for other in holders[v]} - regions
+        regions |= fresh
+    ranked = _ranked(regions)
+    above, counts = list(_supersets(ranked)), list[int]()
     for around in above:
         counts.append(1 - sum(counts[region] for region in around))
+    # Each factor is in the first outer region that holds it.
+    outer = [region if not around else frozenset() for region, around in zip(ranked, above, strict=True)]
+    holders = _holders(outer)
+    homes = [next(p for p in holders[scope[0]] if outer[p].issuperset(scope)) for scope in scopes]
     return RegionGraph(
         tuple(tuple(sorted(region)) for region in ranked),
-        _factors_within(
-            problem, [region if not around else frozenset() for region, around in zip(ranked, above, strict=True)]
-        ),
+        _rows(((home, factor) for factor, home in enumerate(homes)), len(ranked)),
         tuple(counts),
         tuple((outer, inner) for inner, around in enumerate(above) for outer in around if not above[outer]),
     )
 
 
-def _maximal(clusters: Iterable[frozenset[int]]) -> list[frozenset[int]]:
-    """Those that are part of no other."""
-    ranked = sorted(clusters, key=lambda cluster: (-len(cluster), sorted(cluster)))
-    return [cluster for cluster, above in zip(ranked, _supersets(ranked), strict=True) if not above]
-
-
-def _closed(clusters: Sequence[frozenset[int]]) -> set[frozenset[int]]:
-    """The clusters with all intersections of any number of them, the empty one left out."""
-    found, fresh = set(clusters), set(clusters)
-    while fresh:
-        holders = _by_variable(list(found))
-        new = {
-            region & other for region in fresh for variable in region for other in holders[variable] if other != region
-        }
-        fresh = new - found
-        found |= fresh
-    return found
-
-
-def _by_variable(regions: Sequence[frozenset[int]]) -> dict[int, list[frozenset[int]]]:
-    holders: dict[int, list[frozenset[int]]] = defaultdict(list)
-    for region in regions:
+def _holders(regions: Iterable[Iterable[int]]) -> dict[int, list[int]]:
+    """For each variable the places of the sets that have it."""
+    holders: dict[int, list[int]] = defaultdict(list)
+    for place, region in enumerate(regions):
         for variable in region:
-            holders[variable].append(region)
+            holders[variable].append(place)
     return holders
+
+
+def _ranked(regions: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """The largest first."""
+    return sorted(regions, key=lambda region: (-len(region), sorted(region)))
 
 
 def _supersets(ranked: Sequence[frozenset[int]]) -> Iterator[list[int]]:
@@ -234,22 +200,6 @@ def _supersets(ranked: Sequence[frozenset[int]]) -> Iterator[list[int]]:
         yield [other for other in rarest if region < ranked[other]]
         for variable in region:
             holders[variable].append(place)
-
-
-def _factors_within(problem: Problem, regions: Sequence[frozenset[int]]) -> tuple[tuple[int, ...], ...]:
-    """For each region the factors that it is the first to hold."""
-    holders: dict[int, list[int]] = defaultdict(list)
-    for place, region in enumerate(regions):
-        for variable in region:
-            holders[variable].append(place)
-    scopes = map(problem.scope, range(len(problem.factors)))
-    return _rows(
-        ((next(p for p in holders[scope[0]] if regions[p].issuperset(scope)), f) for f, scope in enumerate(scopes)),
-        len(regions),
-    )
-
-
-# --- small things ---
 
 
 def colors_of(groups_of: Sequence[Sequence[int]], members: Sequence[Sequence[int]]) -> list[int]:
@@ -269,8 +219,11 @@ def _rows(pairs: Iterable[tuple[int, int]], num: int) -> tuple[tuple[int, ...], 
     return tuple(map(tuple, rows))
 
 
-def _root(above: MutableMapping[_Place, _Place], place: _Place) -> _Place:
-    while above[place] != place:
-        above[place] = above[above[place]]
-        place = above[place]
-    return place
+def _join(roots: dict[_Place, _Place], one: _Place, other: _Place) -> bool:
+    """Put two places into one part, in place; whether they were apart."""
+    while roots[one] != one:
+        roots[one] = one = roots[roots[one]]
+    while roots[other] != other:
+        roots[other] = other = roots[roots[other]]
+    roots[one] = other
+    return one != other

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,8 +62,7 @@ def lay_out(problem: Problem, graph: RegionGraph, *, in_waves: bool) -> RegionLa
     """Make the arrays; the work is that of a few rounds of messages."""
     states: list[int] = problem.sizes.tolist()
     sizes = [math.prod(states[variable] for variable in scope) for scope in graph.scopes]
-    _check_size(problem, graph, sizes)
-    _check_weights(problem, graph)
+    _check(problem, graph, sizes)
     starts = np.array([0, *accumulate(sizes)], dtype=np.int64)
     message_starts = np.array([0, *accumulate(sizes[inner] for _, inner in graph.edges)], dtype=np.int64)
     taken = [
@@ -91,17 +90,8 @@ def lay_out(problem: Problem, graph: RegionGraph, *, in_waves: bool) -> RegionLa
     return replace(layout, waves=tuple(_wave(states, layout, some) for some in _inner_waves(graph, in_waves=in_waves)))
 
 
-def _check_weights(problem: Problem, graph: RegionGraph) -> None:
-    for scope, times, above in zip(graph.scopes, graph.counts, graph.parents, strict=True):
-        if above and len(above) + times <= 0:
-            names = ", ".join(problem.variables[variable].name for variable in scope)
-            raise NotSupported(
-                f"The clusters overlap too much for messages: what {len(above)} of them share, {names}, counts {times} "
-                "times. Leave out some of those clusters."
-            )
-
-
-def _check_size(problem: Problem, graph: RegionGraph, sizes: Sequence[int]) -> None:
+def _check(problem: Problem, graph: RegionGraph, sizes: Sequence[int]) -> None:
+    """Refuse regions that are too large together, or that overlap too much."""
     if sum(sizes) > _MAX_ENTRIES:
         largest = int(np.argmax(sizes))
         names = ", ".join(problem.variables[variable].name for variable in graph.scopes[largest][:8])
@@ -110,9 +100,13 @@ def _check_size(problem: Problem, graph: RegionGraph, sizes: Sequence[int]) -> N
             f"The largest, over {len(graph.scopes[largest])} variables ({names}), has {sizes[largest]:.3g}. Take a "
             "lower bound, or smaller clusters."
         )
-
-
-# --- matrices ---
+    for scope, times, above in zip(graph.scopes, graph.counts, graph.parents, strict=True):
+        if above and len(above) + times <= 0:
+            names = ", ".join(problem.variables[variable].name for variable in scope)
+            raise NotSupported(
+                f"The clusters overlap too much for messages: what {len(above)} of them share, {names}, counts {times} "
+                "times. Leave out some of those clusters."
+            )
 
 
 @lru_cache(maxsize=1024)
@@ -152,9 +146,6 @@ def _matrix(
     return csr_array((np.ones(row.size), (row, place)), shape=(int(starts[-1]), num_columns))
 
 
-# --- waves ---
-
-
 def _inner_waves(graph: RegionGraph, *, in_waves: bool) -> list[list[int]]:
     """The inner regions in groups: by distance in a cluster graph, else so that no two share an outer region.
 
@@ -164,29 +155,21 @@ def _inner_waves(graph: RegionGraph, *, in_waves: bool) -> list[list[int]]:
     inner = [region for region, above in enumerate(graph.parents) if above]
     if not in_waves:
         return [inner] if inner else []
-    is_cluster_graph = all(graph.counts[region] == 1 - len(graph.parents[region]) for region in inner)
-    ranks = [-depth for depth in _depths(graph)] if is_cluster_graph else colors_of(graph.parents, graph.children)
+    if all(graph.counts[region] == 1 - len(graph.parents[region]) for region in inner):
+        import networkx as nx
+
+        linked = nx.Graph(graph.edges)
+        linked.add_nodes_from(range(len(graph.scopes)))
+        ranks = [0] * len(graph.scopes)
+        for component in nx.connected_components(linked):
+            for region, depth in nx.single_source_shortest_path_length(linked, min(component)).items():
+                ranks[region] = -depth
+    else:
+        ranks = colors_of(graph.parents, graph.children)
     waves = defaultdict(list)
     for region in inner:
         waves[ranks[region]].append(region)
     return [waves[rank] for rank in sorted(waves)]
-
-
-def _depths(graph: RegionGraph) -> list[int]:
-    depths = [-1] * len(graph.scopes)
-    for first in range(len(graph.scopes)):
-        if depths[first] >= 0:
-            continue
-        depths[first], front = 0, [first]
-        while front:
-            reached = []
-            for region in front:
-                for other in (*graph.children[region], *graph.parents[region]):
-                    if depths[other] < 0:
-                        depths[other] = depths[region] + 1
-                        reached.append(other)
-            front = reached
-    return depths
 
 
 def _wave(states: Sequence[int], layout: RegionLayout, regions: Sequence[int]) -> Wave:
@@ -224,13 +207,6 @@ def _compact(layout: RegionLayout, regions: Sequence[int]) -> tuple[dict[int, in
     return dict(zip(regions, firsts.tolist(), strict=True)), entries
 
 
-class ForestTotal(NamedTuple):
-    """log Σ Π φ by the messages of a forest, the scale of the problem left out."""
-
-    value: float  # the number
-    margin: float  # how far the truth can be from it: what is left of disagreement between regions, and rounding
-
-
 def edge_sums(wave: Wave, messages: Floats) -> Floats:
     """log Σ b_γ over all but x_β, for each edge of the wave and each x_β; -inf where nothing is left."""
     logs = wave.logs + wave.incoming @ messages
@@ -265,30 +241,32 @@ def negative_energy(layout: RegionLayout, messages: Floats) -> float:
     return float(counts[is_live] * tables[is_live] @ (layout.logs[is_live] - np.log(tables[is_live])))
 
 
-def forest_total(layout: RegionLayout, messages: Floats) -> ForestTotal:
-    r"""log Z where the regions are a forest, between limits that hold for any messages.
+def forest_total(layout: RegionLayout, messages: Floats) -> tuple[float, float]:
+    r"""log Z where the regions are a forest, the problem's scale left out, and how far the truth can be from it.
 
     Let Z_γ = Σ b_γ, and for an inner region β within n outer ones q_β = (Π_γ λ_{β→γ})^{1/(n-1)} and Z_β = Σ q_β. Then
     Π φ = Π_γ b_γ / Π_β q_β^{n-1}: all messages cancel. Summed out from the leaves on, each outer region but the
-    last leaves Σ b_γ / q_β, which is Z_γ / Z_β where the regions agree, so that
+    last leaves Σ b_γ / q_β, which is Z_γ / Z_β where the regions agree, so that for any messages
 
     .. math:: \left| \log Z - \sum_γ \log Z_γ + \sum_β (n_β - 1) \log Z_β \right| ≤
               \sum_{β→γ} \max_{x_β} \left| \log \frac{\sum_{x_γ ∼ x_β} b_γ / Z_γ}{q_β / Z_β} \right|.
-
-    The cost is that of a round of messages.
     """
     if not layout.logs.size:
-        return ForestTotal(0.0, 0.0)
+        return 0.0, 0.0
     is_outer = np.array([not above for above in layout.graph.parents])
     logs = layout.logs + layout.incoming @ messages
     value, gaps = float(log_sums(logs, layout.starts[:-1])[is_outer].sum()), 0.0
     for wave in layout.waves:
-        found = _shared_total(wave, messages)
-        value, gaps = value - found.value, gaps + found.margin
-    return ForestTotal(value, gaps + _rounding(layout, messages))
+        shared, gap = _shared_total(wave, messages)
+        value, gaps = value - shared, gaps + gap
+    # A generous measure of what rounding can have done to the sums.
+    largest = sum(float(np.abs(part[part > -np.inf]).max(initial=0.0)) for part in (layout.logs, messages))
+    num_terms = sum(map(len, layout.graph.factors)) + len(layout.graph.scopes) + len(layout.graph.edges)
+    rounding = 8 * float(np.finfo(np.float64).eps) * (num_terms * (1 + largest) + layout.logs.size)
+    return value, gaps + rounding
 
 
-def _shared_total(wave: Wave, messages: Floats) -> ForestTotal:
+def _shared_total(wave: Wave, messages: Floats) -> tuple[float, float]:
     """Σ (n - 1) log Z_β over the inner regions of a wave, and how far those around them disagree."""
     num_around = np.diff(wave.collect.indptr)[wave.inner]
     # On a forest c = 1 - n, so that all weights of `collect` are one.
@@ -300,14 +278,5 @@ def _shared_total(wave: Wave, messages: Floats) -> ForestTotal:
     spread = np.repeat(levels, np.diff(wave.message_starts, append=shared.size))
     gaps[is_live] = np.abs(sums[is_live] - shared[is_live] - spread[is_live])
     num = num_around[wave.message_starts]
-    return ForestTotal(
-        float((1 - 1 / num) @ totals),  # each inner region is met once for each of its edges
-        float(np.maximum.reduceat(gaps, wave.message_starts).sum()),
-    )
-
-
-def _rounding(layout: RegionLayout, messages: Floats) -> float:
-    """A generous measure of what rounding can have done to the sums of a forest."""
-    largest = sum(float(np.abs(part[part > -np.inf]).max(initial=0.0)) for part in (layout.logs, messages))
-    num_terms = sum(map(len, layout.graph.factors)) + len(layout.graph.scopes) + len(layout.graph.edges)
-    return 8 * float(np.finfo(np.float64).eps) * (num_terms * (1 + largest) + layout.logs.size)
+    # Each inner region is met once for each of its edges.
+    return float((1 - 1 / num) @ totals), float(np.maximum.reduceat(gaps, wave.message_starts).sum())

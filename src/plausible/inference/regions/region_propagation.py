@@ -74,8 +74,6 @@ class RegionEngine(ResumableEngine[RegionState]):
     def regions(self, problem: Problem) -> RegionGraph:
         """The regions that messages go between."""
 
-    # --- rounds ---
-
     def _first(self, problem: Problem) -> RegionState:
         """Messages that say nothing."""
         layout = lay_out(problem, self.regions(problem), in_waves=self.schedule == "sequential")
@@ -102,11 +100,14 @@ class RegionEngine(ResumableEngine[RegionState]):
                 residual = -1.0
                 break
             residual = max(residual, change)
-        if residual >= 0 and not state.layout.is_exact and _is_beyond(messages, problem):
-            return replace(state, num_steps=state.num_steps + 1, residual=math.inf, has_diverged=True)
+        if residual >= 0 and not state.layout.is_exact:
+            # A message that says far more than all factors together would overflow to zeros that no factor has.
+            logs = np.where(np.isfinite(problem.logs), problem.logs, 0.0)
+            most = 10.0 * (1.0 - float(np.minimum.reduceat(logs, problem.table_starts[:-1]).sum()))
+            live = messages[np.isfinite(messages)]
+            if np.isnan(messages).any() or (live.size and float(-live.min()) > most):
+                return replace(state, num_steps=state.num_steps + 1, residual=math.inf, has_diverged=True)
         return state.after_round(residual, target, messages=messages)
-
-    # --- what the messages say ---
 
     def beliefs_from(self, problem: Problem, state: RegionState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group of variables that some region holds."""
@@ -124,8 +125,8 @@ class RegionEngine(ResumableEngine[RegionState]):
             return Estimate.within(-math.inf, info)
         if not info.exact:
             return Estimate(negative_energy(state.layout, state.messages) + problem.log_scale, info)
-        found = forest_total(state.layout, state.messages)
-        return Estimate.within(found.value + problem.log_scale, info, found.margin + problem.scale_rounding)
+        value, margin = forest_total(state.layout, state.messages)
+        return Estimate.within(value + problem.log_scale, info, margin + problem.scale_rounding)
 
     def _belief(self, problem: Problem, layout: RegionLayout, tables: Floats, group: tuple[int, ...]) -> Floats:
         if not group:
@@ -159,28 +160,14 @@ class RegionEngine(ResumableEngine[RegionState]):
             is_exact=state.layout.is_exact and state.residual <= _ROUNDING,
             cost=int(state.layout.starts[-1]),
             largest_table=int(np.diff(state.layout.starts).max(initial=0)),
-            advice=self._advice(state),
+            advice=(
+                "The messages have not settled. They are final, and exact, after more rounds: raise max_steps."
+                if state.layout.is_exact
+                else f"The messages have not settled. Try {'' if self.damping >= 0.5 else 'damping=0.5, '}more "
+                "max_steps, ConvexBP(), whose messages settle given enough rounds, MiniBuckets() for bounds, or "
+                "Gibbs()."
+            ),
         )
-
-    def _advice(self, state: RegionState) -> str:
-        if state.layout.is_exact:
-            return "The messages have not settled. They are final, and exact, after more rounds: raise max_steps."
-        damped = "" if self.damping >= 0.5 else "damping=0.5, "
-        return (
-            f"The messages have not settled. Try {damped}more max_steps, ConvexBP(), whose messages settle given "
-            "enough rounds, MiniBuckets() for bounds, or Gibbs()."
-        )
-
-
-# --- all messages of a wave ---
-
-
-def _is_beyond(messages: Floats, problem: Problem) -> bool:
-    """Whether a message says far more than all factors together; it would overflow to zeros that no factor has."""
-    logs = np.where(np.isfinite(problem.logs), problem.logs, 0.0)
-    most = 10.0 * (1.0 - float(np.minimum.reduceat(logs, problem.table_starts[:-1]).sum()))
-    live = messages[np.isfinite(messages)]
-    return bool(np.isnan(messages).any() or (live.size and float(-live.min()) > most))
 
 
 def _renew(wave: Wave, messages: Floats, damping: float) -> float:
@@ -196,7 +183,11 @@ def _renew(wave: Wave, messages: Floats, damping: float) -> float:
     if np.isneginf(np.maximum.reduceat(new, wave.message_starts)).any():
         return -1.0
     new = _peaked(wave, new)
-    change = _change(new, old)
+    # The largest change of a logarithm, relative for those below -1: where small numbers meet, they decide.
+    is_other, change = new != old, math.inf
+    if not np.isneginf(new[is_other]).any():
+        changes = np.abs(new[is_other] - old[is_other]) / np.maximum(1.0, -new[is_other])
+        change = float(changes.max(initial=0.0))
     if damping:
         new[is_live] += damping * (old[is_live] - new[is_live])
         new = _peaked(wave, new)
@@ -208,15 +199,6 @@ def _peaked(wave: Wave, logs: Floats) -> Floats:
     """Messages scaled so that their peaks are one."""
     peaks = np.maximum.reduceat(logs, wave.message_starts)
     return np.asarray(logs - np.repeat(peaks, np.diff(wave.message_starts, append=logs.size)))
-
-
-def _change(new: Floats, old: Floats) -> float:
-    """The largest change of a logarithm, relative for those below -1: where small numbers meet, they decide."""
-    is_other = new != old
-    if np.isneginf(new[is_other]).any():
-        return math.inf
-    changes = np.abs(new[is_other] - old[is_other]) / np.maximum(1.0, -new[is_other])
-    return float(changes.max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,6 @@ class ChainDiagnostics:
 def diagnose(draws: ArrayLike) -> ChainDiagnostics:
     """All diagnostics of an array (chains, draws).
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> report = diagnose(rng.standard_normal((4, 1000)))
     >>> bool(report.r_hat < 1.01), report.bulk_size > 3000, report.advice
@@ -69,8 +67,6 @@ def r_hat(draws: ArrayLike) -> Floats:
     means. One if all draws are equal, infinite if chains stand still at different values. Vehtari, Gelman, Simpson,
     Carpenter & Bürkner 2021, "Rank-normalization, folding, and localization", §3-4.
 
-    Examples
-    --------
     >>> float(r_hat([[1, 1, 1, 1], [2, 2, 2, 2]]))
     inf
     """
@@ -94,8 +90,6 @@ def effective_sample_size(draws: ArrayLike) -> Floats:
     monotone (Geyer 1992, §3.3; Vehtari et al. 2021, eqs. 10-13). Antithetic draws may count more than once, up to
     log10 of their number. Draws that are all equal count in full. Costs a Fourier transform.
 
-    Examples
-    --------
     >>> waves = np.repeat(np.random.default_rng(1).standard_normal((4, 500)), 10, axis=1)  # each draw ten times
     >>> 1500 < float(effective_sample_size(waves)) < 2500
     True
@@ -152,9 +146,6 @@ def to_arviz(draws: Mapping[str, ArrayLike]) -> Any:
     except ImportError:
         raise MissingDependency("This needs ArviZ, which is optional. Install it with: pip install arviz") from None
     return arviz.from_dict({name: np.asarray(values) for name, values in draws.items()})
-
-
-# --- the arithmetic ---
 
 
 def _read(draws: ArrayLike) -> Floats:

@@ -163,9 +163,6 @@ def live_states(problem: Problem) -> list[Flags]:
     return [live[variable.name] for variable in problem.variables]
 
 
-# --- islands ---
-
-
 def num_islands(support: Flags, blocks: Sequence[Sequence[int]]) -> int:
     """Into how many parts moves of blocks of axes, from one true cell to another, divide the true cells of an array.
 
@@ -229,9 +226,6 @@ def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Col
     return ", ".join(dict.fromkeys(names))
 
 
-# --- starts ---
-
-
 def starting_codes(problem: Problem, layout: ChainLayout, generators: Words, seed: int) -> Ints:
     """Codes for each chain of an assignment with a positive product, drawn at random and repaired.
 
@@ -273,8 +267,6 @@ def _repair(problem: Problem, layout: ChainLayout, codes: Ints, places: Ints, ge
                 return True
     return False
 
-
-# --- threads ---
 
 #: Threads are not worth their start for fewer updates than this.
 _FEWEST_UPDATES = 20_000

@@ -47,9 +47,6 @@ _MAX_ROUNDS = 100
 _TAIL_SAMPLES = 20_000
 
 
-# --- what all samplers share ---
-
-
 class DirectedSampler(FactorEngine):
     """An engine that draws independent weighted samples of a Bayesian network, parents first; subclasses are frozen.
 
@@ -185,9 +182,6 @@ def _sums_of(log_weights: Floats, plan: SamplingPlan) -> SampleSums:
     return SampleSums(len(weights), unit, total, squares, (), (), is_constant=plan.weights.starts.size == 1)
 
 
-# --- rejection ---
-
-
 @dataclass(frozen=True, slots=True)
 class RejectionSampling(DirectedSampler):
     """Draw forward samples and keep those that agree with the evidence (Henrion 1988): P(x | e) ≈ N(x, e) / N(e).
@@ -285,9 +279,6 @@ def sampling_info(engine: str, sums: SampleSums, few: str, num_drawn: int | None
     )
 
 
-# --- likelihood weighting ---
-
-
 @dataclass(frozen=True, slots=True)
 class LikelihoodWeighting(DirectedSampler):
     """Draw forward samples with the evidence fixed, each weighted by its likelihood (Fung & Chang 1989).
@@ -348,9 +339,6 @@ def split_evidence(
     observed = reduced_to([*seen, *likelihoods], hard)
     both = [Factor.scalar(float(evidence.soft[name][hard[name]])) for name in evidence.soft if name in hard]
     return free, observed + both
-
-
-# --- rows with their weights ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)

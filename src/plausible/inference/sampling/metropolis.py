@@ -57,7 +57,6 @@ def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
     >>> accepted_places(np.log([[1.0, 0.1, 2.0, 1.5]]), np.log([[0.5, 0.9, 0.6]]))
     array([[0, 2, 3]])
     """
-
     places = np.zeros(levels.shape, dtype=np.int64)
     accept_in_turn(log_weights, levels, places)
     return places

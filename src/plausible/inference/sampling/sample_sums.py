@@ -173,9 +173,6 @@ class SampleSums:
         return Estimate(value, info, lower=value - width, upper=min(value + width, log_limit))
 
 
-# --- partition functions: Z as a mean of weights, and the ratio of two from samples of one ---
-
-
 def importance_log_partition(
     draws: Mapping[str, ArrayLike], log_densities: ArrayLike, factors: Iterable[Factor]
 ) -> Estimate:

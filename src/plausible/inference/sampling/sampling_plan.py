@@ -195,7 +195,6 @@ class SamplingPlan:
 
     def draw(self, num_rows: int, key: np.uint64) -> tuple[Codes, Floats]:
         """The samples themselves, a row each and a column for each variable, and the logarithms of their weights."""
-
         states = np.empty((len(self.variables), num_rows), dtype=np.int32)
         log_weights = np.empty(num_rows)
         places = np.empty(BLOCK, dtype=np.int32)

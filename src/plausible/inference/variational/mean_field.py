@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 
@@ -70,7 +69,8 @@ class MeanField(ResumableEngine[MeanFieldState]):
         q_B ∝ Π_{φ in B} φ · Π_{φ across} exp E_{q of the others}[log φ],
 
     so each update raises the bound. Each block is a clique tree over these factors, so a chain or a tree costs only its
-    tables. Zeros are exact: q never leaves the support of the product.
+    tables; a step updates every block once, and costs the entries of each factor times its number of variables besides.
+    Zeros are exact: q never leaves the support of the product. The beliefs tend to be overconfident.
 
     Parameters
     ----------
@@ -79,13 +79,6 @@ class MeanField(ResumableEngine[MeanFieldState]):
         is naive mean field; with all variables in one block it is exact.
     tolerance
         Stop when no belief changes by more than this in a step.
-    seed
-        A non-negative integer for the random starts; the same seed gives the same answer.
-
-    Notes
-    -----
-    A step updates every block once; it costs the entries of each factor times its number of variables, and the
-    tables of the blocks' clique trees. The beliefs tend to be overconfident.
 
     Examples
     --------
@@ -114,8 +107,6 @@ class MeanField(ResumableEngine[MeanFieldState]):
         """The names of variables that its options mention."""
         return tuple(name for block in self.blocks or () for name in block)
 
-    # --- steps ---
-
     def init(self, problem: Problem, restart: int = 0) -> MeanFieldState:
         """Where a run begins; raises `ImpossibleEvidence` where zeros are found to leave no assignment."""
         return self._start(problem, self._plan(problem), restart)
@@ -130,27 +121,29 @@ class MeanField(ResumableEngine[MeanFieldState]):
 
     def _next(self, problem: Problem, state: MeanFieldState) -> MeanFieldState:
         """Update every block once: the energy never falls."""
-
         plan = state.plan
         beliefs, potentials, gains = state.beliefs.copy(), state.potentials.copy(), state.gains.copy()
         residual, magnitude = 0.0, 0.0
         for number, group in enumerate(plan.groups):
-            found = _update_group(plan, group, beliefs, potentials)
-            gains[number] = found.log_total - found.expected
-            residual, magnitude = max(residual, found.change), magnitude + abs(found.log_total) + abs(found.expected)
+            log_total, inside, change = _update_group(plan, group, beliefs, potentials)
+            gains[number] = log_total - inside  # H(q_B) + Σ_{φ in B} E[log φ]
+            residual, magnitude = max(residual, change), magnitude + abs(log_total) + abs(inside)
         change = update_singles(len(plan.singles), *plan.ties, beliefs, potentials)
         if change < 0:
             raise ImpossibleEvidence.outright()
         residual = max(residual, change)
         alone = beliefs[: plan.starts[len(plan.singles)]]
-        expected, entropy = expected_log(*plan.ties[3:], beliefs), _entropy(alone)
+        positive, expected = alone[alone > 0], expected_log(*plan.ties[3:], beliefs)
+        entropy = -float(positive @ np.log(positive))
+        magnitude += abs(expected) + entropy  # of all terms, of which there is one for each entry of each factor
+        rounding = (100 + math.sqrt(len(plan.logs))) * magnitude + 4 * len(plan.links)
         return replace(
             state,
             beliefs=beliefs,
             potentials=potentials,
             gains=gains,
             energy=expected + entropy + float(gains.sum()),
-            rounding=_rounding(plan, magnitude + abs(expected) + entropy),
+            rounding=float(np.finfo(np.float64).eps) * rounding,
             num_steps=state.num_steps + 1,
             residual=residual,
             converged=residual <= self.tolerance,
@@ -171,8 +164,6 @@ class MeanField(ResumableEngine[MeanFieldState]):
             if runs[-1].stopped_by == "interrupted":
                 break
         return max(runs, key=lambda run: run.state.energy)
-
-    # --- answers ---
 
     def beliefs_from(self, problem: Problem, state: MeanFieldState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The product of what the blocks believe of their variables in each group."""
@@ -220,7 +211,7 @@ class MeanField(ResumableEngine[MeanFieldState]):
     def _info(self, problem: Problem, state: MeanFieldState) -> QueryInfo:
         plan = state.plan
         return QueryInfo(
-            _name(plan),
+            f"structured {_NAME}" if plan.groups else _NAME,
             exact=plan.is_exact,
             converged=state.converged or plan.is_exact,
             error=0.0 if plan.is_exact else None,
@@ -232,27 +223,8 @@ class MeanField(ResumableEngine[MeanFieldState]):
         )
 
 
-def _name(plan: MeanFieldPlan) -> str:
-    return f"structured {_NAME}" if plan.groups else _NAME
-
-
-# --- updates ---
-
-
-class _Update(NamedTuple):
-    """log Σ Π ψ of a group, the expectation of its potentials, and the largest change of a belief.
-
-    The first less the second is the gain H(q_B) + Σ_{φ in B} E[log φ].
-    """
-
-    log_total: float
-    expected: float
-    change: float
-
-
-def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials: Floats) -> _Update:
-    """Write a group's new potentials and beliefs."""
-
+def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials: Floats) -> tuple[float, float, float]:
+    """Write a group's new potentials and beliefs: log Σ Π ψ, the expectation of its potentials, the largest change."""
     gather(group.first, group.last, *plan.ties, beliefs, potentials)
     ends = slice(plan.starts[group.first], plan.starts[group.last])
     inner = [plan.logs[start : start + size] for start, size in plan.links[list(group.inner), :2].tolist()]
@@ -276,21 +248,7 @@ def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials
         beliefs[ends] = np.concatenate(tables)
     now = beliefs[ends]
     expected = float(np.multiply(now, potentials[ends], out=np.zeros_like(now), where=now > 0).sum())
-    return _Update(log_total, expected, float(np.abs(now - before).max(initial=0.0)))
-
-
-def _rounding(plan: MeanFieldPlan, magnitude: float) -> float:
-    """For a sum of terms of some magnitude altogether, a term for each entry of each factor."""
-    num_entries = len(plan.logs)
-    return float(np.finfo(np.float64).eps) * ((100 + math.sqrt(num_entries)) * magnitude + 4 * len(plan.links))
-
-
-def _entropy(beliefs: Floats) -> float:
-    positive = beliefs[beliefs > 0]
-    return -float(positive @ np.log(positive))
-
-
-# --- joint beliefs ---
+    return log_total, expected, float(np.abs(now - before).max(initial=0.0))
 
 
 def _by_owner(group: Sequence[int], owners: dict[int, int]) -> list[tuple[int, tuple[int, ...]]]:

@@ -73,8 +73,13 @@ class MeanFieldPlan:
 
 def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> MeanFieldPlan:
     """The plan of a problem; variables that no block names stand alone."""
-
-    owners, members = _read_blocks(problem, blocks)
+    place_of = problem.place_of
+    named = [[place_of[name] for name in block if name in place_of] for block in blocks]
+    members = [tuple(block) for block in named if len(block) > 1]
+    owners = [-1] * len(problem.variables)  # for each variable the number of its group
+    for number, block in enumerate(members):
+        for place in block:
+            owners[place] = number
     singles = tuple(place for place, owner in enumerate(owners) if owner < 0)
     cuts = [_cut(problem, number, owners) for number in range(len(problem.factors))] if members else None
     pieces, ends = _pieces(singles, len(members), owners, cuts)
@@ -89,9 +94,12 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
     places = np.zeros(place_starts[-1], dtype=np.int64)
     lay_out_places(problem.sizes, problem.scope_starts, problem.scopes, slots, links, places)
     factors = np.repeat(np.arange(len(counts)), counts)
-    parts = np.arange(len(factors)) - np.repeat(starts_of(counts)[:-1], counts)
+    part_of = np.arange(len(factors)) - np.repeat(starts_of(counts)[:-1], counts)
     order = np.argsort(touched, kind="stable")
-    inner = _inner(problem, owners, len(members), cuts)
+    inner: list[list[int]] = [[] for _ in members]  # the factors inside each group
+    for number, parts in enumerate(cuts or ()):
+        if not parts:
+            inner[owners[problem.scope(number)[0]]].append(number)
     return MeanFieldPlan(
         singles,
         tuple(
@@ -101,23 +109,11 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
         pieces,
         starts,
         starts_of(np.bincount(touched, minlength=len(pieces))),
-        np.stack([factors, parts], axis=1)[order],
+        np.stack([factors, part_of], axis=1)[order],
         links,
         places,
         problem.logs,
     )
-
-
-def _read_blocks(problem: Problem, blocks: Sequence[Sequence[str]]) -> tuple[list[int], list[tuple[int, ...]]]:
-    """For each variable the number of its group, -1 for none, and the groups; names that are not there are left out."""
-    numbers = problem.place_of
-    found = [tuple(numbers[name] for name in block if name in numbers) for block in blocks]
-    members = [block for block in found if len(block) > 1]
-    owners = [-1] * len(numbers)
-    for number, block in enumerate(members):
-        for place in block:
-            owners[place] = number
-    return owners, members
 
 
 def _cut(problem: Problem, factor: int, owners: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -166,17 +162,6 @@ def _slots(
     counts = np.fromiter(map(len, cuts), dtype=np.int64, count=len(cuts))
     touched = np.array([numbers[piece] for parts in cuts for piece in parts], dtype=np.int64)
     return np.array(rows, dtype=np.int64).reshape(-1, 3), counts, touched
-
-
-def _inner(
-    problem: Problem, owners: Sequence[int], num_groups: int, cuts: Sequence[tuple[tuple[int, ...], ...]] | None
-) -> list[list[int]]:
-    """The factors inside each group."""
-    inner: list[list[int]] = [[] for _ in range(num_groups)]
-    for number, parts in enumerate(cuts or ()):
-        if not parts:
-            inner[owners[problem.scope(number)[0]]].append(number)
-    return inner
 
 
 def _group(
@@ -259,7 +244,6 @@ def _states_by_search(
     factors: Sequence[Factor], variables: Sequence[Variable], generator: np.random.Generator
 ) -> list[int]:
     """By backtracking from random states; where that takes too long, by a clique tree after all."""
-
     part = Problem.of(factors, _NOTHING)
     owners = np.repeat(np.arange(len(part.factors)), np.diff(part.scope_starts))
     counts = np.bincount(part.scopes, minlength=len(part.variables))
