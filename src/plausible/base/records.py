@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
 
 from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.plain_values import plain
@@ -36,12 +36,15 @@ class Result:
 
     __slots__ = ()
 
+    #: The attributes that `to_dict` tells; where there are none, the fields.
+    _told: ClassVar[tuple[str, ...]] = ()
+
     __repr__ = repr_of_print
     _repr_html_ = html_of_print
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields in plain types that JSON knows: numbers, text, lists, dictionaries; graphs and models as text."""
-        return told_fields(self)
+        """What it tells in the types that JSON knows: numbers, text, lists, dictionaries; graphs and models as text."""
+        return {name: to_plain(getattr(self, name)) for name in self._told or _public_fields(self)}
 
     def to_frame(self) -> pd.DataFrame:
         """The fields as a data frame: a row for each record that the result lists, or else one row."""
@@ -97,13 +100,13 @@ def to_plain(value: Any) -> Any:
         return list(map(to_plain, value))
     if isinstance(value, Set):
         return sorted(map(to_plain, value), key=str)
-    has_fields = is_dataclass(value) and type(value).__str__ is object.__str__
-    return told_fields(value) if has_fields else str(value)
+    if is_dataclass(value) and type(value).__str__ is object.__str__:
+        return {name: to_plain(getattr(value, name)) for name in _public_fields(value)}
+    return str(value)
 
 
-def told_fields(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass in plain types, those that begin with an underscore left out."""
-    return {part.name: to_plain(getattr(value, part.name)) for part in fields(value) if not part.name.startswith("_")}
+def _public_fields(value: Any) -> list[str]:
+    return [part.name for part in fields(value) if not part.name.startswith("_")]
 
 
 def _key(key: Any) -> str:

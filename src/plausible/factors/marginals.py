@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from plausible.base.display import TextTable, format_number, num_shown
 from plausible.errors import UnknownVariable
 from plausible.factors.factor import Factor
+from plausible.variables import State
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: States beyond these are left out of a row.
 _MAX_STATES = 8
@@ -31,6 +35,21 @@ class Marginals(dict[str, Factor]):
 
     def _repr_html_(self) -> str:
         return self._table().to_html()
+
+    def to_dict(self) -> dict[str, dict[State, float]]:
+        """Name -> state -> probability.
+
+        >>> Marginals({"coin": Factor({"coin": ["heads", "tails"]}, [0.25, 0.75])}).to_dict()
+        {'coin': {'heads': 0.25, 'tails': 0.75}}
+        """
+        return {name: factor.to_dict() for name, factor in self.items()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each state of each variable, with columns variable, state and probability."""
+        import pandas as pd
+
+        rows = [(name, state, chance) for name, chances in self.to_dict().items() for state, chance in chances.items()]
+        return pd.DataFrame(rows, columns=["variable", "state", "probability"])
 
     def _table(self) -> TextTable:
         """A row for each variable."""

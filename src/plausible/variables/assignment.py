@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plausible.base.display import TextTable, format_number, html_of
 from plausible.base.frozen import Frozen
 from plausible.errors import UnknownVariable
 from plausible.variables.variable import State
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Assignment(Frozen, Mapping[str, State]):
@@ -81,6 +84,16 @@ class Assignment(Frozen, Mapping[str, State]):
     def is_consistent(self, other: Mapping[str, State]) -> bool:
         """Whether the two agree on every variable that both assign."""
         return all(other[name] == state for name, state in self._states.items() if name in other)
+
+    def to_dict(self) -> dict[str, State]:
+        """Name -> state, a plain dictionary."""
+        return dict(self._states)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each variable, with columns variable and state."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._states.items()), columns=["variable", "state"])
 
     def __hash__(self) -> int:
         return hash(frozenset(self._states.items()))
