@@ -4,7 +4,9 @@ from itertools import product
 
 import numpy as np
 
+from plausible.cpds import TableCPD
 from plausible.data.table import Table
+from plausible.models import BayesianNetwork
 
 
 def joint_table(net):
@@ -38,6 +40,18 @@ def oracle_counts(net, rows, weights, family):
         for place, chance in completions.items():
             counts[tuple(place[names.index(name)] for name in family)] += weight * chance
     return counts, total
+
+
+def assert_rises(trace, noise=1e-8):
+    """Never falls, but for rounding."""
+    assert np.diff(trace).min(initial=0.0) >= -noise * (1 + abs(trace[-1]))
+
+
+def random_start(net, rng):
+    """The network with other tables, drawn at random."""
+    sizes = {name: (cpd.variable.num_states, cpd.values.shape[:-1]) for name, cpd in net.cpds.items()}
+    rows = {name: rng.dirichlet(np.ones(num), shape) for name, (num, shape) in sizes.items()}
+    return BayesianNetwork([TableCPD(c.variable, rows[name], c.parents) for name, c in net.cpds.items()])
 
 
 def incomplete_table(net, rng, num_rows, missing=0.3, weighted=True):

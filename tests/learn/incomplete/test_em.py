@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from completion_oracle import incomplete_table, oracle_counts
+from completion_oracle import assert_rises, incomplete_table, oracle_counts, random_start
 from network_oracle import random_network
 from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.data.table import Table
@@ -24,11 +24,6 @@ from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
 from plausible.variables import Variable
-
-
-def assert_rises(trace):
-    """Never falls, but for rounding."""
-    assert np.diff(trace).min(initial=0.0) >= -1e-9 * (1 + abs(trace[-1]))
 
 
 def two_clusters(rng, num_rows=300, num_features=4):
@@ -59,15 +54,6 @@ def test_a_step_is_the_ratio_of_counts_over_completions_and_never_lowers_the_lik
     longer = learn_em(net, table, start=start, max_steps=60, tolerance=1e-10)
     assert_rises(longer.trace)
     assert longer.log_likelihood == pytest.approx(oracle_counts(longer.network, rows, weights, [name])[1])
-
-
-def random_start(net, rng):
-    return BayesianNetwork(
-        [
-            TableCPD(c.variable, rng.dirichlet(np.ones(c.variable.num_states), c.values.shape[:-1]), c.parents)
-            for c in net.cpds.values()
-        ]
-    )
 
 
 @pytest.mark.parametrize("prior", [None, K2(), BDeu(5)], ids=repr)
@@ -133,9 +119,6 @@ def test_degenerate_data_are_learned_from():
     np.testing.assert_allclose(single.network.cpd("x").values[0, 1], 1.0, atol=1e-2)
 
 
-# --- hidden variables ---
-
-
 def test_hidden_clusters_are_found_up_to_their_names():
     rows = two_clusters(np.random.default_rng(0))
     fit = learn_em(NAIVE, rows, hidden={"H": 2}, restarts=4, seed=1)
@@ -172,9 +155,6 @@ def test_a_hidden_cause_of_one_test_has_a_surface_of_maxima():
         np.testing.assert_allclose(chance, [0.25, 0.75], atol=1e-4)
     assert fit.num_optima == 1
     assert np.ptp([run.state.network.cpd("C").values[0] for run in fit.runs]) > 0.01
-
-
-# --- kinds ---
 
 
 def test_noisy_or_and_trees_and_logistic_rise():
@@ -259,9 +239,6 @@ def test_fixed_tables_stay_and_tied_ones_share_their_counts():
     pooled = tied.expectations.counts["b"] + tied.expectations.counts["c"]
     np.testing.assert_allclose(tied.network.cpd("b").values, pooled / pooled.sum(axis=-1, keepdims=True), atol=1e-4)
     assert_rises(tied.trace)
-
-
-# --- starts, stopping, runs ---
 
 
 def test_a_completion_as_start_comes_with_an_m_step_first():
@@ -356,9 +333,6 @@ def test_a_stopping_rule_is_a_value_of_the_users_own():
     assert again.converged
 
 
-# --- the everyday door ---
-
-
 def test_learn_parameters_completes_missing_states_by_itself():
     rng = np.random.default_rng(9)
     net = random_network(rng, num_variables=4, zeros=0.0)
@@ -416,9 +390,6 @@ def test_hidden_variables_that_contradict_graph_network_or_data_are_refused(as_t
     with pytest.raises(InvalidArgument, match=r"gives 'x' the states \[0, 1, 2\], the network has"):
         learn_em(network, only, hidden={"x": 3})
     assert learn_em(network, only, hidden={"x": 2}).hidden == ("x",)
-
-
-# --- what is read ---
 
 
 @pytest.mark.parametrize("learn", [learn_parameters, learn_em, read_problem])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from completion_oracle import incomplete_table, oracle_counts
+from completion_oracle import assert_rises, incomplete_table, oracle_counts
 from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
@@ -17,11 +17,6 @@ from plausible.learn.incomplete.mean_field_expectations import mean_field_expect
 from plausible.learn.incomplete.methods import VariationalEM
 from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.models import BayesianNetwork
-
-
-def assert_rises(trace):
-    """Never falls, but for rounding."""
-    assert np.diff(trace).min(initial=0.0) >= -1e-8 * (1 + abs(trace[-1]))
 
 
 def small_problem(seed, num_variables=4, edge_probability=0.5):
@@ -137,9 +132,6 @@ def test_variables_set_from_outside_say_nothing_of_their_own_tables():
         np.testing.assert_allclose(learn_em("a -> b", table, **ask, **more).trace, exact.trace, atol=1e-7)
 
 
-# --- students and courses (checklist 54): one case, three shared tables ---
-
-
 def grades(num_students, num_courses, rng):
     """Grades of students in courses, and the graph and ties of the model in which they depend on both."""
     smart, hard = rng.random(num_students) < 0.5, rng.random(num_courses) < 0.5
@@ -172,9 +164,6 @@ def test_mean_field_learns_the_shared_tables_of_students_and_courses():
     parents = [counts[parent] for parent in fit.network.cpd(name).parent_names]
     np.testing.assert_allclose(counts[name][..., state], np.multiply.outer(*parents), atol=1e-9)
     assert counts[name][..., 1 - state].sum() == 0
-
-
-# --- data association (checklist 30): the attributes of objects are parameters, which object was seen is hidden ---
 
 
 def test_data_association_learns_the_attributes_of_objects_as_its_own_formulas_say():

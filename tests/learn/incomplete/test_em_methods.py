@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from completion_oracle import incomplete_table, joint_table, oracle_counts, posteriors
+from completion_oracle import assert_rises, incomplete_table, joint_table, oracle_counts, posteriors, random_start
 from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
@@ -40,20 +40,6 @@ RISING = [
 ]
 #: Methods that end with plain EM, but may fall before.
 SCHEDULED = [AnnealedEM(num_steps=5), ReweightedEM(num_steps=5)]
-
-
-def assert_rises(trace):
-    """Never falls, but for rounding."""
-    assert np.diff(trace).min(initial=0.0) >= -1e-8 * (1 + abs(trace[-1]))
-
-
-def random_start(net, rng):
-    return BayesianNetwork(
-        [
-            TableCPD(c.variable, rng.dirichlet(np.ones(c.variable.num_states), c.values.shape[:-1]), c.parents)
-            for c in net.cpds.values()
-        ]
-    )
 
 
 def problem_of(seed, num_rows=25, **options):
@@ -121,9 +107,6 @@ def test_names_and_engines_that_do_not_fit_are_refused():
             wrong()
 
 
-# --- hard ---
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_the_most_probable_completion_of_each_case_is_that_of_the_listed_ones(seed):
     rng = np.random.default_rng(seed)
@@ -161,9 +144,6 @@ def test_hard_em_raises_the_likelihood_of_completed_rows_and_ends_at_a_local_opt
     )
     assert fit.objective == pytest.approx(best)
     assert best <= oracle_counts(fit.network, rows, weights, list(net.variables)[:1])[1] + 1e-9
-
-
-# --- blocks of cases, families ---
 
 
 def test_the_bound_of_incremental_em_rises_block_by_block_and_stays_below_the_likelihood():
@@ -225,9 +205,6 @@ def test_tied_tables_stay_tied_and_set_variables_say_nothing_of_their_tables():
     )
 
 
-# --- schedules ---
-
-
 def test_tempered_expectations_are_those_of_powered_completions():
     net, table, rows, weights, _ = problem_of(5)
     found = ExactExpectations(Cases.of(net.variables, table)).at(net, 0.4)
@@ -255,9 +232,6 @@ def test_longer_steps_need_fewer_expectations_than_em():
         fast = learn_em(graph, rows, method=method, **ask)
         assert fast.num_steps * cost < plain.num_steps
         assert fast.log_likelihood >= plain.log_likelihood - 1e-4
-
-
-# --- online ---
 
 
 def test_batches_of_complete_rows_give_the_exact_estimates_with_decay_one():
@@ -298,9 +272,6 @@ def test_one_look_at_many_batches_comes_near_the_fixed_point_of_em():
     step = ExactExpectations(full.cases)
     gained = step.at(online.network).log_likelihood - short.log_likelihood
     assert gained > 0.95 * (full.log_likelihood - short.log_likelihood) > 0
-
-
-# --- saddles, numbers ---
 
 
 def test_annealed_em_leaves_the_saddle_where_hidden_states_are_alike():

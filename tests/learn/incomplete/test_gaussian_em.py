@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
+from completion_oracle import assert_rises
 from hybrid_oracle import Enumerated, random_hybrid
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, LogisticCPD, TableCPD
 from plausible.data.table import Table
@@ -29,11 +30,6 @@ from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.models import BayesianNetwork
 from plausible.search.run import Stops
 from plausible.variables import Variable
-
-
-def assert_rises(trace):
-    """Never falls, but for rounding."""
-    assert np.diff(trace).min(initial=0.0) >= -1e-9 * (1 + abs(trace[-1]))
 
 
 def incomplete(net, rng, num_rows, missing=0.4):

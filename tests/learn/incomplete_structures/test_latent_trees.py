@@ -92,10 +92,10 @@ def test_wrong_hierarchies_are_refused(call, hint):
 def test_a_hidden_variable_is_taken_out_where_the_score_rises():
     """Three groups of three below one root: the tree that joins two groups at a time has more hidden variables."""
     rng = np.random.default_rng(0)
-    root = rng.integers(0, 2, 700)
+    root = rng.integers(0, 2, 400)
 
     def noisy(bits, chance):
-        return np.where(rng.random(700) < chance, bits, 1 - bits)
+        return np.where(rng.random(400) < chance, bits, 1 - bits)
 
     kinds = {name: noisy(root, 0.85) for name in "abc"}
     data = {f"{name}{i}": noisy(kind, 0.9) for name, kind in kinds.items() for i in range(3)}

@@ -176,8 +176,6 @@ def gaussian_likelihood_gradient(
     O(n²) for each row. All variables are linear Gaussian, with positive variances; cells or whole columns may be
     missing; rows count as often as `weights` say, or the table.
 
-    Examples
-    --------
     >>> net = BayesianNetwork(LinearGaussianCPD("X", 0.0), LinearGaussianCPD("Y", 0.0, {"X": 1.0}))
     >>> gradient = gaussian_likelihood_gradient(net, {"Y": [2.0]})
     >>> round(gradient.parameters["X"]["(intercept)"], 9), round(gradient.parameters["Y"]["X"], 9)

@@ -174,8 +174,6 @@ def log_likelihood_hessian(
     The derivatives are of the tables of a discrete network, whatever distributions are made of; data and weights are as
     for `log_likelihood_gradient`.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.5, 0.5], [0.25, 0.75]], ["A"]))
     >>> log_likelihood_hessian(net, {"B": [0]}).block("A", "A").round(3)

@@ -102,8 +102,6 @@ def learn_by_gradient(
         How often each row counts; by default as the table says.
     knowledge
         Fixed CPDs, tied tables, and starting values.
-    options
-        How to ascend, and when to stop.
     resume
         The run of an earlier fit from which to continue: `fit.run`.
 
@@ -140,15 +138,8 @@ def learn_conditional(
     global (Roos et al. 2005); the maximum may lie at infinity where x separates the classes, and `max_steps` or a
     prior end the climb. Cells of both may be missing. Cost of a step: that of `learn_by_gradient`, twice.
 
-    Parameters
-    ----------
-    targets
-        The variables to predict.
-    start, data, prior, weights, knowledge, options, resume
-        As for `learn_by_gradient`.
+    `targets` are the variables to predict; all else is as for `learn_by_gradient`.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> net = BayesianNetwork(TableCPD("Y", [0.5, 0.5]), TableCPD("X", [[0.6, 0.4], [0.3, 0.7]], ["Y"]))
     >>> fit = learn_conditional(net, {"X": [0, 0, 0, 1, 1], "Y": [0, 0, 1, 1, 0]}, "Y")

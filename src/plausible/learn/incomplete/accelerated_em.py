@@ -33,8 +33,6 @@ class SquaredEM(EMMethod):
 
     Cost of a step: two E-steps, or three where θ' is refused.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"x": [0, 0, 1, 1, 0], "y": [0, 1, 1, 1, 0], "z": [0, 0, 1, 0, 0]}
     >>> slow, fast = (
@@ -73,8 +71,6 @@ class OverrelaxedEM(EMMethod):
 
     Cost of a step: one E-step, or two where the long step is refused.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
     >>> round(learn_em("rain -> grass", rows, method=OverrelaxedEM(growth=1.2)).log_likelihood, 3)
@@ -113,8 +109,6 @@ class HybridEM(EMMethod):
 
     Cost of a step of the climb: one or two E-steps.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
     >>> round(learn_em("rain -> grass", rows, method=HybridEM(em_steps=2)).log_likelihood, 3)
@@ -134,7 +128,6 @@ class HybridEM(EMMethod):
         return self.em_steps + 1
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
-        """The state before the first step."""
         if problem.maximization.learners:
             raise NotSupported(
                 f"The distributions of {sorted(problem.maximization.learners)} are no tables, which the climb of "

@@ -26,8 +26,6 @@ class Cases:
 
     Rows that weigh nothing are left out. Rows in which other variables were set from outside are different cases.
 
-    Examples
-    --------
     >>> cases = Cases.of([Variable("rain", 2), Variable("mood", 2)], {"rain": [0, 1, 0, None]})
     >>> cases.codes.tolist(), cases.weights.tolist(), cases.case_of_row.tolist()
     ([[-1, -1], [0, -1], [1, -1]], [1.0, 2.0, 1.0], [1, 2, 1, 0])

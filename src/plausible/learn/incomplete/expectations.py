@@ -62,16 +62,9 @@ class ExpectationStep(Protocol):
 
 
 class FamilyCounts(Statistics):
-    """Statistics of the families of one graph, and of no others.
+    """Statistics of the families of one graph, and of no others: name -> counts with axes (parents..., child).
 
-    Parameters
-    ----------
-    variables, parents
-        By name; the parents in the order of the axes.
-    family_counts
-        Name -> counts with axes (parents..., child).
-    total
-        How much all cases weigh.
+    The parents come by name in the order of the axes; `total` is how much all cases weigh.
     """
 
     __slots__ = ("_counts", "_parents", "_total", "_variables")
@@ -109,9 +102,6 @@ class FamilyCounts(Statistics):
                 "ExpectedStatistics for those of any family."
             )
         return self._counts[child].transpose([*(known.index(parent) for parent in parents), len(known)])
-
-
-# --- exactly ---
 
 
 class _Reading(NamedTuple):
@@ -187,8 +177,6 @@ class ExactExpectations:
     tree for each group of cases that agree in what a clique can tell; families whose variables are all observed cost a
     look-up.
 
-    Examples
-    --------
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
     >>> step = ExactExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]}))
     >>> step.at(coin).counts["coin"].round(4)
@@ -237,9 +225,6 @@ def impossible_case(network: BayesianNetwork, cases: Cases, case: int) -> Imposs
     return impossible_row(cases.first_row(case), found)
 
 
-# --- by an engine ---
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineExpectations:
     """Expectations by an engine, for networks whose clique trees are too large; `is_exact` says if it is exact.
@@ -251,8 +236,6 @@ class EngineExpectations:
 
     Cost of a step: two runs of the engine for each different case with missing cells.
 
-    Examples
-    --------
     >>> from plausible.inference import LoopyBP
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
     >>> step = EngineExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]}), LoopyBP())

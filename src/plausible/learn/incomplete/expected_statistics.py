@@ -28,8 +28,6 @@ def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows:
     Cost: the number of completions times the number of variables. Completions that can't happen are left out.
     Variables without a column are hidden. More completions than `max_rows` are refused.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
     >>> table = completed_table(net, {"coin": [0, None], "call": [0, 1]})
@@ -90,17 +88,8 @@ class ExpectedStatistics(Statistics):
     the weight of all rows (without those in which the child was set), and are those of a `TableStatistics` where no
     cell is missing.
 
-    Parameters
-    ----------
-    network
-        What completes.
-    data
-        Rows with missing cells; variables without a column are hidden.
-    max_completions
-        Up to so many completions of parts are listed, those of the smallest parts first.
+    Variables without a column are hidden. Up to `max_completions` of parts are listed, the smallest parts first.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.9, 0.1], [0.2, 0.8]], ["A"]))
     >>> ExpectedStatistics(net, {"B": [1, 0, 1]}).counts("A", ["B"]).round(3)

@@ -55,8 +55,6 @@ class HybridExpectations:
     Cost of a step: for each group of n connected numbers with C configurations O(patterns C n³ + rows C n²), and the
     sums over the discrete variables of each row.
 
-    Examples
-    --------
     >>> net = BayesianNetwork(LinearGaussianCPD("x", 0.0), LinearGaussianCPD("y", 0.0, {"x": 1.0}))
     >>> cases = Cases.of(net.variables, {"y": [2.0]}, has_numbers=True)
     >>> units = NumberUnits(("x", "y"), np.zeros(2), np.ones(2))

@@ -55,8 +55,6 @@ class GaussianMomentLearner:
     Friedman 2009, exercise 19.10). The s cases of the prior are independent columns, as spread as those of the data:
     log P(θ) = - s/2 Σ (log σ² + (1 + |β|²)/σ²), so that coefficients shrink as in ridge regression.
 
-    Examples
-    --------
     >>> from plausible.learn.estimation.families import read_families
     >>> task = FamilyTask(read_families("x -> y", {"x": [-1.5, 1.5], "y": [-3.5, 3.5]}), "y")
     >>> print(GaussianMomentLearner(variance_floor=0.01, prior_cases=2.0).fit(task).cpd)

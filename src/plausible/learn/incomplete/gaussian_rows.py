@@ -21,9 +21,6 @@ _MAX_ROWS = 1024
 _MAX_ENTRIES = 1 << 19
 
 
-# --- units ---
-
-
 def column_units(numbers: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """The mean and the variance of each column, NaN where missing; zero where a column never varies but by rounding."""
     known = ~np.isnan(numbers)
@@ -65,9 +62,6 @@ class NumberUnits(NamedTuple):
         return np.asarray((numbers - self.center) / self.scale)
 
 
-# --- patterns ---
-
-
 class PatternBlock(NamedTuple):
     """Neighbouring rows: `num_groups` groups of equally many rows, each with one pattern of known numbers."""
 
@@ -100,9 +94,6 @@ def _runs(sizes: Positions, max_groups: int) -> Iterator[PatternBlock]:
             count = min(at_once, int(num_groups) - first)
             yield PatternBlock(start, start + count * int(size), count)
             start += count * int(size)
-
-
-# --- densities and moments ---
 
 
 class MatrixBlock(NamedTuple):

@@ -70,7 +70,7 @@ class Maximization:
         fixed = {name: cpd.bind(families.variables) for name, cpd in knowledge.fixed_cpds.items()}
         exponents: dict[str, Floats] = {}
         for name, variable in families.variables.items():
-            if name in fixed or name in knowledge.owners or not _takes_prior(learners.get(name)):
+            if name in fixed or name in knowledge.owners or not isinstance(learners.get(name), _WITH_PRIOR):
                 continue
             alpha, learner = pseudo_counts(prior, variable, families.parents_of(name)), learners.get(name)
             leaves = _leaf_sums(learner.tree, alpha) if isinstance(learner, LeafLearner) else alpha
@@ -118,7 +118,14 @@ class Maximization:
         for owner, exponents in self.exponents.items():
             shared = self.sharing(owner)
             summed = sum((counts[name] for name in shared[1:]), counts[owner])
-            table, is_empty = _rows(summed + exponents, before.cpd(owner))
+            weights = summed + exponents
+            totals = weights.sum(axis=-1, keepdims=True)
+            is_empty = totals[..., 0] <= 0
+            if is_empty.any():  # rows of which nothing is expected stay as before
+                table = np.array(before.cpd(owner).to_factor().values.reshape(weights.shape))
+                np.divide(weights, totals, out=table, where=totals > 0)
+            else:
+                table = weights / totals
             cpds |= self._shared(owner, table)
             kept |= dict.fromkeys(shared, is_empty) if is_empty.any() else {}
         for name, learner in self.learners.items():
@@ -156,7 +163,7 @@ class Maximization:
 
     def _leaf_prior(self, name: str, cpd: CPD) -> float:
         """Σ e log θ of the leaves of a tree; nothing for what is learned without a prior."""
-        if not _takes_prior(self.learners[name]):
+        if not isinstance(self.learners[name], _WITH_PRIOR):
             return 0.0
         rows = cpd.rows if isinstance(cpd, TreeCPD) else cpd.to_factor().values.reshape(-1, cpd.variable.num_states)
         return _expected_log(rows, self._leaf_exponents(name, cpd))
@@ -183,6 +190,10 @@ class LeafLearner:
         return FamilyFit(tree, np.zeros(counts.shape[:-1], np.bool_))
 
 
+#: What learns a table, which is nothing of its own, or a tree: these have the prior.
+_WITH_PRIOR = (type(None), TreeLearner, LeafLearner)
+
+
 def given_trees(learners: Mapping[str, CPDLearner], start: Mapping[str, CPD]) -> dict[str, CPDLearner]:
     """The learners, those of trees that are given at the start replaced by learners of their leaves."""
     trees = {name: cpd for name, cpd in start.items() if isinstance(cpd, TreeCPD)}
@@ -201,11 +212,6 @@ def _expected_log(table: Floats, counts: Floats) -> float:
         return float(counts[live] @ np.log(table[live]))
 
 
-def _takes_prior(learner: CPDLearner | MomentRegression | None) -> bool:
-    """Whether a distribution, by what learns it, is a table or a tree."""
-    return learner is None or isinstance(learner, TreeLearner | LeafLearner)
-
-
 def _exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:
     """e of the prior Π θ^e for pseudo-counts α; refused where it has no bound."""
     shift = _SHIFTS[estimate]
@@ -218,16 +224,6 @@ def _exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:
             "more cases, such as Dirichlet(2)."
         )
     return np.asarray(alpha + shift)
-
-
-def _rows(weights: Floats, before: CPD) -> tuple[Floats, Flags]:
-    """Rows over their sums, those before where nothing is expected of them; and which these are."""
-    totals = weights.sum(axis=-1, keepdims=True)
-    if totals.all():
-        return weights / totals, np.zeros(weights.shape[:-1], dtype=np.bool_)
-    table = np.array(before.to_factor().values.reshape(weights.shape))
-    np.divide(weights, totals, out=table, where=totals > 0)
-    return table, np.asarray(totals[..., 0] <= 0)
 
 
 def _leaf_sums(cpd: CPD, counts: Floats) -> Floats:

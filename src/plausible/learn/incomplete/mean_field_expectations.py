@@ -103,9 +103,6 @@ class _Asked(NamedTuple):
         return impossible_case(self.network, self.cases, int(self.places[place]))
 
 
-# --- variables that stand alone ---
-
-
 class _Tie(NamedTuple):
     """log φ of each case over some missing variables, zero where it is -inf, which `barred` tells."""
 
@@ -234,9 +231,6 @@ def _together(asked: _Asked, before: Floats | None, sweeps: int | None) -> tuple
             table = table[..., None] * belief.reshape(num_cases, *[1] * (table.ndim - 1), -1)
         asked.add(name, table)
     return found, pattern.energies(found), all(len(tie.names) <= 1 for tie in pattern.ties)
-
-
-# --- blocks of several variables ---
 
 
 def _one_by_one(asked: _Asked, before: Floats | None, sweeps: int | None) -> tuple[Floats, Floats, bool]:

@@ -89,8 +89,6 @@ class HardEM(EMMethod):
     (Koller & Friedman 2009, section 19.2.2.6). It is faster and makes sharper clusters than EM, whose answer it has
     where completions are certain. What the fit calls `log_likelihood` is that of the completed cases.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> fit = learn_em("H -> x; H -> y", {"x": [0, 0, 1, 1], "y": [0, 0, 1, 1]}, hidden={"H": 2}, method="hard")
     >>> fit.stopped_by, round(fit.log_likelihood, 4)
@@ -119,8 +117,6 @@ class VariationalEM(EMMethod):
     Cost of a step: some sweeps of mean field, cases with the same cells missing together; one different case after the
     other where the engine has blocks of several variables.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "z": [0, 0, 1, 1]}
     >>> fit = learn_em("H -> x; H -> y; H -> z", rows, hidden={"H": 2}, method="variational")
@@ -172,8 +168,6 @@ class IncrementalEM(EMMethod):
     Cost of a step, which is a pass over all blocks: one E-step, and an M-step for each block. Memory: a set of tables
     for each block.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
     >>> round(learn_em("rain -> grass", rows, method=IncrementalEM(num_blocks=2)).log_likelihood, 3)
@@ -231,8 +225,6 @@ class FrozenFamily:
     The weights w are what all other distributions say, so that any number of steps of EM on this table cost no
     inference (Koller & Friedman 2009, exercise 19.15). Made by `FrozenFamily.of`.
 
-    Examples
-    --------
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
     >>> frozen = FrozenFamily.of(coin, "coin", {"call": [0, 0, 1]})
     >>> frozen.learned(coin.cpd("coin").values, num_steps=1000).round(4)
@@ -319,8 +311,6 @@ class FamilyEM(EMMethod):
 
     Cost of a step, which goes through all distributions: one E-step for each of them.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
     >>> round(learn_em("rain -> grass", rows, method=FamilyEM()).log_likelihood, 3)

@@ -70,8 +70,6 @@ class EMProblem:
 
     `init` and `step` are plain EM; an `EMMethod` makes its steps of them.
 
-    Examples
-    --------
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
     >>> problem.cases
     <Cases: 3 different of 3 rows, 2 variables>
@@ -88,7 +86,8 @@ class EMProblem:
 
     def init(self, network: BayesianNetwork) -> EMState:
         """The state before the first step."""
-        return self.at(network)
+        expected = self.expectation.at(network)
+        return EMState(network, expected, expected.log_likelihood + self.maximization.log_prior(network))
 
     def step(self, state: EMState) -> EMState:
         """One M-step, then one E-step: the objective does not fall."""
@@ -132,9 +131,6 @@ def expectation_step(cases: Cases, learned_from: Cases | None = None) -> Expecta
     return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
 
 
-# --- reading ---
-
-
 def read_problem(
     graph: object,
     data: TableLike,
@@ -146,8 +142,6 @@ def read_problem(
 ) -> EMProblem:
     """Read what `learn.em` is given, with the exact E-step; `em_run` goes on from there.
 
-    Examples
-    --------
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
     >>> problem.maximization
     <Maximization: 2 variables, prior None, mle>
@@ -248,9 +242,6 @@ def hidden_variables(
     return read
 
 
-# --- the functional ---
-
-
 @dataclass(frozen=True, slots=True)
 class EMFunctional:
     """The terms of log-likelihood = E_Q[ℓ] + H(Q) + KL(Q ‖ P(missing | observed, θ))."""
@@ -276,8 +267,6 @@ def observed_log_likelihood(network: BayesianNetwork, data: TableLike | Cases) -
 
     The network has tables, linear Gaussians and conditional linear Gaussians; variables without a column are hidden.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> coin = BayesianNetwork(TableCPD("coin", [0.25, 0.75]))
     >>> round(observed_log_likelihood(coin, {"coin": [0, None]}), 6)
@@ -312,8 +301,6 @@ def em_functional(
 
     Q is that of the network itself where it is left out. Cost: one or two E-steps.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> fair, bent = (BayesianNetwork(TableCPD("coin", [p, 1 - p])) for p in (0.5, 0.25))
     >>> found = em_functional(bent, {"coin": [0, None]}, completing=fair)

@@ -21,9 +21,6 @@ from plausible.search.run import best_first
 _ALIKE, _NOISE = 0.05, 0.3
 
 
-# --- a blurred likelihood ---
-
-
 class _Distorting(EMMethod):
     """A number of steps with distorted expectations, then plain EM."""
 
@@ -45,7 +42,6 @@ class _Distorting(EMMethod):
         return network
 
     def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
-        """The state before the first step."""
         return problem.at(network, expectations=self._expected(problem, network, 0))
 
     def step(self, problem: EMProblem, state: EMState) -> EMState:
@@ -78,8 +74,6 @@ class AnnealedEM(_Distorting):
 
     Cost of a step of the schedule: two E-steps.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "z": [0, 0, 1, 1]}
     >>> fit = learn_em("H -> x; H -> y; H -> z", rows, hidden={"H": 2}, method=AnnealedEM(num_steps=5))
@@ -112,8 +106,6 @@ class ReweightedEM(_Distorting):
     are scaled to their total. The trace tells the log-likelihood with the true weights, which may fall until then.
     Plain EM follows.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
     >>> round(learn_em("rain -> grass", rows, method=ReweightedEM(spread=0.5)).log_likelihood, 3)
@@ -137,9 +129,6 @@ class ReweightedEM(_Distorting):
         return step.at(network, weights=weights * (cases.total / total) if total else weights)
 
 
-# --- several runs side by side ---
-
-
 def _leading(members: list[EMState], before: EMState | None = None, most: int | None = None) -> EMState:
     """The state of the best member, which remembers the best ones, the best first."""
     ordered = tuple(best_first(members, lambda member: member.objective))
@@ -154,8 +143,6 @@ class BeamEM(EMMethod):
     The trace is that of the best run, and never falls. All selections together cost about 2 · population · every steps
     of EM.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "z": [0, 0, 1, 1]}
     >>> fit = learn_em("H -> x; H -> y; H -> z", rows, hidden={"H": 2}, method=BeamEM(population=4))
@@ -196,8 +183,6 @@ class PerturbedEM(EMMethod):
     Entries of tables are multiplied by exp(noise · z), z normal, and rows normalised. The kept networks themselves
     also make their step, so that the best never falls. After some rounds plain EM finishes from the best.
 
-    Examples
-    --------
     >>> from plausible.learn.incomplete.em import learn_em
     >>> rows = {"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "z": [0, 0, 1, 1]}
     >>> fit = learn_em("H -> x; H -> y; H -> z", rows, hidden={"H": 2}, method=PerturbedEM(rounds=5))

@@ -39,8 +39,6 @@ class SliceGraph:
     The variable X at time t is called "X@t". A variable with no parent in the slice before has one table at all times,
     others one at time 0 and one later.
 
-    Examples
-    --------
     >>> markov = SliceGraph("hidden -> seen", [("hidden", "hidden")])
     >>> markov.parents("hidden", 3), markov.parents("seen", 3), markov.tied(2)
     (('hidden@2',), ('hidden@3',), [['seen@0', 'seen@1']])
@@ -83,8 +81,6 @@ class SliceGraph:
 def unroll(graph: SliceGraph, network: BayesianNetwork, length: int) -> BayesianNetwork:
     """The network of so many slices, from one of two slices whose second is that of all later ones.
 
-    Examples
-    --------
     >>> pair = BayesianNetwork(TableCPD("X@0", [1.0, 0.0]), TableCPD("X@1", [[0.9, 0.1], [0.0, 1.0]], ["X@0"]))
     >>> unroll(SliceGraph(DAG([], nodes=["X"]), [("X", "X")]), pair, 3).query("X@2").values
     array([0.81, 0.19])
@@ -165,8 +161,6 @@ def learn_sequences(
 
     Parameters
     ----------
-    graph
-        What depends on what within a slice, and from one to the next.
     sequences
         Tables whose rows are the times of a sequence.
     prior
@@ -255,9 +249,6 @@ def _table(slice_variables: Mapping[str, Variable], length: int, codes: Codes) -
     return Table(variables, np.ascontiguousarray(codes.T), np.zeros((0, len(codes))))
 
 
-# --- batches ---
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineEM:
     """A network that learns from batches of rows, each of which is seen once and forgotten.
@@ -274,8 +265,6 @@ class OnlineEM:
     networks made of missing cells. Any decay above 1/2 converges to a stationary point of the expected log-likelihood
     of a row, if batches come from one distribution.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> online = OnlineEM(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), decay=1.0)
     >>> for rows in ({"coin": [0, 0]}, {"coin": [1, 0]}):

@@ -60,8 +60,6 @@ class CardinalityChoice:
         """The network with the best number of states."""
         return next(found.network for found in self.tried if found.cardinality == self.best)
 
-    # --- averaging ---
-
     def weights(self, prior: Mapping[int, float] | None = None) -> dict[int, float]:
         """P(K | D) ∝ P(K) exp(score): how probable each number is; all are as probable beforehand unless given."""
         if self.score == "holdout":
@@ -129,18 +127,12 @@ def choose_cardinality(
         Of states, to be tried; what is too large for the score, such as for "exact", is told in `refused`.
     score
         One of `INCOMPLETE_SCORES`, or "holdout": the log-likelihood of rows left out, fold by fold.
-    prior
-        Of tables; `K2` unless given.
     others
         Other hidden variables: name -> number of states.
     folds
         Into how many parts "holdout" divides the rows.
-    options, seed
+    prior, options, seed
         As for `score_incomplete`.
-    progress
-        Told the score of each number; a true answer stops.
-    time_limit
-        Seconds after which no further number is tried; EM and sums over completions keep to what is left of them.
 
     Examples
     --------
@@ -226,17 +218,9 @@ def cluster_cardinality(
     """How many states a hidden variable should have, by clustering the rows over its Markov blanket alone.
 
     Naive Bayes over the blanket stands for the whole network, which needs not be fitted: cheap, and good for a first
-    number (Koller & Friedman 2009, §19.5.2).
+    number (Koller & Friedman 2009, §19.5.2). `graph`, `data` and `hidden` are as for `choose_cardinality`, the rest as
+    for `choose_clusters`.
 
-    Parameters
-    ----------
-    graph, data, hidden
-        As for `choose_cardinality`.
-    numbers, criterion, options
-        As for `choose_clusters`.
-
-    Examples
-    --------
     >>> rows = {name: [0, 1] * 30 for name in "abc"}
     >>> cluster_cardinality("H -> a; H -> b; H -> c", rows, "H", range(1, 4)).best
     2
@@ -274,17 +258,8 @@ def grow_cardinality(
     learned before. The last number tried is the one that did not pay. Where the children of the variable still depend
     on each other given it (`information_content(...).left`), another hidden variable may be what is missing.
 
-    Parameters
-    ----------
-    graph, data, hidden, prior, others, options, seed, progress
-        As for `choose_cardinality`.
-    score
-        One of `INCOMPLETE_SCORES`.
-    most
-        No more states than this.
+    No more states than `most` are tried; the rest is as for `choose_cardinality`, "holdout" aside.
 
-    Examples
-    --------
     >>> rows = {name: [0, 1, 2] * 30 for name in "abc"}
     >>> grow_cardinality("H -> a; H -> b; H -> c", rows, "H").best
     3

@@ -114,8 +114,6 @@ def laplace_integral(peak: float, curvature: Any) -> LaplaceIntegral:
     pseudo-determinant stands for |C| and its rank for d: the integral over the directions that the data tell anything
     of (Koller & Friedman 2009, box 19.F).
 
-    Examples
-    --------
     >>> round(laplace_integral(0.0, np.diag([4.0, 1.0])).value, 6)  # log(2π / 2)
     1.14473
     """

@@ -54,8 +54,6 @@ def information_content(network: BayesianNetwork, data: TableLike, hidden: str) 
     I(H; X₁...Xₙ) out, and the upper bound then fails.) Nothing in it charges for the number of states of H. The data
     have no column of H. Costs two steps of EM, and counts of pairs.
 
-    Examples
-    --------
     Two copies of a fair coin: H explains them wholly.
 
     >>> from plausible.cpds import TableCPD
@@ -159,8 +157,6 @@ def parameter_budget(
     A hidden variable pays where it explains them with far fewer numbers (Koller & Friedman 2009, §19.5.3). `graph`,
     `data` and `hidden` are as for `learn.em`.
 
-    Examples
-    --------
     >>> rows = {"a": [0, 1, 0, 1], "b": [0, 0, 1, 1], "c": [0, 1, 1, 0]}
     >>> print(parameter_budget("H -> a; H -> b; H -> c", rows, hidden={"H": 2}))
     7 parameters explain 3 degrees of freedom of the rows (7 of all distributions): too many: take fewer states, or

@@ -108,22 +108,14 @@ def score_incomplete(
 
     Parameters
     ----------
-    graph
-        A DAG, arrow text, or a network, which says which states its variables have.
-    data
-        Rows with missing cells (None, NaN).
-    score
-        One of `INCOMPLETE_SCORES`.
+    graph, data, hidden
+        As for `learn.em`.
     prior
         Of tables, with positive pseudo-counts; `K2` unless given. BIC has none.
-    hidden
-        Variables of the graph that the data lack: name -> number of states, or variables.
     structure_prior
         P(G); all graphs are as probable unless given.
     options
         How much work goes into it.
-    time_limit
-        In seconds, for EM.
 
     Examples
     --------
@@ -162,9 +154,6 @@ def score_task(task: ScoreTask, score: str, structure_prior: StructurePrior | No
     network, value, assumed = None if fit is None else fit.network, sum(terms.values()), (_AT_RANDOM, *assumed)
     facts = (error, task.log_orders, network, task.tables.num_free, clock.seconds)
     return IncompleteScore(name, value, MappingProxyType(terms), assumed, *facts)
-
-
-# --- the scores ---
 
 
 def _fitted(fit: EMFit) -> tuple[str, ...]:
@@ -306,11 +295,9 @@ def compare_scores(
     ----------
     graphs
         A graph, or label -> graph. A family of graphs over the same data may be listed whole (exhaustive scoring).
-    data
-        Rows with missing cells.
     scores
         Names of scores; what a score refuses, such as "exact" for more than tiny data, is told in `refused`.
-    prior, hidden, options, seed
+    data, prior, hidden, options, seed
         As for `score_incomplete`. Of `hidden`, each graph takes the variables that it has.
 
     Examples

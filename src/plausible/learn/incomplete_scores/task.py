@@ -157,8 +157,6 @@ class ScoreTask:
         """log P(completed data) of counts of all families along the last axis."""
         return self.tables.log_marginal(self.pseudo_counts, counts)
 
-    # --- orders of hidden states ---
-
     @cached_property
     def exchangeable(self) -> tuple[str, ...]:
         """The hidden variables whose states may be renamed without any change of prior and likelihood."""

@@ -51,8 +51,6 @@ class AvailableStatistics(Statistics):
     as there are all together, and so prefers families with too many parents: `learn_structure(missing="available")`
     scores what `num_complete` rows say.
 
-    Examples
-    --------
     >>> statistics = AvailableStatistics({"rain": ["no", None, "yes", "no"], "grass": ["dry", "wet", None, "dry"]})
     >>> statistics.counts("rain"), statistics.counts("grass", ["rain"])
     (array([2.66666667, 1.33333333]), array([[4., 0.],
@@ -108,8 +106,6 @@ class PairwiseStatistics(AvailableStatistics):
     fitting (Deming & Stephan 1940): more rows speak than with `AvailableStatistics`, and interactions of three
     variables, such as an exclusive or, are not seen. Pairs that contradict each other are agreed with in turn.
 
-    Examples
-    --------
     >>> rows = {"a": [0, 0, 1, 1, None], "b": [0, 1, 0, 1, 1], "c": [0, 1, 0, 1, 1]}
     >>> PairwiseStatistics(rows).counts("c", ["b"])
     array([[2., 0.],

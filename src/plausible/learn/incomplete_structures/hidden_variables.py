@@ -83,8 +83,6 @@ def semi_cliques(graph: DAG | UndirectedGraph, min_size: int = 3) -> tuple[tuple
     parent leaves such groups in a graph that is learned without it (Elidan, Lotner, Friedman & Koller 2000).
     Directions do not matter; groups smaller than `min_size` are left out.
 
-    Examples
-    --------
     >>> semi_cliques(DAG("a -> b -> c, a -> c -> d, b -> d, d -> e"))
     (('a', 'b', 'c', 'd'),)
     """
@@ -112,8 +110,6 @@ def dependence_graph(statistics: Statistics) -> UndirectedGraph:
 
     Pairs need fewer rows than graphs, but variables with an observed common parent depend on each other as well.
 
-    Examples
-    --------
     >>> rows = {"a": [0, 1] * 20, "b": [0, 1] * 20, "c": [0, 0, 1, 1] * 10}
     >>> dependence_graph(TableStatistics(rows)).edges
     (('a', 'b'),)
@@ -163,24 +159,16 @@ def find_hidden(
 
     Parameters
     ----------
-    data
-        Rows of states; cells may be missing.
-    graph
-        A graph learned from them; see `learn_structure`.
+    data, graph
+        Rows of states, of which cells may be missing, and a graph learned from them; see `learn_structure`.
     num_states, name
         Of the hidden variable.
-    score
-        A score of counts, or its name.
     signal
         "semi-cliques" of the graph, or groups of high "mutual-information", whatever the graph.
     max_groups
         At most so many groups are tried, the largest first.
-    restarts
-        So many more runs of EM for each.
     rules
         Of structural EM after EM; `None` for EM alone.
-    time_limit
-        In seconds; the trials that were made by then are told.
 
     Examples
     --------
@@ -193,25 +181,22 @@ def find_hidden(
     (('a', 'b', 'c', 'd'), True)
     """
     clock = Clock.of(time_limit)
-    for option, number, least in (
-        ("num_states", num_states, 2),
-        ("max_groups", max_groups, 0),
-        ("restarts", restarts, 0),
-    ):
-        check_count(option, number, least)
+    check_count("num_states", num_states, 2)
+    check_count("max_groups", max_groups)
+    check_count("restarts", restarts)
     check_progress(progress)
     if signal not in get_args(Signal):
         raise InvalidArgument(f"signal={signal!r} is no signal.{suggestion(signal, get_args(Signal))}")
     table, read, generator = Table.read(data), read_score(score), generator_of(seed)
     if name in table.variables:
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the hidden variable.")
-    stops = Stops(tolerance=1e-7, max_steps=500)
+    stops, unseen = Stops(tolerance=1e-7, max_steps=500), {name: num_states}
     plain = GraphJudge(read_cases(table), read, usual_prior(read), stops=stops, clock=clock)
     graph = DAG(graph.edges, nodes=plain.cases.variables)
     without = plain.fit(graph, plain.start(graph, generator))
     counts = AvailableStatistics(table) if table.missing else TableStatistics(table)
     groups = semi_cliques(graph if signal == "semi-cliques" else dependence_graph(counts))
-    judge = GraphJudge(read_cases(table, {name: num_states}), read, usual_prior(read), stops=stops, clock=clock)
+    judge = GraphJudge(read_cases(table, unseen), read, usual_prior(read), stops=stops, clock=clock)
     trials: list[HiddenTrial] = []
     stopped_by = "step limit" if len(groups) > max_groups else CONVERGED
     for group in groups[:max_groups]:
@@ -224,10 +209,10 @@ def find_hidden(
             runs.append(judge.fit(joined, judge.start(joined, generator)))
         fitted = best_first(runs, lambda run: run.score)[0]
         if rules is not None:
-            limits = (clock.seconds_left, math.inf if rules.time_limit is None else rules.time_limit)
-            limited = replace(rules, time_limit=min(limits))
-            unseen, start = {name: num_states}, fitted.network
-            fitted = learn_structural_em(table, score=read, hidden=unseen, start=start, rules=limited).state.best
+            limit = math.inf if rules.time_limit is None else rules.time_limit
+            limited = replace(rules, time_limit=min(clock.seconds_left, limit))
+            sem = learn_structural_em(table, score=read, hidden=unseen, start=fitted.network, rules=limited)
+            fitted = sem.state.best
         children = tuple(map(str, fitted.graph.children(name)))
         trials.append(HiddenTrial(children, fitted, fitted.score - without.score))
         if progress is not None and progress(trials[-1]):
@@ -305,17 +290,8 @@ def learn_selective_clustering(
     the expected counts of a column without an edge need not be independent of the cluster, and that is how it gains
     one (Koller & Friedman 2009, section 19.4.3.3 and exercise 19.26).
 
-    Parameters
-    ----------
-    data
-        Rows of states; cells may be missing.
-    num_clusters, name
-        How many clusters there are, and what their variable is called.
-    score, prior, rules
-        As for `learn_structural_em`.
+    `name` is that of the variable of clusters; data, score, prior and rules are as for `learn_structural_em`.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> kind = rng.integers(0, 2, 500)
     >>> rows = {column: np.where(rng.random(500) < 0.9, kind, 1 - kind) for column in "abc"}

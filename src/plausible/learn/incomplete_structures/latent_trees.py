@@ -89,8 +89,6 @@ def hierarchy_by_information(statistics: Statistics) -> Hierarchy:
 
     Ties are broken by names. Cost: n² counts of pairs, and n³ steps.
 
-    Examples
-    --------
     >>> rows = {"a": [0, 1, 0, 1] * 9, "c": [0, 0, 1, 1] * 9, "b": [0, 1, 0, 1] * 9, "d": [0, 0, 1, 1] * 9}
     >>> hierarchy_by_information(TableStatistics(rows))
     (('a', 'b'), ('c', 'd'))
@@ -129,8 +127,6 @@ def learn_latent_tree(
 
     Parameters
     ----------
-    data
-        Rows of states; cells may be missing.
     hierarchy
         Which columns are together, as nested lists. By default greedily by mutual information, two groups at a time;
         then a hidden variable is taken out, its branches going to the one above it, as long as the score rises.

@@ -184,10 +184,8 @@ def learn_by_rescoring(
 
     Parameters
     ----------
-    data, knowledge, hidden, start
-        As for `learn_structural_em`.
-    score
-        A score of counts, or its name: BIC, or a Bayesian one by the approximation of Cheeseman & Stutz.
+    data, score, knowledge, hidden, start
+        As for `learn_structural_em`; Bayesian scores are had by the approximation of Cheeseman & Stutz.
     rules
         How many candidates are fitted, for how long gains are believed, limits, progress.
 

@@ -188,8 +188,6 @@ def learn_structural_em(
         or "empty".
     restarts
         How many more runs to make from "random" graphs; with hidden variables there are usually several optima.
-    rules
-        Numbers of steps, limits and progress.
 
     Warns
     -----

@@ -89,8 +89,6 @@ class MissingnessReport:
 def diagnose_missing(data: TableLike) -> MissingnessReport:
     """Count what is missing in a table; rows are counted as they stand, whatever they weigh.
 
-    Examples
-    --------
     >>> print(diagnose_missing({"x": ["a", None, None], "y": [None, "b", "c"], "z": [1, 2, 3]}))
     0 of 3 rows are complete, 3 cells are missing
       x: partly, missing in 2 rows
@@ -157,17 +155,9 @@ def proportion_bounds(
     Friedman (2009), section 19.1.1 and exercise 19.1; Manski (2003), Partial identification of probability
     distributions.
 
-    Parameters
-    ----------
-    variable, state
-        What is estimated.
-    given
-        Name -> state: only such rows count; their cells may be missing, too.
-    variables
-        As for `Table.read`.
+    Only rows with the states that are `given` count, whose cells may be missing, too; `variables` are as for
+    `Table.read`.
 
-    Examples
-    --------
     >>> bounds = proportion_bounds({"coin": ["heads", "heads", "tails", None]}, "coin", "heads")
     >>> bounds.lower, bounds.upper, round(bounds.if_ignorable, 3)
     (0.5, 0.75, 0.667)
@@ -221,8 +211,6 @@ def indicators(data: TableLike, names: Iterable[str] | None = None) -> Any:
 
     By default for all variables with a missing cell; the same kind of table comes back.
 
-    Examples
-    --------
     >>> indicators({"x": ["a", None], "y": [1, 2]})
     {'x': ['a', None], 'y': [1, 2], 'R_x': [1, 0]}
     """
@@ -242,15 +230,9 @@ def observation_network(network: BayesianNetwork, observations: Iterable[CPD]) -
     A mechanism is at random where R_x has only parents that are always observed; then it makes no difference for what
     is learned about the others (Koller & Friedman 2009, section 19.1.2 and exercise 19.2).
 
-    Parameters
-    ----------
-    network
-        Of the variables themselves.
-    observations
-        CPDs of variables R_x, with the states 0 (missing) and 1; their parents are variables and other indicators.
+    The observations are CPDs of variables R_x, with the states 0 (missing) and 1; their parents are variables of the
+    network and other indicators.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))
     >>> dropped = TableCPD("R_coin", {"heads": [0.1, 0.9], "tails": [0.6, 0.4]}, parents=["coin"])
@@ -278,8 +260,6 @@ def observation_log_likelihood(network: BayesianNetwork, data: TableLike) -> Flo
 
     The network has indicators, see `observation_network`; the data are of the variables themselves.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))
     >>> dropped = TableCPD("R_coin", {"heads": [0.1, 0.9], "tails": [0.6, 0.4]}, parents=["coin"])

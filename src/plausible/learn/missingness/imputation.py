@@ -182,17 +182,9 @@ def pool_estimates(
 
     The degrees of freedom are (m - 1)(1 + W / ((1 + 1/m) B))², and fewer for small tables (Barnard & Rubin 1999).
 
-    Parameters
-    ----------
-    estimates, variances
-        A number and its squared standard error from each table.
-    complete_degrees
-        Those that the estimate would have from complete data.
-    level
-        Of the interval.
+    Each table gives an estimate and its squared standard error; `complete_degrees` are those that the estimate would
+    have from complete data, and `level` is that of the interval.
 
-    Examples
-    --------
     >>> pooled = pool_estimates([1.0, 1.2, 1.1], [0.04, 0.05, 0.03])
     >>> round(pooled.total_variance, 4), round(pooled.degrees_of_freedom, 1)
     (0.0533, 32.0)
@@ -282,16 +274,12 @@ def multiple_imputation(
         A frame, columns, or a `Table`; the same kind comes back.
     graph
         A DAG or arrow text over the columns, or a network, which says which states there are and where to start.
-    copies
-        How many.
     prior
         Of the tables; by default one case for each cell (K2).
     keep_parameters
         Draw from the network as it is, which must then be one: right where its parameters are known.
     burn_in, thin
         Steps before the first copy, and from one copy to the next.
-    time_limit
-        Seconds after which it ends with the copies that there are.
 
     Examples
     --------

@@ -115,8 +115,6 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
     freedom (Little 1988). It sees differences of means only, not of spread; columns with states are not looked at;
     `variables` are as for `Table.read`.
 
-    Examples
-    --------
     >>> print(little_test({"x": [1.0, 2.0, 3.0, 4.0], "y": [0.5, None, 2.0, None]}))
     No sign against MCAR: means of 2 patterns of missing cells differ no more than by chance (p = 0.439).
     """
@@ -185,15 +183,9 @@ def indicator_tests(
     distribution of y with x and without. That x depends on its own value can't be seen in any data. P-values are
     adjusted for the number of tests by the method of Holm (1979).
 
-    Parameters
-    ----------
-    method
-        For states, the likelihood-ratio test "g" or Pearson's "chi-square". Numbers are compared by Welch's t-test.
-    variables
-        As for `Table.read`.
+    States are compared by the likelihood-ratio test "g" or Pearson's "chi-square", numbers by Welch's t-test;
+    `variables` are as for `Table.read`.
 
-    Examples
-    --------
     >>> rows = {"smokes": ["no", "yes"] * 20, "weight": [61.0, None] * 20}
     >>> print(indicator_tests(rows))
     Not MCAR: the values of 'smokes' with and without 'weight' differ more than by chance (p = 9.58e-14).

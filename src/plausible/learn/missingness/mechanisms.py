@@ -47,8 +47,6 @@ class Mechanism(ABC):
 class CompletelyAtRandom(Mechanism):
     """Each cell is hidden with the same probability, whatever the row holds: MCAR.
 
-    Examples
-    --------
     >>> hide({"x": [1, 2, 3, 4], "y": [5, 6, 7, 8]}, CompletelyAtRandom({"x": 0.5}), seed=1).data
     {'x': [None, 2, 3, None], 'y': [5, 6, 7, 8]}
     """
@@ -56,7 +54,6 @@ class CompletelyAtRandom(Mechanism):
     fraction: float | Mapping[str, float]  # The probability for all variables, or name -> probability
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
-        """The fraction, for each row."""
         by_name = self.fraction if isinstance(self.fraction, Mapping) else dict.fromkeys(table.variables, self.fraction)
         for name, fraction in by_name.items():
             if not 0 <= fraction <= 1:
@@ -72,7 +69,6 @@ class WholeVariables(Mechanism):
     names: Sequence[str]  # Their names
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
-        """One, for each row."""
         listed = [self.names] if isinstance(self.names, str) else self.names
         return {name: np.ones(table.num_rows) for name in listed}
 
@@ -82,8 +78,6 @@ class WholeVariables(Mechanism):
 class AtRandom(Mechanism):
     """A variable is hidden with a probability that depends on others, which stay observed: MAR.
 
-    Examples
-    --------
     >>> rows = {"smokes": ["no", "yes", "no", "yes"], "weight": [61.0, 70.5, 80.1, 58.8]}
     >>> hide(rows, AtRandom("weight", ["smokes"], {"yes": 1.0})).data["weight"]
     [61.0, None, 80.1, None]
@@ -101,7 +95,6 @@ class AtRandom(Mechanism):
         return (self.on,) if isinstance(self.on, str) else tuple(self.on)
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
-        """As `hidden` says, by the row's values of `on`."""
         if self.target in self.looks_at:
             raise InvalidArgument(
                 f"{self.target!r} would be hidden by its own value, which is not at random: use NotAtRandom."
@@ -114,8 +107,6 @@ class AtRandom(Mechanism):
 class NotAtRandom(Mechanism):
     """A variable is hidden with a probability that depends on its own value: MNAR.
 
-    Examples
-    --------
     >>> hide({"income": ["low", "high", "low"]}, NotAtRandom("income", {"high": 1.0})).data
     {'income': ['low', None, 'low']}
     """
@@ -131,7 +122,6 @@ class NotAtRandom(Mechanism):
         return (*((self.on,) if isinstance(self.on, str) else self.on), self.target)
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
-        """As `hidden` says, by the row's values."""
         return {self.target: _by_values(table, self.target, self.looks_at, self.hidden)}
 
 

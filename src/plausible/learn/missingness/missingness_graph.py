@@ -233,9 +233,8 @@ class MissingnessGraph:
         self.variables = tuple(name for name in names if name not in indicators and name not in self.latent)
         self.partial = tuple(name for name in self.variables if name in wanted)
         for name in self.indicators:
-            for child in self.graph.children(name):
-                if child not in indicators:
-                    raise InvalidGraph(f"{name!r} says what is observed; it can't be a cause of {child!r}.")
+            if effects := [child for child in self.graph.children(name) if child not in indicators]:
+                raise InvalidGraph(f"{name!r} says what is observed; it can't be a cause of {effects[0]!r}.")
 
     @property
     def indicators(self) -> tuple[str, ...]:
