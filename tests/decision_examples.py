@@ -16,6 +16,13 @@ def entrepreneur():
     return InfluenceDiagram([MARKET], [Decision("F", ["f0", "f1"])], [PROFIT])
 
 
+def surveyed(sees=()):
+    """The same where S is what a survey says of the market, worth 1.25 to F, which may see it; the market, 3.5."""
+    survey = TableCPD("S", SURVEY_ROWS, parents=["M"], states=["s0", "s1", "s2"])
+    profit = Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V")
+    return InfluenceDiagram([MARKET, survey], [Decision("F", ["f0", "f1"], sees=sees)], [profit])
+
+
 def entrepreneur_with_survey(cost=1.0):
     """The same after an optional survey at a cost: 2.25 by making it and founding unless it says s0."""
     rows = {("c0", market): [0, 0, 0, 1] for market in SURVEY_ROWS}

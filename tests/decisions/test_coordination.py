@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from plausible.decisions.coordination.graph import CoordinationGraph
-from plausible.decisions.coordination.local_values import ValueRule
-from plausible.decisions.coordination.rule_elimination import best_by_rules
+from plausible.decisions.coordination.local_values import ValueRule, best_by_rules
 from plausible.errors import InvalidArgument, InvalidModel, InvalidVariable, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.propagation.belief_maximum import MaxProduct

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
+from decision_examples import surveyed
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.sensitivity.comparison import compare_actions
@@ -20,15 +21,6 @@ from plausible.decisions.sensitivity.tornado import lead_tornado, utility_tornad
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
-
-
-def entrepreneur() -> InfluenceDiagram:
-    survey = TableCPD("S", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["M"], states=["s0", "s1", "s2"])
-    return InfluenceDiagram(
-        [TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]), survey],
-        [Decision("F", ["f0", "f1"], sees=["S"])],
-        [Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V")],
-    )
 
 
 def varied_by_hand(diagram: InfluenceDiagram, number, value: float) -> InfluenceDiagram:
@@ -55,7 +47,7 @@ def varied_by_hand(diagram: InfluenceDiagram, number, value: float) -> Influence
 
 def test_the_intervals_of_the_entrepreneur():
     """After s1: 0.15·(-7) + 0.12·5 + 0.08·20 = 1.15 decides; after s0: -1.25."""
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     loss = stable_interval(diagram, ("V", {"M": "m0", "F": "f1"}))
     assert (loss.low, loss.high) == (pytest.approx(-7 - 1.15 / 0.15), pytest.approx(-7 + 1.25 / 0.3))
     assert dict(loss.below[0].seen) == {"S": "s1"}
@@ -137,7 +129,7 @@ def test_a_tie_has_no_slack():
 
 
 def test_all_numbers_are_listed_with_the_least_slack_first():
-    found = strategy_stability(entrepreneur())
+    found = strategy_stability(surveyed(["S"]))
     assert len(found.intervals) == 6 + 3 + 9
     slacks = [interval.relative_slack for interval in found.intervals]
     assert slacks == sorted(slacks)
@@ -192,7 +184,7 @@ def test_a_utility_is_compared_by_the_range_of_its_table():
     "form", [("S", {"M": "m0", "S": "s1"}), ("S", "s1", {"M": "m0"}), ("S", ("m0",), "s1"), ["S", {"M": "m0"}, "s1"]]
 )
 def test_a_probability_may_be_named_with_its_state_among_or_before_the_parents(form):
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     assert read_number(form, diagram) == read_number(("S", {"M": "m0"}, "s1"), diagram)
 
 
@@ -201,18 +193,18 @@ def test_a_probability_may_be_named_with_its_state_among_or_before_the_parents(f
 )
 def test_a_probability_that_is_named_in_part_is_refused_with_the_form(form):
     with pytest.raises(InvalidArgument, match=r"\('\w+', \{'\w+': .*\}, '?\w+'?\)"):
-        read_number(form, entrepreneur())
+        read_number(form, surveyed(["S"]))
 
 
 def test_an_entry_of_a_utility_may_be_named_by_states_in_their_order():
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     assert read_number(("V", "m0", "f1"), diagram) == read_number(("V", {"M": "m0", "F": "f1"}), diagram)
     with pytest.raises(InvalidArgument, match=r"write \('V', \{'M': \.\.\., 'F': \.\.\.\}\)"):
         read_number(("V", {"M": "m0", "F": "f1"}, "more", "still"), diagram)
 
 
 def test_numbers_that_are_none_are_refused():
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     with pytest.raises(UnknownVariable):
         read_number(("W", {}), diagram)
     with pytest.raises(InvalidArgument, match="'F'"):
@@ -256,7 +248,7 @@ def test_the_bars_of_a_tornado_are_the_maxima_over_all_strategies(seed):
 
 def test_the_lead_of_an_action_is_what_decides():
     """After s1 the lead of founding is 1.15 / 0.35; it is linear in the loss."""
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     found = lead_tornado(diagram, "F", {"S": "s1"}, 0.4, [("V", {"M": "m0", "F": "f1"})])
     step = 0.4 * 27
     assert found.current == pytest.approx(1.15 / 0.35)
@@ -273,11 +265,11 @@ def test_the_lead_of_an_action_is_what_decides():
 
 def test_an_amount_that_is_none_is_refused():
     with pytest.raises(InvalidArgument, match="amount"):
-        utility_tornado(entrepreneur(), 0.0)
+        utility_tornado(surveyed(["S"]), 0.0)
 
 
 def test_an_amount_in_the_place_of_what_is_seen_is_refused_by_its_name():
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     with pytest.raises(InvalidArgument, match=r"'F' sees comes first, then amount=0\.2"):
         lead_tornado(diagram, "F", 0.2)
     for asked in (lead_tornado, compare_actions):
@@ -287,7 +279,7 @@ def test_an_amount_in_the_place_of_what_is_seen_is_refused_by_its_name():
 
 def test_a_tornado_says_by_how_much_numbers_were_varied():
     """Of 27, the range of V, and of the probability itself."""
-    found = utility_tornado(entrepreneur(), 0.2)
+    found = utility_tornado(surveyed(["S"]), 0.2)
     assert "by 0.2 of themselves, utilities by 0.2 of the range of their table" in str(found)
     assert found.amount == 0.2
     bars = {str(bar.number): (bar.low, bar.high) for bar in found.bars}
@@ -300,7 +292,7 @@ def test_a_tornado_says_by_how_much_numbers_were_varied():
 
 def test_parts_of_an_action_add_up_to_the_policy():
     """For every information state of every decision, with two utilities."""
-    diagram = entrepreneur().with_utility(Utility(["F"], [0, -0.5], name="effort"))
+    diagram = surveyed(["S"]).with_utility(Utility(["F"], [0, -0.5], name="effort"))
     policy = diagram.solve().policies["F"]
     for row, state in enumerate(["s0", "s1", "s2"]):
         found = compare_actions(diagram, "F", {"S": state})
@@ -400,9 +392,9 @@ def test_only_what_makes_it_impossible_is_named():
 
 
 def test_a_comparison_says_what_it_is_an_average_over():
-    text = str(compare_actions(entrepreneur()))
+    text = str(compare_actions(surveyed(["S"])))
     assert text.startswith("F=f1, ahead by 2 on average over S, as nothing is said of what was seen:")
-    assert str(compare_actions(entrepreneur(), seen={"S": "s2"})).startswith("F=f1 where S=s2 is seen, ahead by 8.75:")
+    assert str(compare_actions(surveyed(["S"]), seen={"S": "s2"})).startswith("F=f1 where S=s2 is seen, ahead by 8.75:")
 
 
 def test_actions_as_good_are_a_tie_in_the_order_of_the_decision():
@@ -425,16 +417,16 @@ def test_the_lead_where_the_strategy_never_gets_is_that_of_the_comparison():
 @pytest.mark.parametrize("analysis", [strategy_stability, utility_tornado])
 def test_an_analysis_tells_how_far_it_is_and_can_be_ended(analysis):
     told = []
-    found = analysis(entrepreneur(), progress=lambda state: told.append(state) or len(told) == 3)
+    found = analysis(surveyed(["S"]), progress=lambda state: told.append(state) or len(told) == 3)
     assert [state.num_done for state in told] == [1, 2, 3]
     assert {state.num_numbers for state in told} == {18}
     assert found.num_left == 15
     assert "Stopped before 15 more." in str(found)
-    assert analysis(entrepreneur(), progress=lambda _: None).num_left == 0
+    assert analysis(surveyed(["S"]), progress=lambda _: None).num_left == 0
 
 
 def test_comparisons_refuse_what_is_not_seen_or_ruled_out():
-    diagram = entrepreneur()
+    diagram = surveyed(["S"])
     with pytest.raises(UnknownVariable, match="it sees S"):
         compare_actions(diagram, "F", {"M": "m0"})
     with pytest.raises(ImpossibleEvidence):

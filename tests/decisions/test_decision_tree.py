@@ -21,10 +21,9 @@ from diagram_oracle import (
 )
 from plausible.cpds import NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.structure.recall import with_recall
+from plausible.decisions.structure.relevance import with_recall
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome
-from plausible.decisions.trees.tree import DecisionTree, draw_tree
-from plausible.decisions.trees.unrolling import decision_tree, strategy_of_tree
+from plausible.decisions.trees.tree import DecisionTree, decision_tree, draw_tree, strategy_of_tree
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, RoundedProbabilities, TooLarge, UnknownState
 from plausible.utilities import Utility
 

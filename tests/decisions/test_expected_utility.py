@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving import joint_table
+from plausible.decisions.solving import joint_tree
 from plausible.decisions.solving.evaluating import expected_utility, local_optimality_test, utility_parts
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable
 from plausible.utilities import Utility
@@ -34,7 +34,7 @@ def test_expected_utility_equals_the_full_joint(small, seed):
     diagram = random_diagram(rng, *(int(n) for n in rng.integers(0, 5, 3)), zeros=0.3)
     rules = random_rules(diagram, rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint_table, "SMALL", small)
+        patch.setattr(joint_tree, "SMALL", small)
         assert diagram.expected_utility(as_strategy(diagram, rules)) == pytest.approx(value_of(diagram, rules))
 
 

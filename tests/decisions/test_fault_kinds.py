@@ -7,7 +7,7 @@ import pytest
 
 import plausible as pb
 from plausible.cpds import TableCPD
-from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.device import Costs
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge

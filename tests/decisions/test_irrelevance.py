@@ -8,8 +8,12 @@ import pytest
 from decision_examples import entrepreneur_with_survey
 from diagram_oracle import best_value, expected_utility, num_strategies, random_diagram, random_mixed_rules, structure
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.structure.recall import with_recall
-from plausible.decisions.structure.relevance import irrelevant_information, is_irrelevant, minimal_reduction
+from plausible.decisions.structure.relevance import (
+    irrelevant_information,
+    is_irrelevant,
+    minimal_reduction,
+    with_recall,
+)
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.utilities import Utility

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information import subsets
-from plausible.decisions.information.plan import count_plans
-from plausible.decisions.information.planning import myopic_plan, observation_plan
+from plausible.decisions.information.planning import count_plans, myopic_plan, observation_plan
 from plausible.decisions.information.samples import value_of_sample
 from plausible.decisions.information.subsets import Limits, choose_observations
 from plausible.decisions.solving.options import SolvingOptions

@@ -11,7 +11,7 @@ from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.structure.edits import with_optional_observation
 from plausible.decisions.structure.relevance import relies_on
-from plausible.decisions.trees.unrolling import decision_tree, strategy_of_tree
+from plausible.decisions.trees.tree import decision_tree, strategy_of_tree
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.utilities import Utility
 

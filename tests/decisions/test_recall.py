@@ -8,7 +8,7 @@ import pytest
 from decision_examples import entrepreneur_with_survey, exam_chain
 from diagram_oracle import best_value, num_strategies, random_diagram
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.structure.recall import (
+from plausible.decisions.structure.relevance import (
     check_recall,
     new_information,
     require_recall,

@@ -11,13 +11,13 @@ from decision_examples import entrepreneur_with_survey, exam_chain
 from diagram_oracle import action_values, random_diagram, random_mixed_rules, structure, with_random_numbers
 from plausible.causal.calculus.derive import has_requisite_cpd
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.structure.recall import with_recall
 from plausible.decisions.structure.relevance import (
     influenced_utilities,
     minimal_reduction,
     relevance_graph,
     relies_on,
     s_reachable,
+    with_recall,
 )
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.utilities import Utility

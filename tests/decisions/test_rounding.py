@@ -8,7 +8,7 @@ import pytest
 import plausible as pb
 from decision_examples import exam_chain
 from plausible.decisions import choose_observations, rank_observations, stable_interval, utility_tornado
-from plausible.decisions.solving import bounds
+from plausible.decisions.solving import solve as solve_module
 from plausible.utilities import ExponentialCurve, Lottery, assess_risk, certainty_equivalent
 
 
@@ -33,7 +33,7 @@ def test_information_that_changes_an_action_has_its_value_in_any_units(scale: fl
 
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-10, 0.0), (1.0, 1e9)])
 def test_a_gap_is_no_proof_in_any_units(scale: float, shift: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "_NUM_POLICIES", 1)
+    monkeypatch.setattr(solve_module, "_NUM_POLICIES", 1)
     diagram = exam_chain(12, np.random.default_rng(0))
     for name, factor in diagram.utility_factors.items():
         diagram = diagram.with_utility(pb.Utility(factor.scope, factor.values * scale + shift, name))

@@ -12,40 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
+from decision_examples import entrepreneur_with_survey
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving import bounds, joint_policies, joint_table
+from plausible.decisions.solving import joint_policies, joint_tree
 from plausible.decisions.solving import problem as problem_module
-from plausible.decisions.solving.bounds import relaxed_bound
+from plausible.decisions.solving import solve as solve_module
 from plausible.decisions.solving.options import Method, SolvingState
+from plausible.decisions.solving.solve import relaxed_bound
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.utilities import Utility
 from seeds import few_of
 from solving_oracle import all_strategy_values, full_tables, num_strategies, placed, random_diagram, value_of
-
-
-def entrepreneur(survey_cost: float = 1.0) -> InfluenceDiagram:
-    """W12: whether to pay for a survey (C), then whether to found a company (F)."""
-    informed = [[0.6, 0.3, 0.1, 0.0], [0.3, 0.4, 0.3, 0.0], [0.1, 0.4, 0.5, 0.0]]
-    survey = np.array([[[0, 0, 0, 1]] * 3, informed], dtype=float)
-    return InfluenceDiagram(
-        [
-            pb.TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]),
-            pb.TableCPD("S", survey, ["C", "M"], states=["s0", "s1", "s2", "none"]),
-        ],
-        [Decision("C", ["c0", "c1"]), Decision("F", ["f0", "f1"], sees=["C", "S"])],
-        [
-            Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V_E"),
-            Utility(["C"], [0.0, -survey_cost], name="V_S"),
-        ],
-    )
-
 
 # --- worked numbers ---
 
 
 @pytest.mark.parametrize("method", get_args(Method))
 def test_the_entrepreneur_surveys_and_is_worth_2_25(method):
-    solution = entrepreneur().solve(method=method)
+    solution = entrepreneur_with_survey().solve(method=method)
     assert solution.expected_utility == pytest.approx(2.25)
     assert solution.is_optimal
     assert solution.strategy.action("C") == "c1"
@@ -54,14 +38,14 @@ def test_the_entrepreneur_surveys_and_is_worth_2_25(method):
 
 
 def test_the_entrepreneur_has_512_strategies_of_which_32_are_best():
-    values = all_strategy_values(entrepreneur())
+    values = all_strategy_values(entrepreneur_with_survey())
     assert len(values) == 512
     assert np.isclose(values, values.max()).sum() == 32
     assert values.max() == pytest.approx(2.25)
 
 
 def test_the_survey_is_worth_1_25_gross_and_a_quarter_net():
-    free = entrepreneur(survey_cost=0.0).solve().expected_utility
+    free = entrepreneur_with_survey(cost=0.0).solve().expected_utility
     assert free == pytest.approx(3.25)
     without = InfluenceDiagram(
         [pb.TableCPD("M", [0.5, 0.3, 0.2], states=3)],
@@ -72,7 +56,7 @@ def test_the_survey_is_worth_1_25_gross_and_a_quarter_net():
 
 
 def test_the_entrepreneur_policy_has_the_worked_conditional_expectations():
-    policy = entrepreneur().solve().policies["F"]
+    policy = entrepreneur_with_survey().solve().policies["F"]
     assert [v.name for v in policy.uses] == ["C", "S"]
     rows = policy.expected_utility.reshape(2, 4, 2)
     assert rows[1, :3, 1] + 1 == pytest.approx([-3.0488, 3.2857, 8.75], abs=1e-4)
@@ -83,7 +67,7 @@ def test_the_entrepreneur_policy_has_the_worked_conditional_expectations():
 @pytest.mark.parametrize("method", ["auto", "enumeration", "local", "elimination", "network"])
 def test_where_the_strategy_never_leads_the_best_action_and_its_worth_are_told(method):
     """Without the survey founding is worth 2, whichever way it was found; four more cases can't happen."""
-    policy = entrepreneur().solve(method=method).policies["F"]
+    policy = entrepreneur_with_survey().solve(method=method).policies["F"]
     frame = policy.to_frame()
     (row,) = frame[(frame["C"] == "c0") & (frame["S"] == "none")].to_dict("records")
     assert (row["F"], row["probability"]) == ("f1", 0.0)
@@ -93,7 +77,7 @@ def test_where_the_strategy_never_leads_the_best_action_and_its_worth_are_told(m
 
 
 def test_what_does_not_happen_is_shown_while_it_is_little_and_what_cannot_happen_is_counted():
-    text = str(entrepreneur().solve().policies["F"])
+    text = str(entrepreneur_with_survey().solve().policies["F"])
     assert text.count("not under this strategy") == 1
     assert text.endswith("\n(4 more can't happen)")
     told = pb.TableCPD("X", np.full((2, 13), 1 / 13), ["C"], states=13)
@@ -143,7 +127,7 @@ def _worth_by_action(diagram, strategy, decision, used, freed):
 
 def test_the_expected_utility_factors_of_the_entrepreneur_are_the_worked_ones():
     """μ of F while C acts at random, then μ of C given the best F; both are maximised row by row."""
-    diagram = entrepreneur()
+    diagram = entrepreneur_with_survey()
     strategy = diagram.uniform_strategy()
     factor = diagram.expected_utility_factor("F", strategy)
     rows = {("c0", "none"): (0, 1.0), ("c1", "s0"): (-0.205, -0.83), ("c1", "s1"): (-0.175, 0.4)}
@@ -229,7 +213,7 @@ def test_the_solution_is_the_best_of_all_strategies(small, seed, recall):
     diagram = drawn(seed, recall)
     best = all_strategy_values(diagram).max()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint_table, "SMALL", small)
+        patch.setattr(joint_tree, "SMALL", small)
         solution = diagram.solve()
     assert solution.expected_utility == pytest.approx(best)
     assert solution.is_optimal
@@ -328,7 +312,7 @@ def test_knowing_more_is_worth_no_less(seed):
     diagram = drawn(seed, recall=False)
     best = all_strategy_values(diagram).max()
     with_memory = relaxed_bound(diagram, {})
-    foresight = bounds._with_foresight(diagram).solve()
+    foresight = solve_module._with_foresight(diagram).solve()
     assert best <= with_memory + 1e-9
     assert with_memory <= foresight.expected_utility + 1e-9
     assert all(len(component) == 1 for component in foresight.components)
@@ -439,7 +423,7 @@ def test_enumeration_refuses_more_strategies_than_it_can_go_through():
 
 
 def test_unknown_methods_and_options_are_refused():
-    diagram = entrepreneur()
+    diagram = entrepreneur_with_survey()
     with pytest.raises(InvalidArgument, match="Did you mean 'elimination'"):
         diagram.solve(method="eliminaton")
     with pytest.raises(InvalidArgument, match="restarts=-1"):
@@ -459,7 +443,7 @@ def test_progress_is_told_each_step_and_can_stop():
 
 
 def test_a_solution_survives_pickling():
-    solution = entrepreneur().solve()
+    solution = entrepreneur_with_survey().solve()
     again = pickle.loads(pickle.dumps(solution))
     assert str(again) == str(solution)
     assert again.strategy == solution.strategy
@@ -482,12 +466,12 @@ def test_the_same_seed_gives_the_same_strategy():
 
 def test_solving_leaves_numbers_of_any_size_right():
     """Adding a constant or scaling by a positive number changes no rule."""
-    diagram = entrepreneur()
+    diagram = entrepreneur_with_survey()
     base = diagram.solve()
     for scale, shift in ((1e-6, 0.0), (1e9, 0.0), (1.0, 1e6)):
         values = np.array([[0, -7], [0, 5], [0, 20]]) * scale + shift
-        other = diagram.with_utility(Utility(["M", "F"], values, name="V_E")).with_utility(
-            Utility(["C"], np.array([0.0, -1.0]) * scale, name="V_S")
+        other = diagram.with_utility(Utility(["M", "F"], values, name="profit")).with_utility(
+            Utility(["C"], np.array([0.0, -1.0]) * scale, name="cost")
         )
         solution = other.solve()
         assert solution.strategy["C"] == base.strategy["C"]

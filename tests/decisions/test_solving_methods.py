@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import elimination
-from plausible.decisions.solving.elimination import reverse_arcs
-from plausible.decisions.solving.network_queries import utility_network
+from plausible.decisions.solving.elimination import reverse_arcs, utility_network
 from plausible.decisions.solving.problem import read_findings
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.utilities import Utility

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.solving import bounds, joint_policies
+from plausible.decisions.solving import joint_policies
+from plausible.decisions.solving import solve as solve_module
 from plausible.decisions.solving.options import SolvingOptions, SolvingState, Watch
 from plausible.decisions.solving.policy_sets import Domain, merged, undominated
 from plausible.decisions.solving.problem import read_findings, read_problem, read_structure
 from plausible.decisions.solving.stages import read_stages
-from plausible.decisions.structure.recall import temporal_order
+from plausible.decisions.structure.relevance import temporal_order
 from plausible.errors import InvalidArgument
 from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
@@ -61,7 +62,7 @@ def only_lists(monkeypatch):
     """No branch and bound, and no bound but that of the lists."""
     monkeypatch.setattr(joint_policies, "_MAX_TEAM", 1)
     monkeypatch.setattr(joint_policies, "_SMALL_TEAM", 1)
-    monkeypatch.setattr(bounds, "relaxed_bound", lambda *_: math.inf)
+    monkeypatch.setattr(solve_module, "relaxed_bound", lambda *_: math.inf)
 
 
 # --- the exam chain ---
@@ -120,8 +121,8 @@ def test_merged_policies_leave_a_bound_on_all_strategies(seed):
         patch.setattr(joint_policies, "_SMALL_TEAM", 1)
         patch.setattr(joint_policies, "_FEW", (1, 2))
         patch.setattr(joint_policies, "_MANY", (3,))
-        patch.setattr(bounds, "relaxed_bound", lambda *_: math.inf)
-        patch.setattr(bounds, "_NUM_POLICIES", 1)
+        patch.setattr(solve_module, "relaxed_bound", lambda *_: math.inf)
+        patch.setattr(solve_module, "_NUM_POLICIES", 1)
         solution = diagram.solve(evidence=evidence, restarts=1)
     assert solution.expected_utility <= best + 1e-9 <= solution.upper_bound + 2e-9
 

@@ -28,10 +28,10 @@ from plausible.decisions.solving.counting import (
     impossible_information,
     information_probabilities,
 )
-from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
+from plausible.decisions.solving.evaluating import share_of_gap, with_negated_utilities
 from plausible.decisions.structure.edits import allowed_mask, with_allowed_actions
-from plausible.decisions.structure.recall import with_recall
-from plausible.decisions.trees.unrolling import decision_tree
+from plausible.decisions.structure.relevance import with_recall
+from plausible.decisions.trees.tree import decision_tree
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
 from plausible.utilities import Utility
 from seeds import few_of

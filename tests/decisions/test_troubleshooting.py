@@ -15,7 +15,7 @@ from plausible.causal.counterfactuals.repair import repair, single_fault_repairs
 from plausible.causal.functional.conversion import functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
-from plausible.decisions.troubleshooting.costs import Costs, read_costs
+from plausible.decisions.troubleshooting.device import Costs, read_costs
 from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.profiles import enumerate_profiles

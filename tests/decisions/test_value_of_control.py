@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
+from decision_examples import surveyed
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.information.control import value_of_control
-from plausible.decisions.information.data_sets import SampleOptions
 from plausible.decisions.information.observing import observing
-from plausible.decisions.information.samples import value_of_sample
+from plausible.decisions.information.samples import SampleOptions, value_of_sample
+from plausible.decisions.information.value import value_of_control
 from plausible.errors import InvalidArgument, InvalidEvidence, TooLarge, UnknownVariable
 from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
@@ -20,19 +20,11 @@ from solving_oracle import all_strategy_values, num_strategies, random_diagram
 SURVEY = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]]
 
 
-def entrepreneur() -> InfluenceDiagram:
-    return InfluenceDiagram(
-        [pb.TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]), pb.TableCPD("S", SURVEY, ["M"])],
-        [Decision("F", ["f0", "f1"])],
-        [Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V")],
-    )
-
-
 # --- control ---
 
 
 def test_control_of_the_market_is_worth_18():
-    found = entrepreneur().value_of_control("M", cost=3)
+    found = surveyed().value_of_control("M", cost=3)
     assert found.value == pytest.approx(18.0)
     assert found.net_value == pytest.approx(15.0)
     assert found.after.strategy.action("M") == "m2"
@@ -41,7 +33,7 @@ def test_control_of_the_market_is_worth_18():
 
 def test_control_of_a_survey_that_only_tells_is_worth_nothing_and_blind_control_may_do_harm():
     """S is seen: set by hand it says nothing about the market any more."""
-    diagram = entrepreneur().with_information({"F": ["S"]})
+    diagram = surveyed().with_information({"F": ["S"]})
     assert diagram.value_of_control("S", sees=()).value == pytest.approx(-1.25)
     assert diagram.value_of_control("S").value == pytest.approx(5.5 - 3.25)  # whoever sets it sees M, and tells F
 
@@ -62,20 +54,20 @@ def test_control_is_the_difference_of_the_maxima_and_never_negative_given_the_pa
 
 
 def test_what_can_not_be_controlled_or_known_is_refused():
-    diagram = entrepreneur()
+    diagram = surveyed()
     with pytest.raises(UnknownVariable):
         diagram.value_of_control("F")
     with pytest.raises(InvalidArgument, match="depends on"):
         diagram.value_of_control("M", sees=["S"])
     with pytest.raises(InvalidEvidence):
-        diagram.value_of_control("M", evidence={"S": 0})
+        diagram.value_of_control("M", evidence={"S": "s0"})
 
 
 # --- samples ---
 
 
 def _with_copies(size: int) -> InfluenceDiagram:
-    diagram = entrepreneur()
+    diagram = surveyed()
     for number in range(size):
         diagram = diagram.with_chance(pb.TableCPD(f"S{number}", SURVEY, ["M"]))
     return diagram
@@ -84,7 +76,7 @@ def _with_copies(size: int) -> InfluenceDiagram:
 @pytest.mark.parametrize("size", [0, 1, 2, 3])
 def test_a_sample_is_worth_what_that_many_copies_are(size):
     exact = _with_copies(size).value_of_information([f"S{number}" for number in range(size)]).value
-    found = value_of_sample(entrepreneur(), "S", size)
+    found = value_of_sample(surveyed(), "S", size)
     assert found.is_exact
     assert found.value == pytest.approx(exact)
     assert (found.standard_error, found.num_samples) == (0.0, (size + 1) * (size + 2) // 2)
@@ -94,14 +86,14 @@ def test_a_sample_is_worth_what_that_many_copies_are(size):
 def drawn(monkeypatch) -> None:
     """Data sets are drawn, however few there are."""
     monkeypatch.setattr("plausible.decisions.information.samples._MAX_NUMBERS", 0)
-    monkeypatch.setattr("plausible.decisions.information.data_sets._MAX_STATES", 0)
+    monkeypatch.setattr("plausible.decisions.information.samples._MAX_STATES", 0)
 
 
 @pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize("size", [0, 1, 2, 3])
 def test_the_mean_over_data_sets_that_are_drawn_is_an_estimate_of_that(size):
     exact = _with_copies(size).value_of_information([f"S{number}" for number in range(size)]).value
-    found = value_of_sample(entrepreneur(), "S", size, options=SampleOptions(20_000, seed=3))
+    found = value_of_sample(surveyed(), "S", size, options=SampleOptions(20_000, seed=3))
     assert abs(found.value - exact) <= 4 * found.standard_error + 1e-12
     assert found.standard_error < 0.05
     assert found.num_samples == 20_000
@@ -151,7 +143,7 @@ def test_data_sets_drawn_before_several_decisions_give_an_estimate_of_that(seed,
     if {name, *diagram.chance[name].parent_names} & diagram.graph.descendants(first):
         return
     exact = value_of_sample(diagram, name, 3, first, evidence=evidence)
-    monkeypatch.setattr("plausible.decisions.information.data_sets._MAX_STATES", 0)
+    monkeypatch.setattr("plausible.decisions.information.samples._MAX_STATES", 0)
     found = value_of_sample(diagram, name, 3, first, evidence=evidence, options=SampleOptions(400, seed=1))
     assert abs(found.value - exact.value) <= 4 * found.standard_error + 1e-9
     assert (found.num_samples, found.is_exact) == (400, False)
@@ -183,7 +175,7 @@ def test_what_the_decision_sees_anyway_is_taken_into_account(is_drawn, request):
 
 
 def test_a_large_sample_is_worth_as_much_as_knowing_the_parents():
-    found = value_of_sample(entrepreneur(), "S", 10_000, cost=1.0, options=SampleOptions(20_000, seed=5))
+    found = value_of_sample(surveyed(), "S", 10_000, cost=1.0, options=SampleOptions(20_000, seed=5))
     assert abs(found.value - 3.5) <= 4 * found.standard_error
     assert found.net_value == pytest.approx(found.value - 1)
 
@@ -192,7 +184,7 @@ def test_a_large_sample_is_worth_as_much_as_knowing_the_parents():
 def test_zeros_among_the_probabilities_rule_parents_out(is_drawn, request):
     if is_drawn:
         request.getfixturevalue("drawn")
-    diagram = entrepreneur().with_chance(pb.TableCPD("S", [[1, 0], [0.5, 0.5], [0, 1]], ["M"]))
+    diagram = surveyed().with_chance(pb.TableCPD("S", [[1, 0], [0.5, 0.5], [0, 1]], ["M"]))
     diagram = diagram.with_chance(pb.TableCPD("M", [0.7, 0.3, 0.0], states=["m0", "m1", "m2"]))
     exact = diagram.value_of_information("S").value
     found = value_of_sample(diagram, "S", 1, options=SampleOptions(20_000, seed=6))
@@ -204,21 +196,21 @@ def test_samples_are_the_same_for_a_seed_and_can_be_stopped(monkeypatch):
     monkeypatch.setattr("plausible.decisions.information.samples._BLOCK", 900)
     told = []
     options = SampleOptions(1000, seed=7, progress=lambda state: told.append(state) or len(told) == 3)
-    found = value_of_sample(entrepreneur(), "S", 2, options=options)
+    found = value_of_sample(surveyed(), "S", 2, options=options)
     assert found.num_samples == told[-1].num_samples == 300
     assert told[-1].value == pytest.approx(found.value)
-    again = value_of_sample(entrepreneur(), "S", 2, options=SampleOptions(300, seed=7))
+    again = value_of_sample(surveyed(), "S", 2, options=SampleOptions(300, seed=7))
     assert again.value == found.value
-    assert value_of_sample(entrepreneur(), "S", 2, options=SampleOptions(1000, time_limit=0.0)).num_samples == 100
+    assert value_of_sample(surveyed(), "S", 2, options=SampleOptions(1000, time_limit=0.0)).num_samples == 100
 
 
 def test_samples_that_make_no_sense_are_refused():
     with pytest.raises(UnknownVariable):
-        value_of_sample(entrepreneur(), "F", 2)
+        value_of_sample(surveyed(), "F", 2)
     with pytest.raises(InvalidArgument, match="size"):
-        value_of_sample(entrepreneur(), "S", -1)
+        value_of_sample(surveyed(), "S", -1)
     with pytest.raises(UnknownVariable, match="'V' is a utility of this diagram"):
-        value_of_sample(entrepreneur(), "V", 2)
+        value_of_sample(surveyed(), "V", 2)
     late = InfluenceDiagram([pb.TableCPD("X", np.eye(2), ["D"])], [Decision("D", 2)], [])
     with pytest.raises(InvalidArgument, match="comes after"):
         value_of_sample(late, "X", 2)
@@ -226,9 +218,9 @@ def test_samples_that_make_no_sense_are_refused():
 
 def test_copies_of_a_root_are_worth_nothing_and_that_is_told():
     """They are independent of it; copies of what depends on it are another matter."""
-    found = value_of_sample(entrepreneur(), "M", 2)
+    found = value_of_sample(surveyed(), "M", 2)
     assert (found.value, found.tells_about) == (0, ())
     assert "M has no parents, so that independent copies of it say nothing about it" in str(found)
-    survey = value_of_sample(entrepreneur(), "S", 2)
+    survey = value_of_sample(surveyed(), "S", 2)
     assert survey.tells_about == ("M",)
     assert "no parents" not in str(survey)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausible as pb
+from decision_examples import surveyed
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.information import ranking
 from plausible.decisions.information.observing import observing
@@ -19,21 +20,6 @@ from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.utilities import Utility
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
-
-SURVEY = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]]
-PROFIT = [[0, -7], [0, 5], [0, 20]]
-
-
-def entrepreneur() -> InfluenceDiagram:
-    """W12 without the survey as a decision: M the market, S what a survey would say, F whether to found."""
-    return InfluenceDiagram(
-        [
-            pb.TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]),
-            pb.TableCPD("S", SURVEY, ["M"], states=["s0", "s1", "s2"]),
-        ],
-        [Decision("F", ["f0", "f1"])],
-        [Utility(["M", "F"], PROFIT, name="V")],
-    )
 
 
 def coins() -> InfluenceDiagram:
@@ -53,7 +39,7 @@ def best(diagram: InfluenceDiagram, weights: np.ndarray | float = 1.0) -> float:
 
 def test_the_survey_is_worth_1_25_and_the_market_3_5():
     """W12; the 1.22 that is printed elsewhere does not follow from the inputs (trap T1)."""
-    diagram = entrepreneur()
+    diagram = surveyed()
     survey = diagram.value_of_information("S", decision="F", cost=1.0)
     assert survey.value == pytest.approx(1.25)
     assert survey.break_even_cost == pytest.approx(1.25)
@@ -65,7 +51,7 @@ def test_the_survey_is_worth_1_25_and_the_market_3_5():
 
 
 def test_what_changes_is_told_with_where_and_how_much_it_brings():
-    (change,) = entrepreneur().value_of_information("S").changes
+    (change,) = surveyed().value_of_information("S").changes
     assert (change.decision, dict(change.seen), change.before, change.after) == ("F", {"S": "s0"}, "f1", "f0")
     assert change.probability == pytest.approx(0.41)
     assert change.gain == pytest.approx(1.25 / 0.41)
@@ -73,7 +59,7 @@ def test_what_changes_is_told_with_where_and_how_much_it_brings():
 
 def test_the_choice_to_observe_agrees_with_the_net_value():
     """Item 100: looking is chosen exactly where the cost is below the break-even cost."""
-    diagram = entrepreneur()
+    diagram = surveyed()
     value = diagram.value_of_information("S").break_even_cost
     for cost in (value - 0.01, value + 0.01):
         solution = with_optional_observation(diagram, "S", cost, "F").solve()
@@ -86,7 +72,7 @@ def test_values_do_not_add_up():
     diagram = coins()
     assert diagram.value_of_information("A").value == diagram.value_of_information("B").value == 0
     assert diagram.value_of_information(["A", "B"]).value == pytest.approx(0.5)
-    copy = entrepreneur().with_chance(pb.TableCPD("copy", np.eye(3), ["S"]))
+    copy = surveyed().with_chance(pb.TableCPD("copy", np.eye(3), ["S"]))
     both = copy.value_of_information(["S", "copy"]).value
     assert both == pytest.approx(1.25)
     assert copy.value_of_information("copy").value == pytest.approx(1.25)
@@ -162,22 +148,20 @@ def test_the_ranking_of_several_decisions_is_that_one_by_one(seed):
 
 
 def test_the_ranking_falls_back_to_single_solutions_where_the_tree_is_too_large(monkeypatch):
-    expected = rank_observations(entrepreneur())
+    expected = rank_observations(surveyed())
 
     def too_large(*_):
         raise TooLarge("no")
 
     monkeypatch.setattr(ranking, "seen_tables", too_large)
-    assert [v.value for v in rank_observations(entrepreneur()).values] == pytest.approx(
-        [v.value for v in expected.values]
-    )
+    assert [v.value for v in rank_observations(surveyed()).values] == pytest.approx([v.value for v in expected.values])
 
 
 def test_a_ranking_knows_the_best_and_refuses_what_it_has_not():
-    ranked = rank_observations(entrepreneur(), costs={"M": 3.0, "S": 1.0})
+    ranked = rank_observations(surveyed(), costs={"M": 3.0, "S": 1.0})
     assert ranked.best == ranked["M"]
     assert ranked["S"].net_value == pytest.approx(0.25)
-    assert rank_observations(entrepreneur(), costs=4.0).best is None
+    assert rank_observations(surveyed(), costs=4.0).best is None
     with pytest.raises(UnknownVariable):
         ranked["F"]
     assert str(rank_observations(InfluenceDiagram([], [Decision("D", 2)], []))).endswith("There is nothing to observe.")
@@ -226,7 +210,7 @@ def test_what_is_seen_anyway_is_worth_the_difference_to_the_maximum_without_it(s
 
 
 def test_the_value_of_what_is_seen_is_that_of_seeing_it_in_the_diagram_without():
-    blind = entrepreneur()
+    blind = surveyed()
     seeing = blind.with_information({"F": ["S"]})
     found = seeing.value_of_information(["S", "M"])
     assert found.already_seen.variables == ("S",)
@@ -247,7 +231,7 @@ def test_a_test_that_the_decision_sees_is_told_with_what_it_is_worth():
         "drill already sees seismic, and that is worth 5.25: expected utility 16.75 instead of 11.5 without it.\n"
         "Seeing it once more is worth 0."
     )
-    useless = entrepreneur().with_chance(pb.TableCPD("far", [0.3, 0.7])).with_information({"F": ["far"]})
+    useless = surveyed().with_chance(pb.TableCPD("far", [0.3, 0.7])).with_information({"F": ["far"]})
     assert "is worth 0: expected utility 2 also without it." in str(useless.value_of_information("far"))
 
 
@@ -257,10 +241,10 @@ def test_a_test_that_the_decision_sees_is_told_with_what_it_is_worth():
 def test_evidence_changes_the_value():
     """Given s2, perfect information on M is worth what avoids the loss in m0."""
     posterior = np.array([0.05, 0.09, 0.1]) / 0.24
-    found = entrepreneur().value_of_information("M", evidence={"S": "s2"})
+    found = surveyed().value_of_information("M", evidence={"S": "s2"})
     assert found.value == pytest.approx(7 * posterior[0])
-    assert entrepreneur().value_of_information("S", evidence={"S": "s2"}).value == 0
-    impossible = entrepreneur().with_chance(pb.TableCPD("S", [[1, 0, 0]] * 3, ["M"], states=["s0", "s1", "s2"]))
+    assert surveyed().value_of_information("S", evidence={"S": "s2"}).value == 0
+    impossible = surveyed().with_chance(pb.TableCPD("S", [[1, 0, 0]] * 3, ["M"], states=["s0", "s1", "s2"]))
     with pytest.raises(ImpossibleEvidence):
         rank_observations(impossible, evidence={"S": "s2"})
 
@@ -297,7 +281,7 @@ def test_later_decisions_see_it_and_earlier_ones_do_not():
 
 
 def test_one_state_and_unconnected_variables_are_worth_nothing():
-    diagram = entrepreneur().with_chance(pb.TableCPD("sure", [1.0])).with_chance(pb.TableCPD("far", [0.3, 0.7]))
+    diagram = surveyed().with_chance(pb.TableCPD("sure", [1.0])).with_chance(pb.TableCPD("far", [0.3, 0.7]))
     assert rank_observations(diagram)["sure"].value == 0
     assert rank_observations(diagram)["far"].value == 0
     assert str(diagram.value_of_information("far")).endswith("No action changes.")
@@ -311,7 +295,7 @@ def test_ties_are_no_changes():
 
 def test_nothing_is_worth_nothing():
     """The empty set is a set: 0, and told as such."""
-    found = entrepreneur().value_of_information([])
+    found = surveyed().value_of_information([])
     assert found.value == 0
     assert str(found) == "Seeing nothing more at F is worth 0: expected utility stays 2.\nNo action changes."
 
@@ -325,10 +309,7 @@ def test_an_unknown_variable_is_told_before_a_decision_that_is_missing():
 
 def test_a_cost_of_what_is_seen_anyway_is_set_against_what_that_is_worth():
     """The survey is worth 1.25 gross: at 1 it pays, at 2 it does not."""
-    market = pb.TableCPD("M", [0.5, 0.3, 0.2])
-    survey = pb.TableCPD("S", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["M"])
-    profit = pb.Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]])
-    diagram = pb.InfluenceDiagram([market, survey], [pb.Decision("F", 2, sees=["S"])], [profit])
+    diagram = surveyed(["S"])
     assert "At a cost of 1 it pays: net 0.25." in str(diagram.value_of_information("S", cost=1))
     assert "At a cost of 2 it does not pay: net -0.75." in str(diagram.value_of_information("S", cost=2))
 

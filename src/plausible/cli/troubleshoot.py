@@ -14,7 +14,7 @@ from plausible.cli.options import AsJson, EvidenceTexts, ModelSource, option
 from plausible.cli.output import json_text, picked, print_answer, print_json, print_line
 from plausible.cli.source import read_bayesian
 from plausible.cli.streams import is_standard
-from plausible.decisions.troubleshooting.costs import Costs, read_costs
+from plausible.decisions.troubleshooting.device import Costs, read_costs
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step, plan_text, whether_it_works
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession

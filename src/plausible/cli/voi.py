@@ -13,12 +13,15 @@ from plausible.cli.options import argument, option
 from plausible.cli.output import picked, print_answer
 from plausible.cli.terminal import progress_bar
 from plausible.decisions import InfluenceDiagram
-from plausible.decisions.information.control import ValueOfControl, value_of_control
-from plausible.decisions.information.plan import Act, ObservationPlan, PlanNode
-from plausible.decisions.information.planning import myopic_plan, observation_plan
+from plausible.decisions.information.planning import Act, ObservationPlan, PlanNode, myopic_plan, observation_plan
 from plausible.decisions.information.ranking import InformationValue, ObservationRanking, rank_observations
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
-from plausible.decisions.information.value import ValueOfInformation, value_of_information
+from plausible.decisions.information.value import (
+    ValueOfControl,
+    ValueOfInformation,
+    value_of_control,
+    value_of_information,
+)
 from plausible.errors import InvalidArgument, close_match
 
 _WORDS = {"candidates": "variables", "rank_observations()": "--choose rank"}

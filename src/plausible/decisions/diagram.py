@@ -20,8 +20,7 @@ from plausible.decisions.parts import (
     named,
     warn_of_twins,
 )
-from plausible.decisions.rules import MAX_RULE, RuleLike, read_rule
-from plausible.decisions.strategy import Strategy
+from plausible.decisions.strategy import MAX_RULE, RuleLike, Strategy, read_rule
 from plausible.errors import (
     CyclicGraph,
     InvalidArgument,
@@ -62,34 +61,29 @@ class Diagram(Frozen, Hinted):
         listed_decisions = listed(decisions, Decision, "decisions=")
         self._variables = collected(listed_chance, listed_decisions)
         self._utilities = named(listed(utilities, Utility, "utilities="), self._variables)
-        self._check_names(listed_chance, listed_decisions)
+        edges = list[tuple[str, str, str]]()  # from where, to where, and what to say where there is nothing
+        for cpd in listed_chance:
+            name = cpd.variable.name
+            edges += [(parent, name, f"{name!r} depends on it") for parent in cpd.parent_names]
+        for made in listed_decisions:
+            edges += [(seen, made.name, f"the decision {made.name!r} sees it") for seen in made.sees]
+        for name, utility in self._utilities.items():
+            edges += [(parent, name, f"the utility {name!r} depends on it") for parent in utility.parent_names]
+        for parent, _, claim in edges:
+            if parent in self._utilities:
+                raise InvalidModel(
+                    f"{parent!r} is a utility, but {claim}. Utilities add up by themselves: leave it out."
+                )
+            if parent not in self._variables:
+                place = f"this diagram, but {claim}: add its CPD to chance=, or a Decision"
+                raise UnknownVariable.named(parent, self._variables, place)
         self._chance = {cpd.variable.name: cpd.bind(self._variables) for cpd in listed_chance}
         self._decisions = {decision.name: decision for decision in listed_decisions}
         self._utility_factors = {name: utility.factor(self._variables) for name, utility in self._utilities.items()}
-        self._graph = self._read_graph()
         self.notes = notes or Notes()
-
-    def _check_names(self, chance: Iterable[CPD], decisions: Iterable[Decision]) -> None:
-        """Whether all that something depends on is there, and is no utility."""
-        claims = [(parent, f"{cpd.variable.name!r} depends on it") for cpd in chance for parent in cpd.parent_names]
-        claims += [
-            (name, f"the decision {decision.name!r} sees it") for decision in decisions for name in decision.sees
-        ]
-        for utility in self._utilities.values():
-            claims += [(parent, f"the utility {utility.name!r} depends on it") for parent in utility.parent_names]
-        for name, claim in claims:
-            if name in self._utilities:
-                raise InvalidModel(f"{name!r} is a utility, but {claim}. Utilities add up by themselves: leave it out.")
-            if name not in self._variables:
-                place = f"this diagram, but {claim}: add its CPD to chance=, or a Decision"
-                raise UnknownVariable.named(name, self._variables, place)
-
-    def _read_graph(self) -> DAG:
-        edges = [(parent, name) for name, cpd in self._chance.items() for parent in cpd.parent_names]
-        edges += [(seen, decision.name) for decision in self._decisions.values() for seen in decision.sees]
-        edges += [(parent, name) for name, utility in self._utilities.items() for parent in utility.parent_names]
         try:
-            return DAG(edges, nodes=(*self._variables, *self._utilities))
+            nodes = (*self._variables, *self._utilities)
+            self._graph = DAG([(parent, child) for parent, child, _ in edges], nodes=nodes)
         except CyclicGraph as problem:
             raise explained_cycle(problem.cycle, self._decisions) from None
 
@@ -320,6 +314,5 @@ class Diagram(Frozen, Hinted):
 
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
-        decisions, utilities = counted(len(self._decisions), "decision"), len(self._utilities)
-        worths = counted(utilities, "utility")
+        decisions, worths = counted(len(self._decisions), "decision"), counted(len(self._utilities), "utility")
         return f"<{type(self).__name__}{title}: {len(self._chance)} chance, {decisions}, {worths}>"

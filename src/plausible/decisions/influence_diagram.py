@@ -6,22 +6,27 @@ from collections.abc import Iterable, Mapping
 
 from plausible.base.display import TextTable, html_page, num_shown
 from plausible.base.method_names import own_methods
-from plausible.decisions.diagram import Diagram
-from plausible.decisions.information.control import ValueOfControl, value_of_control
-from plausible.decisions.information.value import ValueOfInformation, value_of_information
+from plausible.decisions.information.value import (
+    ValueOfControl,
+    ValueOfInformation,
+    value_of_control,
+    value_of_information,
+)
 from plausible.decisions.questions import StrategyQuestions
 from plausible.decisions.solving.counting import StrategyCount, count_strategies
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.structure.edits import AllowedActions
-from plausible.decisions.structure.recall import Recall, check_recall, with_recall, without_recall_edges
 from plausible.decisions.structure.relevance import (
     InformationReduction,
+    Recall,
     RelevanceGraph,
+    check_recall,
     minimal_reduction,
     relevance_graph,
+    with_recall,
+    without_recall_edges,
 )
-from plausible.decisions.trees.tree import DecisionTree
-from plausible.decisions.trees.unrolling import decision_tree
+from plausible.decisions.trees.tree import DecisionTree, decision_tree
 from plausible.models.display import states_cell, title_of
 from plausible.variables.evidence import EvidenceLike
 
@@ -74,6 +79,13 @@ class InfluenceDiagram(StrategyQuestions):
         exactly if an optimal strategy stays optimal. The values of several variables do not add up: two may say the
         same, or be useful only together.
 
+        Two diagrams are solved, and a third where D sees some of X anyway. Where it costs something to look, and what
+        is seen first may decide what to look at next, see `observation_plan`, and `with_optional_observation` for
+        several decisions.
+
+        Koller & Friedman (2009), Probabilistic graphical models, definition 23.11 and proposition 23.6. Howard (1966),
+        Information value theory.
+
         Parameters
         ----------
         variables
@@ -85,17 +97,6 @@ class InfluenceDiagram(StrategyQuestions):
             What it costs to see them, in units of utility.
         evidence, options
             As of `solve`.
-
-        Notes
-        -----
-        Two diagrams are solved, and a third where D sees some of X anyway. Where it costs something to look, and what
-        is seen first may decide what to look at next, see `observation_plan`, and `with_optional_observation` for
-        several decisions.
-
-        References
-        ----------
-        Koller & Friedman (2009), Probabilistic graphical models, definition 23.11 and proposition 23.6. Howard (1966),
-        Information value theory.
 
         Examples
         --------
@@ -129,6 +130,9 @@ class InfluenceDiagram(StrategyQuestions):
         rule may do what chance does. With `sees=()` X is set blindly, which can be worse than chance. Other decisions
         see what they saw before, X itself among it.
 
+        Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence
+        diagrams to value information and control.
+
         Parameters
         ----------
         variable
@@ -141,11 +145,6 @@ class InfluenceDiagram(StrategyQuestions):
             What is known before any decision is made; nothing that X influences.
         options
             As of `solve`.
-
-        References
-        ----------
-        Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence
-        diagrams to value information and control.
 
         Examples
         --------
@@ -260,6 +259,8 @@ class InfluenceDiagram(StrategyQuestions):
         every strategy that can lead there, so that of acting at random gives them all. Branches of probability zero are
         left out.
 
+        Koller & Friedman (2009), Probabilistic graphical models, section 23.3.1 and lemma 23.1.
+
         Parameters
         ----------
         allowed
@@ -269,10 +270,6 @@ class InfluenceDiagram(StrategyQuestions):
             Whether what is never seen has branches too; else outcomes are worth the mean over it.
         max_outcomes
             Refuse trees that could have more.
-
-        References
-        ----------
-        Koller & Friedman (2009), Probabilistic graphical models, section 23.3.1 and lemma 23.1.
 
         Examples
         --------
@@ -311,45 +308,34 @@ class InfluenceDiagram(StrategyQuestions):
           "umbrella" -> "burden";
         }
         """
-        return _dot(self, hide_recall)
+        shown = without_recall_edges(self) if hide_recall else self
+        shapes = {
+            **dict.fromkeys(shown.chance, "oval"),
+            **dict.fromkeys(shown.decisions, "box"),
+            **dict.fromkeys(shown.utilities, "diamond"),
+        }
+        nodes = [f"  {_quoted(name)} [shape={shape}];" for name, shape in shapes.items()]
+        edges = [
+            f"  {_quoted(str(a))} -> {_quoted(str(b))}{' [style=dashed]' if b in shown.decisions else ''};"
+            for a, b in shown.graph.edges
+        ]
+        title = f" {_quoted(self.notes.name)}" if self.notes.name else ""
+        return "\n".join([f"digraph{title} {{", *nodes, *edges, "}"])
 
     def _repr_html_(self) -> str:
-        return _html(self)
-
-
-def _dot(diagram: Diagram, hide_recall: bool) -> str:
-    """The diagram in Graphviz' DOT language."""
-    shown = without_recall_edges(diagram) if hide_recall else diagram
-    shapes = {
-        **dict.fromkeys(shown.chance, "oval"),
-        **dict.fromkeys(shown.decisions, "box"),
-        **dict.fromkeys(shown.utilities, "diamond"),
-    }
-    nodes = [f"  {_quoted(name)} [shape={shape}];" for name, shape in shapes.items()]
-    edges = [
-        f"  {_quoted(str(a))} -> {_quoted(str(b))}{' [style=dashed]' if b in shown.decisions else ''};"
-        for a, b in shown.graph.edges
-    ]
-    title = f" {_quoted(diagram.notes.name)}" if diagram.notes.name else ""
-    return "\n".join([f"digraph{title} {{", *nodes, *edges, "}"])
+        """A row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
+        rows = [
+            (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names))
+            for name, cpd in self.chance.items()
+        ]
+        rows += [(name, "decision", states_cell(d.variable), ", ".join(d.sees)) for name, d in self.decisions.items()]
+        rows += [(name, "utility", "", ", ".join(part.parent_names)) for name, part in self.utilities.items()]
+        shown = tuple(rows[: num_shown(len(rows))])
+        header = ("name", "kind", "states", "depends on or sees")
+        return html_page(title_of(self), TextTable(header, shown, 1, len(rows) - len(shown)))
 
 
 def _quoted(text: str) -> str:
     """A text as a DOT identifier."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _html(diagram: Diagram) -> str:
-    """A row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
-    rows = [
-        (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names)) for name, cpd in diagram.chance.items()
-    ]
-    rows += [
-        (name, "decision", states_cell(decision.variable), ", ".join(decision.sees))
-        for name, decision in diagram.decisions.items()
-    ]
-    rows += [(name, "utility", "", ", ".join(part.parent_names)) for name, part in diagram.utilities.items()]
-    shown = tuple(rows[: num_shown(len(rows))])
-    header = ("name", "kind", "states", "depends on or sees")
-    return html_page(title_of(diagram), TextTable(header, shown, 1, len(rows) - len(shown)))

@@ -46,7 +46,15 @@ class Decision(Frozen):
         states: Iterable[State] | int | None = None,
         sees: VariableLike | Iterable[VariableLike] = (),
     ) -> None:
-        self.variable = _read_actions(variable, states)
+        if not isinstance(variable, Variable):
+            if states is None:
+                raise InvalidModel(f"The decision {variable!r} needs its actions: Decision({variable!r}, [...]).")
+            variable = Variable(variable, states)
+        elif states is not None:
+            raise InvalidModel(f"{variable.name!r} is a Variable with states of its own; leave out states=.")
+        if variable.is_continuous:
+            raise InvalidModel(f"{variable.name!r} is continuous; a decision needs a finite list of actions.")
+        self.variable = variable
         self.sees = read_names(sees, f"the decision {self.name!r} sees")
         if self.name in self.sees:
             raise InvalidModel(f"The decision {self.name!r} can't see itself; take it out of sees=.")
@@ -76,18 +84,6 @@ class Decision(Frozen):
     def __repr__(self) -> str:
         sees = f", sees={list(self.sees)!r}" if self.sees else ""
         return f"Decision({self.name!r}, {list(self.states)!r}{sees})"
-
-
-def _read_actions(variable: VariableLike, states: Iterable[State] | int | None) -> Variable:
-    if not isinstance(variable, Variable):
-        if states is None:
-            raise InvalidModel(f"The decision {variable!r} needs its actions: Decision({variable!r}, [...]).")
-        return Variable(variable, states)
-    if states is not None:
-        raise InvalidModel(f"{variable.name!r} is a Variable with states of its own; leave out states=.")
-    if variable.is_continuous:
-        raise InvalidModel(f"{variable.name!r} is continuous; a decision needs a finite list of actions.")
-    return variable
 
 
 # --- all of them, as people give them ---
@@ -142,23 +138,23 @@ def explained_cycle(cycle: tuple[object, ...], decisions: Mapping[str, Decision]
 
 
 def collected(chance: Iterable[CPD], decisions: Iterable[Decision]) -> dict[str, Variable]:
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     kinds: dict[str, str] = {}
     kept = [(cpd.variable, "chance") for cpd in chance] + [(made.variable, "decisions") for made in decisions]
     for variable, kind in kept:
-        if variable.name in found:
+        if variable.name in variables:
             where = f"in {kind}=" if kinds[variable.name] == kind else "in chance= and in decisions="
             raise InvalidModel(f"{variable.name!r} stands twice, {where}: leave one out, or give it another name.")
         if variable.is_continuous:
             raise InvalidModel(f"{variable.name!r} is continuous; a diagram has variables with states. Discretise it.")
-        found[variable.name], kinds[variable.name] = variable, kind
-    return found
+        variables[variable.name], kinds[variable.name] = variable, kind
+    return variables
 
 
 def named(utilities: Iterable[Utility], variables: Mapping[str, Variable]) -> dict[str, Utility]:
-    found: dict[str, Utility] = {}
+    by_name: dict[str, Utility] = {}
     for utility in utilities:
-        if utility.name in found or utility.name in variables:
+        if utility.name in by_name or utility.name in variables:
             raise InvalidModel(f"{utility.name!r} is the name of two nodes; give the utility another name=.")
-        found[utility.name] = utility
-    return found
+        by_name[utility.name] = utility
+    return by_name

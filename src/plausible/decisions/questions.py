@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Self
 
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.evaluating import (
     LocalOptimality,
     expected_utility,
@@ -18,7 +17,7 @@ from plausible.decisions.solving.evaluating import (
 from plausible.decisions.solving.options import Method, Seed, SolvingOptions, SolvingState
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import SolvingPlan, plan, solve
-from plausible.decisions.strategy import Strategy
+from plausible.decisions.strategy import RuleLike, Strategy
 from plausible.decisions.totals import risk_profile, with_curve
 from plausible.factors import Factor
 from plausible.utilities.lotteries.curve_base import UtilityCurve
@@ -47,6 +46,12 @@ class StrategyQuestions(Diagram):
     ) -> Solution:
         """Find a strategy with the largest expected utility, and say whether that is proved.
 
+        With an acyclic relevance graph the cost of `"auto"` is that of one calibration of a clique tree in which each
+        decision lies together with what it has to know.
+
+        Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management
+        Science 47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
+
         Parameters
         ----------
         method
@@ -67,16 +72,6 @@ class StrategyQuestions(Diagram):
         time_limit
             Stop the search for a proof after this many seconds, with the best strategy so far and its `gap`; `None` for
             no limit.
-
-        Notes
-        -----
-        With an acyclic relevance graph the cost of `"auto"` is that of one calibration of a clique tree in which each
-        decision lies together with what it has to know.
-
-        References
-        ----------
-        Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management
-        Science 47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
 
         Examples
         --------

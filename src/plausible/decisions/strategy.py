@@ -1,22 +1,120 @@
-"""Strategies: a rule for each decision."""
+"""Strategies: a rule for each decision, and rules in the forms in which people write them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, html_page
 from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.cpds import TableCPD
+from plausible.cpds.rows import BadRow, checked_rows
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
 from plausible.factors import Factor
-from plausible.factors.alignment import assignment_at
+from plausible.factors.alignment import assignment_at, check_size, num_entries
+from plausible.utilities.local import check_arguments
 from plausible.utilities.wording import seen_text
-from plausible.variables import State, Variable
+from plausible.variables import Assignment, State, Variable
 
 #: Rules for more information states than this are not printed in full.
 _MAX_ROWS = 32
+
+#: Rules that would have more entries are kept over what they use.
+MAX_RULE = 2**12
+
+#: A rule as people write it: a factor over what is seen and the decision, the same as a table CPD, an action to take
+#: whatever is seen, a mapping from what is seen (a state, or a tuple of them) to actions, or a function of it.
+RuleLike: TypeAlias = Factor | TableCPD | State | Mapping[Any, State] | Callable[..., State]
+
+
+def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) -> Factor:
+    """A rule as a factor over `(*seen, decision)`, from any of the forms in which it may be given.
+
+    A factor or table may be over a part of what is seen, and stays so; an action to take whatever is seen is one over
+    the decision alone where a table over all that is seen would be large.
+    """
+    scope = (*seen, decision)
+    if isinstance(rule, TableCPD):
+        rule = rule.bind({variable.name: variable for variable in seen}).to_factor()
+    if isinstance(rule, Factor):
+        return _checked(rule, scope, decision)
+    if isinstance(rule, Mapping):
+        check_size(scope, f"The rule of {decision.name!r}")
+        return _deterministic(_listed(rule, scope), scope)
+    if callable(rule):
+        check_size(scope, f"The rule of {decision.name!r}")
+        check_arguments(rule, seen, f"The rule of {decision.name!r}")
+        return _deterministic([rule(*states) for states in _seen(scope)], scope)
+    return _deterministic([rule], scope if num_entries(scope) <= MAX_RULE else scope[-1:])
+
+
+def _checked(rule: Factor, whole: tuple[Variable, ...], decision: Variable) -> Factor:
+    """The factor with its axes in order, if it is a distribution over actions for each thing seen.
+
+    It is over the decision and a part of what it sees, with the states that these have here.
+    """
+    known = {variable.name: variable for variable in whole}
+    if decision.name not in rule.names or not set(rule.names) <= set(known):
+        raise InvalidArgument(f"The rule of {decision.name!r} is over {list(rule.names)}, not over {list(known)}.")
+    for variable in rule.scope:
+        if variable != known[variable.name]:
+            raise InvalidArgument(
+                f"The rule of {decision.name!r} is for {variable.name!r} with the states {list(variable.states)}; here "
+                f"it has {list(known[variable.name].states)}. Write the rule for this diagram: diagram.strategy(...)."
+            )
+    scope = tuple(variable for variable in whole if variable.name in rule.names)
+    ordered = rule.reorder([variable.name for variable in scope])
+    try:
+        rows, _ = checked_rows(np.array(ordered.values))
+    except BadRow as error:
+        places = zip(scope[:-1], error.row, strict=True)
+        where = seen_text({variable.name: variable.states[place] for variable, place in places})
+        raise InvalidArgument(f"The rule of {decision.name!r}{where and f' for {where}'} {error.problem}.") from None
+    return Factor(scope, rows)
+
+
+def _seen(scope: tuple[Variable, ...]) -> Iterator[tuple[State, ...]]:
+    """All that may be seen, the last variable changing fastest."""
+    return product(*(variable.states for variable in scope[:-1]))
+
+
+def _listed(rule: Mapping[Any, State], scope: tuple[Variable, ...]) -> list[State]:
+    """The actions of a mapping, for all that may be seen."""
+    *seen, decision = (variable.name for variable in scope)
+    if not seen:
+        raise InvalidArgument(f"{decision!r} sees nothing: its rule is one action, not the mapping {dict(rule)!r}.")
+    keys: list[Any] = list(_seen(scope) if len(seen) > 1 else scope[0].states)
+    known = set(keys)
+    if (strange := next((key for key in rule if key not in known), None)) is not None:
+        form = f" Keys are states of ({', '.join(seen)}), such as {keys[0]!r}."
+        meant = suggestion(strange, keys) if len(seen) == 1 else form
+        raise InvalidArgument(f"The rule of {decision!r} has {strange!r}, which {', '.join(seen)} can't be.{meant}")
+    if missing := [key for key in keys if key not in rule]:
+        raise InvalidArgument(f"The rule of {decision!r} says nothing for {missing[0]!r}: add it to the mapping.")
+    return [rule[key] for key in keys]
+
+
+def _deterministic(actions: Sequence[State], scope: tuple[Variable, ...]) -> Factor:
+    """The rule that takes these actions, one for each thing seen, or the same one whatever is seen."""
+    decision = scope[-1]
+    positions = {state: position for position, state in enumerate(decision.states)}
+    try:
+        chosen = np.array([positions[action] for action in actions])
+    except (KeyError, TypeError):
+        place = next(place for place, action in enumerate(actions) if not decision.has_state(action))
+        where = f" for {next(islice(_seen(scope), place, None))!r}" if len(actions) > 1 else ""
+        error = decision.unknown_state(actions[place])
+        is_mixed = isinstance(actions[place], (Mapping, Sequence, np.ndarray)) and not isinstance(actions[place], str)
+        advice = " A rule that mixes actions is a TableCPD or a Factor of probabilities." if is_mixed else ""
+        raise UnknownState(f"The rule of {decision.name!r}{where}: {error}{advice}") from None
+    rows = np.eye(decision.num_states)[chosen]
+    shape = [variable.num_states for variable in scope]
+    return Factor(scope, np.broadcast_to(rows, (math.prod(shape[:-1]), shape[-1])).reshape(shape))
 
 
 class Strategy(Frozen, Mapping[str, Factor]):
@@ -25,8 +123,6 @@ class Strategy(Frozen, Mapping[str, Factor]):
     Rules may be deterministic or random. Make a strategy with `InfluenceDiagram.strategy`, which accepts simple forms
     of rules.
 
-    Examples
-    --------
     >>> from plausible.variables import Variable
     >>> seen, act = Variable("forecast", ["sun", "rain"]), Variable("umbrella", ["leave", "take"])
     >>> strategy = Strategy({"umbrella": Factor([seen, act], [[1.0, 0.0], [0.0, 1.0]])})
@@ -98,10 +194,20 @@ class Strategy(Frozen, Mapping[str, Factor]):
 
     def __str__(self) -> str:
         """Each rule by what is seen; see `strategy[name]` for rules too long to list."""
-        return "\n".join(line for name, rule in self._rules.items() for line in _rule_lines(name, rule))
+        lines = []
+        for name, rule in self._rules.items():
+            rows, num_more = _rule_rows(rule)
+            lines += [name, *(f"  {seen_text(seen) or 'always'}: {actions}" for seen, actions in rows)]
+            lines += [f"  ... and {num_more} more"] if num_more else []
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return "".join(html_page(name, _rule_table(rule)) for name, rule in self._rules.items())
+        pages = []
+        for name, rule in self._rules.items():
+            rows, num_more = _rule_rows(rule)
+            cells = tuple((*map(str, seen.values()), actions) for seen, actions in rows)
+            pages.append(html_page(name, TextTable(rule.names, cells, len(rule.names) - 1, num_more)))
+        return "".join(pages)
 
 
 def _with_decision_last(name: str, rule: Factor) -> Factor:
@@ -114,29 +220,14 @@ def _with_decision_last(name: str, rule: Factor) -> Factor:
     return rule if rule.names[-1] == name else rule.reorder([*(other for other in rule.names if other != name), name])
 
 
-def _rule_lines(name: str, rule: Factor) -> list[str]:
-    """A rule as text, a line for each thing that may be seen, up to a limit."""
-    *seen, decision = rule.scope
-    rows = rule.flat.reshape(-1, decision.num_states)
-    lines = [name]
-    for place, row in enumerate(rows[:_MAX_ROWS]):
-        where = seen_text(assignment_at(tuple(seen), place)) or "always"
-        lines.append(f"  {where}: {_actions(decision, row)}")
-    if len(rows) > _MAX_ROWS:
-        lines.append(f"  ... and {len(rows) - _MAX_ROWS} more")
-    return lines
-
-
-def _rule_table(rule: Factor) -> TextTable:
-    """A rule as a table: what is seen, and what is done."""
+def _rule_rows(rule: Factor) -> tuple[list[tuple[Assignment, str]], int]:
+    """What is seen and what is done then, up to a limit, and how many more there are."""
     *seen, decision = rule.scope
     chances = rule.flat.reshape(-1, decision.num_states)
-    rows = tuple(
-        (*map(str, assignment_at(tuple(seen), place).values()), _actions(decision, row))
-        for place, row in enumerate(chances[:_MAX_ROWS])
-    )
-    header = (*(variable.name for variable in seen), decision.name)
-    return TextTable(header, rows, len(seen), len(chances) - len(rows))
+    rows = [
+        (assignment_at(tuple(seen), place), _actions(decision, row)) for place, row in enumerate(chances[:_MAX_ROWS])
+    ]
+    return rows, len(chances) - len(rows)
 
 
 def _actions(decision: Variable, row: Floats) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -25,8 +25,6 @@ def total_utility(diagram: Diagram) -> Factor:
 
     Its table is as large as all of these variables together (Koller & Friedman 2009, section 23.4.2).
 
-    Examples
-    --------
     >>> from plausible.decisions import Decision, InfluenceDiagram
     >>> parts = [Utility("a", [0, 10]), Utility("b", [0, 1])]
     >>> total_utility(InfluenceDiagram([], [Decision("a", 2), Decision("b", 2)], parts)).values
@@ -43,13 +41,7 @@ def total_utility(diagram: Diagram) -> Factor:
 
 
 def with_curve(diagram: DiagramT, curve: UtilityCurve, name: str = "utility") -> DiagramT:
-    """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all.
-
-    Risk is about the total. A curve applied to each utility by itself would be wrong wherever there are several.
-    `curve.inverse` of the expected utility is the amount for sure that is as good, the certainty equivalent. Costs that
-    are told afterwards, as those of observations, count in units of utility: add what costs amounts before, for
-    instance by `with_optional_observation`.
-    """
+    """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all."""
     if not isinstance(curve, UtilityCurve):
         raise InvalidArgument(f"{curve!r} is no utility curve: wrap a function in FunctionCurve.")
     total = total_utility(diagram)
@@ -62,27 +54,20 @@ def with_curve(diagram: DiagramT, curve: UtilityCurve, name: str = "utility") ->
 
 
 def risk_profile(diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None = None) -> Lottery:
-    """The distribution of the total utility under a strategy: what may come of it, and how likely that is.
-
-    Its mean is the expected utility. Totals that differ by rounding only count as one. The cost is that of the joint
-    distribution of all that utilities depend on.
-    """
+    """The distribution of the total utility under a strategy: what may come of it, and how likely that is."""
     total = total_utility(diagram)
     complete = diagram.strategy(strategy)
     if not total.scope:
         return Lottery.certain(float(total.values))
     joint = diagram.network(complete).query(list(total.names), evidence=evidence).reorder(total.names)
-    return Lottery(_merged(total.values.ravel(), joint.values.ravel(), utility_rounding(diagram)))
-
-
-def _merged(amounts: Floats, chances: Floats, rounding: float) -> dict[Hashable, float]:
-    """Amount -> its probability, from the least up; amounts within rounding of the one before are merged with it."""
+    # From the least amount up; amounts within rounding of the one before are merged with it.
+    amounts, chances = total.values.ravel(), joint.values.ravel()
     order = np.argsort(amounts, kind="stable")
     order = order[chances[order] > 0]
     ordered = amounts[order]
-    is_new = np.concatenate([[True], np.diff(ordered) > rounding])
+    is_new = np.concatenate([[True], np.diff(ordered) > utility_rounding(diagram)])
     sums = np.bincount(np.cumsum(is_new) - 1, chances[order])
-    return dict(zip(ordered[is_new].tolist(), (sums / sums.sum()).tolist(), strict=True))
+    return Lottery(dict(zip(ordered[is_new].tolist(), (sums / sums.sum()).tolist(), strict=True)))
 
 
 # --- what is noise ---

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plausible.cpds import NoisyOr, TableCPD
-from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.device import Costs
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork, Notes

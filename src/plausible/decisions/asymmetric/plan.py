@@ -61,13 +61,6 @@ def plan_text(plan: FollowedPlan, max_lines: int = 100) -> str:
     """A plan as indented lines: what to do at once, and then by what is seen, with its probability.
 
     Steps between which nothing new can come out share a line.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    max_lines
-        Where to stop.
     """
     lines = list(islice(_lines(plan, {}, ""), max_lines + 1))
     return "\n".join(lines if len(lines) <= max_lines else [*lines[:max_lines], "..."])
@@ -105,14 +98,14 @@ def _chain(plan: FollowedPlan, history: History) -> tuple[list[NextStep], Histor
 
 def read_history(history: History, variables: Mapping[str, Variable], place: str) -> dict[str, int]:
     """The positions of the states of a history; unknown names and states are refused."""
-    found = {}
+    positions = {}
     for name, state in history.items():
         if name not in variables:
             raise UnknownVariable.named(name, variables, place)
         if not variables[name].has_state(state):
             raise UnknownState(f"The history has {name!r}: {variables[name].unknown_state(state)}")
-        found[name] = variables[name].index(state)
-    return found
+        positions[name] = variables[name].index(state)
+    return positions
 
 
 def missing_outcome(names: Sequence[str]) -> InvalidArgument:

@@ -165,9 +165,9 @@ class SequentialProblem(Frozen):
         """The node after one, where all that was met, that node included, is so; `None` at the end."""
         followers = self._next[name]
         follower = followers[met[name]] if isinstance(followers, Mapping) else followers
-        found = follower(self._noted(met)) if callable(follower) else follower
-        self._check_follower(found, f"what follows {name!r}")
-        return found
+        node = follower(self._noted(met)) if callable(follower) else follower
+        self._check_follower(node, f"what follows {name!r}")
+        return node
 
     def open_actions(self, decision: str, met: History) -> tuple[State, ...]:
         """The actions that are open at a decision, in its order, where this was met before it."""

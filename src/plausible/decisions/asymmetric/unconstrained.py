@@ -23,7 +23,7 @@ from plausible.decisions.asymmetric.plan import (
 )
 from plausible.decisions.asymmetric.unconstrained_problem import UnconstrainedProblem
 from plausible.decisions.totals import utility_rounding
-from plausible.decisions.trees.unrolling import path_tables
+from plausible.decisions.trees.tree import path_tables
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.variables import Variable
 
@@ -39,6 +39,8 @@ class UnconstrainedDiagram(UnconstrainedProblem):
     it depends on are made: to see more never does harm. A test that need not be made has an action for that, and its
     result a state for "no result".
 
+    Jensen & Vomlelova (2002), Unconstrained influence diagrams.
+
     Parameters
     ----------
     chance
@@ -50,10 +52,6 @@ class UnconstrainedDiagram(UnconstrainedProblem):
     observable
         Names of chance variables that are seen though no decision releases them, from the beginning if they depend on
         none.
-
-    References
-    ----------
-    Jensen & Vomlelova (2002), Unconstrained influence diagrams.
 
     Examples
     --------
@@ -108,7 +106,23 @@ class UnconstrainedDiagram(UnconstrainedProblem):
           if coin=heads (0.5): bet=heads, worth 1
           if coin=tails (0.5): bet=tails, worth 1
         """
-        return _solved(self, max_entries)
+        check_count("max_entries", max_entries, 1)
+        order = tuple(self.variables[name] for name in (*self.observable, *self.decisions))
+        sets = _sets(self, order, max_entries)
+        weights, means = path_tables(self.parts, order)
+        everything = frozenset(self.decisions)
+        scale = prod(self.variables[name].num_states for name in everything)  # actions are random in `weights`
+        probability, worth = {everything: weights * scale}, {everything: weights * scale * means}
+        for made in sets[1:]:
+            candidates = _candidates(self, made)
+            axes = [order.index(self.variables[name]) for name in candidates]
+            totals = [_totals(self, order, worth, made, name) for name in candidates]
+            options = [total.max(axis=axis, keepdims=True) for total, axis in zip(totals, axes, strict=True)]
+            worth[made] = np.max(options, axis=0)
+            probability[made] = _totals(self, order, probability, made, candidates[0]).take([0], axis=axes[0])
+        for table in (*probability.values(), *worth.values()):
+            table.setflags(write=False)
+        return UnconstrainedSolution(float(worth[frozenset()].sum()), self, order, probability, worth)
 
 
 @record(eq=False)
@@ -137,14 +151,14 @@ class UnconstrainedSolution:
         if unknown:
             raise missing_outcome(sorted(unknown))
         chance = float(self.probability[made][place])
-        found = []
+        steps = []
         for name in _candidates(self.diagram, made):
             actions = self.diagram.variables[name].states
             new = {*self.diagram.seen_after(made | {name})} - {*self.diagram.seen_after(made)}
             table = self.worth[made | {name}][self._index(place, {*new, name})]  # decisions have the last axes
             values = table.reshape(-1, len(actions)).sum(axis=0) / chance
-            found += [NextStep(name, action, float(value)) for action, value in zip(actions, values, strict=True)]
-        return tuple(found)
+            steps += [NextStep(name, action, float(value)) for action, value in zip(actions, values, strict=True)]
+        return tuple(steps)
 
     def branches(self, history: History) -> tuple[PlanBranch, ...]:
         """What may be seen before the next decision and is not in the history, with its probability."""
@@ -164,7 +178,11 @@ class UnconstrainedSolution:
         positions = read_history(history, self.diagram.variables, "this diagram")
         made = frozenset(name for name in history if name in self.diagram.decisions)
         if made not in self.worth:
-            raise InvalidArgument(f"No plan has made just {sorted(made)}: {self._why_not(made)}")
+            why = "decisions by which nothing becomes visible come last."
+            for name in made:
+                if missing := self.diagram.before[name] - made:
+                    why = f"{name!r} must come after {sorted(missing)}."
+            raise InvalidArgument(f"No plan has made just {sorted(made)}: {why}")
         seen = self.diagram.seen_after(made)
         if early := [name for name in history if name not in made and name not in seen]:
             raise InvalidArgument(f"{early} can't be seen where just {sorted(made)} are made: take them out.")
@@ -178,57 +196,23 @@ class UnconstrainedSolution:
         """A place in a table with some of the axes free."""
         return tuple(slice(None) if v.name in free else i for v, i in zip(self.order, place, strict=True))
 
-    def _why_not(self, made: Made) -> str:
-        for name in made:
-            if missing := self.diagram.before[name] - made:
-                return f"{name!r} must come after {sorted(missing)}."
-        return "decisions by which nothing becomes visible come last."
-
     def __str__(self) -> str:
         return f"Expected utility {format_number(self.expected_utility)} by the best plan.\n{plan_text(self)}".rstrip()
 
 
-def _solved(diagram: UnconstrainedDiagram, max_entries: int) -> UnconstrainedSolution:
-    """Dynamic programming over the sets of decisions made, on tables over what was seen."""
-    check_count("max_entries", max_entries, 1)
-    order = tuple(diagram.variables[name] for name in (*diagram.observable, *diagram.decisions))
-    sets = _sets(diagram, order, max_entries)
-    weights, means = path_tables(diagram.parts, order)
-    everything = frozenset(diagram.decisions)
-    scale = prod(diagram.variables[name].num_states for name in everything)  # actions are random in `weights`
-    probability, worth = {everything: weights * scale}, {everything: weights * scale * means}
-    for made in sets[1:]:
-        candidates = _candidates(diagram, made)
-        options = []
-        for name in candidates:
-            axis = order.index(diagram.variables[name])
-            options.append(_totals(diagram, order, worth, made, name).max(axis=axis, keepdims=True))
-        worth[made] = np.max(options, axis=0)
-        likely = _totals(diagram, order, probability, made, candidates[0])
-        probability[made] = likely.take([0], axis=order.index(diagram.variables[candidates[0]]))
-    for table in (*probability.values(), *worth.values()):
-        table.setflags(write=False)
-    return UnconstrainedSolution(float(worth[frozenset()].sum()), diagram, order, probability, worth)
-
-
 def _candidates(diagram: UnconstrainedDiagram, made: Made) -> list[str]:
     """The decisions to consider next; of those by which nothing becomes visible only one, where no other is left."""
-    telling = _telling(diagram)
+    # Something observable waits for these, or they must come before those that it waits for.
+    telling = set().union(*diagram.observable.values())
+    while more := set().union(*(diagram.before[name] for name in telling)) - telling:
+        telling |= more
     possible = [name for name in diagram.decisions if name not in made and diagram.before[name] <= made]
     return [name for name in possible if name in telling] or possible[:1]
 
 
-def _telling(diagram: UnconstrainedDiagram) -> Made:
-    """The decisions that something observable waits for, and those that must come before them."""
-    found = set().union(*diagram.observable.values())
-    while more := set().union(*(diagram.before[name] for name in found)) - found:
-        found |= more
-    return frozenset(found)
-
-
 def _sets(diagram: UnconstrainedDiagram, order: Sequence[Variable], max_entries: int) -> list[Made]:
     """The sets of decisions that may have been made, larger ones first; `TooLarge` if their tables are."""
-    found: dict[Made, None] = {frozenset(): None}
+    sets: dict[Made, None] = {frozenset(): None}
     entries, waiting = 0, [frozenset[str]()]
     while waiting:
         made = waiting.pop()
@@ -240,9 +224,9 @@ def _sets(diagram: UnconstrainedDiagram, order: Sequence[Variable], max_entries:
                 "about the order with after=, leave out observable variables, or raise the limit."
             )
         larger = [made | {name} for name in _candidates(diagram, made)]
-        waiting += [following for following in larger if following not in found]
-        found.update(dict.fromkeys(larger))
-    return sorted(found, key=len, reverse=True)
+        waiting += [following for following in larger if following not in sets]
+        sets.update(dict.fromkeys(larger))
+    return sorted(sets, key=len, reverse=True)
 
 
 def _totals(

@@ -96,7 +96,13 @@ class UnconstrainedProblem(Frozen):
         self._decisions = {decision.name: decision for decision in listed}
         self._observable = self._read_observable(read_names(observable, "is observable"))
         self._before = {name: self._waits_for(decision) for name, decision in self._decisions.items()}
-        self._check_order()
+        try:
+            tuple(TopologicalSorter(self._before).static_order())
+        except CycleError as error:
+            circle = " -> ".join(error.args[1])
+            raise InvalidModel(
+                f"The decisions can't be ordered: {circle}, each before the next one. Drop an after= or releases=."
+            ) from None
 
     def _read_observable(self, listed: tuple[str, ...]) -> dict[str, frozenset[str]]:
         """Observable variable -> the decisions after which it is seen, in the order of the chance variables."""
@@ -112,25 +118,16 @@ class UnconstrainedProblem(Frozen):
 
     def _waits_for(self, decision: FreeDecision) -> frozenset[str]:
         """The decisions that must be made before one, also to see what must be seen before it."""
-        found: set[str] = set()
+        waits: set[str] = set()
         for name in decision.after:
             if name in self._decisions:
-                found.add(name)
+                waits.add(name)
             elif name in self._observable:
-                found |= self._observable[name]
+                waits |= self._observable[name]
             else:
                 known = (*self._decisions, *self._observable)
                 raise UnknownVariable.named(name, known, f"what {decision.name!r} can come after")
-        return frozenset(found)
-
-    def _check_order(self) -> None:
-        try:
-            tuple(TopologicalSorter(self._before).static_order())
-        except CycleError as error:
-            circle = " -> ".join(error.args[1])
-            raise InvalidModel(
-                f"The decisions can't be ordered: {circle}, each before the next one. Drop an after= or releases=."
-            ) from None
+        return frozenset(waits)
 
     # --- what is there ---
 

@@ -14,8 +14,7 @@ from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.tolerances import PROOF, UTILITY_NOISE
-from plausible.decisions.coordination.local_values import LocalValue, ValueRule, local_value
-from plausible.decisions.coordination.rule_elimination import best_by_rules
+from plausible.decisions.coordination.local_values import LocalValue, ValueRule, best_by_rules, local_value
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
@@ -58,17 +57,15 @@ class CoordinationGraph(Frozen):
     found by eliminating agents one after the other, at a cost exponential in the induced width of that graph only, or
     by messages between agents. It looks one step ahead, and each agent can work it out for itself.
 
+    Guestrin, Koller & Parr (2001), Multiagent planning with factored MDPs. Kok, Spaan & Vlassis (2003), Multi-robot
+    decision making using coordination graphs. Koller & Friedman (2009), box 23.B.
+
     Parameters
     ----------
     agents
         Agent -> its actions, or their number.
     values
         Factors of any real numbers, and `ValueRule` objects; all add up. Names that are no agent's are the state's.
-
-    References
-    ----------
-    Guestrin, Koller & Parr (2001), Multiagent planning with factored MDPs. Kok, Spaan & Vlassis (2003), Multi-robot
-    decision making using coordination graphs. Koller & Friedman (2009), box 23.B.
 
     Examples
     --------
@@ -148,13 +145,9 @@ class CoordinationGraph(Frozen):
         return CoordinationGraph(agents, [value.part for value in left if value is not None])
 
     def with_roles(self, roles: Mapping[str, Iterable[State] | None]) -> CoordinationGraph:
-        """The team when agents have roles.
+        """The team when agents have roles: agent -> the actions that its role allows.
 
-        Parameters
-        ----------
-        roles
-            Agent -> the actions that its role allows; `None` for a passive agent, who drops out together with all
-            values that speak of its actions.
+        `None` makes an agent passive, who drops out together with all values that speak of its actions.
         """
         for name in roles:
             if name not in self._agents:
@@ -209,8 +202,8 @@ class CoordinationGraph(Frozen):
             return team._by_messages(method)
         if method == "rules":
             rules = [rule for value in team._values for rule in value.rules()]
-            found = best_by_rules(rules, list(team.agents.values()))
-            return team._judged(found.actions, found.value, "rule elimination")
+            best = best_by_rules(rules, list(team.agents.values()))
+            return team._judged(best.actions, best.value, "rule elimination")
         if method != "tables":
             raise InvalidArgument(f'method= is "tables", "rules" or an engine such as MaxProduct(), not {method!r}.')
         tables = team._tables()
@@ -227,23 +220,19 @@ class CoordinationGraph(Frozen):
         spread = max((float(np.ptp(table.values)) for table in tables), default=0.0)
         unit = spread / min(max(spread, _LEAST_RANGE), _RANGE) if spread > 0 else 1.0
         weights = [Factor(table.scope, np.exp((table.values - table.values.max()) / unit)) for table in tables]
-        found = engine.best(weights, Evidence.read({}, self._agents))
-        actions = {name: found[name] for name in self._agents}
-        value = self.value(actions)
-        error = found.info.error
-        return self._judged(actions, math.inf if error is None else value + unit * error, found.info.engine)
+        best = engine.best(weights, Evidence.read({}, self._agents))
+        actions = {name: best[name] for name in self._agents}
+        error = best.info.error
+        bound = math.inf if error is None else self.value(actions) + unit * error
+        return self._judged(actions, bound, best.info.engine)
 
     def _judged(self, actions: Mapping[str, State], bound: float, method: str) -> JointAction:
         ordered = {name: actions[name] for name in self._agents}
         value = self.value(ordered)
-        return JointAction(Assignment(ordered), value, bound if bound - value > self._tolerance else value, method)
-
-    @property
-    def _tolerance(self) -> float:
-        """Joint actions whose values differ by less are equally good, as far as sums of floats can tell."""
-        spread = math.fsum(value.spread for value in self._values)
-        size = math.fsum(value.largest for value in self._values)
-        return PROOF * spread + UTILITY_NOISE * size
+        # Joint actions whose values differ by less are equally good, as far as sums of floats can tell.
+        spread = math.fsum(part.spread for part in self._values)
+        tolerance = PROOF * spread + UTILITY_NOISE * math.fsum(part.largest for part in self._values)
+        return JointAction(Assignment(ordered), value, bound if bound - value > tolerance else value, method)
 
     def _tables(self) -> list[Factor]:
         """All values as factors over actions, each agent in one at least."""

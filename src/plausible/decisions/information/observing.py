@@ -14,7 +14,7 @@ from plausible.cpds import CPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import impossible, read_findings, read_problem
-from plausible.decisions.structure.recall import temporal_order
+from plausible.decisions.structure.relevance import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.graphs import DAG
@@ -37,9 +37,13 @@ def observing(diagram: DiagramT, variables: Iterable[str], decision: str) -> Dia
                 f"{name!r} can't be seen at {decision!r}: {why}. Name a later decision, or a variable that the "
                 "decision does not influence."
             )
-    informed = diagram.with_information({decision: _with(diagram.decisions[decision].sees, names)})
+
+    def extended(sees: tuple[str, ...]) -> tuple[str, ...]:
+        return (*sees, *(name for name in names if name not in sees))
+
+    informed = diagram.with_information({decision: extended(diagram.decisions[decision].sees)})
     order = temporal_order(informed)
-    later = {name: _with(informed.decisions[name].sees, names) for name in order[order.index(decision) + 1 :]}
+    later = {name: extended(informed.decisions[name].sees) for name in order[order.index(decision) + 1 :]}
     return informed.with_information(later) if later else informed
 
 
@@ -84,7 +88,6 @@ def read_candidates(
 
 
 def read_chance(diagram: Diagram, variable: str) -> CPD:
-    """The distribution of a chance variable of the diagram."""
     if variable in diagram.chance:
         return diagram.chance[variable]
     if variable in diagram.graph:
@@ -121,10 +124,6 @@ def read_costs(costs: float | Mapping[str, float] | None, variables: Iterable[st
     return {name: float(costs.get(name, 0.0)) for name in names}
 
 
-def _with(sees: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    return (*sees, *(name for name in more if name not in sees))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenTable:
     """What the only decision of a diagram sees, what else it could see, and what its actions bring then."""
@@ -135,14 +134,10 @@ class SeenTable:
     probability: Floats  # P(seen, candidates), with these axes
     weighted: Floats  # P(seen, candidates) E[U | seen, candidates, action], with the action as last axis
 
-    def axis(self, place: int) -> int:
-        """The axis of a candidate."""
-        return len(self.seen) + place
-
     def expected_utility(self, observed: Collection[int] | None = None) -> float:
         """The most that can be had where some candidates are seen, by place; by default all."""
         places = range(len(self.candidates))
-        gone = tuple(self.axis(place) for place in places if observed is not None and place not in observed)
+        gone = tuple(len(self.seen) + place for place in places if observed is not None and place not in observed)
         return float(self.weighted.sum(axis=gone).max(axis=-1).sum())
 
 

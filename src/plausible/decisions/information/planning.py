@@ -1,27 +1,146 @@
-"""The best observation plan by dynamic programming over what was seen, and the plan of one who looks one step ahead."""
+"""Observation plans: what to look at next, by what was seen so far, and when to stop and act; and how to find them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.display import format_number
 from plausible.base.options import check_count
+from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.information.observing import (
-    SeenTable,
-    read_candidates,
-    seen_tables,
-)
-from plausible.decisions.information.plan import Act, Look, ObservationPlan, PlanNode, PlanStart
+from plausible.decisions.information.observing import SeenTable, read_candidates, seen_tables
 from plausible.decisions.totals import utility_rounding
-from plausible.errors import NotSupported, TooLarge, counted
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, counted
 from plausible.factors.alignment import assignment_at
+from plausible.utilities.wording import seen_text
+from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Stop looking and act."""
+
+    action: State  # What to do
+    expected_utility: float  # What that brings, given all that was seen; costs paid before are not taken off
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Look at a variable, and go on by what is seen."""
+
+    variable: str  # What to look at
+    cost: float  # What that costs
+    expected_utility: float  # What is to be expected from here on, less this cost and those still to come
+    #: State of the variable -> its probability, given all that was seen; states that can't be are left out.
+    probability: Mapping[State, float]
+    branches: Mapping[State, PlanNode]  # State of the variable -> how to go on
+
+
+PlanNode = Act | Look
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStart:
+    """What the decision sees anyway, how likely that is, and what to do then."""
+
+    seen: Assignment
+    probability: float
+    node: PlanNode
+
+
+@record
+class ObservationPlan:
+    """What to look at before a decision, step by step."""
+
+    decision: str  # The decision
+    #: A plan for each thing that the decision sees anyway; a single one where it sees nothing.
+    starts: tuple[PlanStart, ...]
+    expected_utility: float  # Of the plan, net of costs
+    without: float  # MEU without any observation
+    is_exact: bool  # Whether no plan is better; otherwise each step was chosen as if it were the last one
+
+    @property
+    def value(self) -> float:
+        """What looking is worth, net of its costs."""
+        return self.expected_utility - self.without
+
+    def run(self, states: Mapping[str, State]) -> tuple[tuple[str, ...], State]:
+        """The variables that the plan looks at where things are so, and the action that it ends with."""
+        starts = [start for start in self.starts if all(_state(states, n) == s for n, s in start.seen.items())]
+        if not starts:
+            raise ImpossibleEvidence(f"The plan has no start for {dict(states)}: {self.decision!r} never sees that.")
+        node = starts[0].node
+        looked: tuple[str, ...] = ()
+        while isinstance(node, Look):
+            state = _state(states, node.variable)
+            looked = (*looked, node.variable)
+            if state not in node.branches:
+                raise ImpossibleEvidence(
+                    f"{node.variable}={state} is never seen at this place of the plan: {list(node.branches)} are."
+                )
+            node = node.branches[state]
+        return looked, node.action
+
+    def __str__(self) -> str:
+        how = "the best plan" if self.is_exact else "a myopic plan"
+        lines = [
+            f"Expected utility {format_number(self.expected_utility)} net of costs, by {how}; without looking "
+            f"{format_number(self.without)}."
+        ]
+        for start in self.starts:
+            label = f"{seen_text(start.seen)} (probability {format_number(start.probability)}): " if start.seen else ""
+            lines += _lines(start.node, self.decision, label, "")
+        return "\n".join(lines)
+
+
+def _state(states: Mapping[str, State], name: str) -> State:
+    if name not in states:
+        raise InvalidArgument(f"The plan asks for {name!r}: say its state.")
+    return states[name]
+
+
+def _lines(node: PlanNode, decision: str, label: str, indent: str) -> Iterator[str]:
+    worth = f"expected utility {format_number(node.expected_utility)}"
+    if isinstance(node, Act):
+        yield f"{indent}{label}{decision}={node.action} ({worth})"
+        return
+    cost = f"cost {format_number(node.cost)}, " if node.cost else ""
+    yield f"{indent}{label}look at {node.variable} ({cost}{worth})"
+    for state, branch in node.branches.items():
+        branch_label = f"{node.variable}={state} (probability {format_number(node.probability[state])}): "
+        yield from _lines(branch, decision, branch_label, f"{indent}  ")
+
+
+def count_plans(num_actions: int, sizes: Sequence[int]) -> int:
+    """How many conditional plans there are: an action at once, or a variable and a plan for each of its states.
+
+    N(R) = a + Σ_{X in R} N(R - X)^|X|, which grows doubly exponentially (Koller & Friedman 2009, section 23.7.2).
+
+    a is the number of actions, |X| in `sizes` that of the states of each variable that could be looked at.
+
+    >>> [count_plans(2, [2] * number) for number in range(4)]
+    [2, 6, 74, 16430]
+    """
+    check_count("num_actions", num_actions, 1)
+    counts: dict[tuple[int, ...], int] = {}
+
+    def plans(left: tuple[int, ...]) -> int:
+        if left not in counts:
+            rest = (left[:place] + left[place + 1 :] for place in range(len(left)))
+            counts[left] = num_actions + sum(plans(others) ** size for others, size in zip(rest, left, strict=True))
+        return counts[left]
+
+    return plans(tuple(sorted(sizes)))
+
+
+# --- how to find them ---
 
 #: The entries of all tables of what may be known.
 _MAX_ENTRIES = 2**22
@@ -39,42 +158,28 @@ def observation_plan(
 
     V(s) = max(max_d E[U | s, d], max_X E[V(s, X) | s] - cost(X)), from all seen back to nothing seen.
 
+    The time is that of tables with Π (k_i + 1) entries, for candidates with k_i states: exponential, for a handful of
+    variables. There are doubly exponentially many plans, see `count_plans`.
+
+    Koller & Friedman (2009), Probabilistic graphical models, section 23.7.2.
+
     Parameters
     ----------
-    diagram
-        An influence diagram with one decision.
-    decision
-        The decision.
     candidates
         The variables that may be looked at; by default all that the decision neither sees nor influences.
     costs
         What it costs to look at each, or a number for all; what is not named is free.
     max_number
         At most so many are looked at.
-    evidence
-        What is known before.
-
-    Notes
-    -----
-    The time is that of tables with Π (k_i + 1) entries, for candidates with k_i states: exponential, for a handful of
-    variables. There are doubly exponentially many plans, see `count_plans`.
-
-    References
-    ----------
-    Koller & Friedman (2009), Probabilistic graphical models, section 23.7.2.
 
     Examples
     --------
     A sign says in which of two boxes the answer lies:
 
-    >>> import numpy as np
     >>> import plausible as pb
     >>> coins = [pb.TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
     >>> right = pb.Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
     >>> diagram = pb.InfluenceDiagram(coins, [pb.Decision("guess", 2)], [right])
-    >>> print(observation_plan(diagram, costs=2.6))
-    Expected utility 5 net of costs, by the best plan; without looking 5.
-    guess=0 (expected utility 5)
     >>> print(observation_plan(diagram, costs=1))
     Expected utility 8 net of costs, by the best plan; without looking 5.
     look at sign (cost 1, expected utility 8)
@@ -85,7 +190,7 @@ def observation_plan(
         right=0 (probability 0.5): guess=0 (expected utility 10)
         right=1 (probability 0.5): guess=1 (expected utility 10)
     """
-    return _planned(diagram, _read(diagram, decision, candidates, costs, max_number), evidence, is_myopic=False)
+    return _planned(diagram, decision, candidates, costs, max_number, evidence, is_myopic=False)
 
 
 def myopic_plan(
@@ -99,19 +204,10 @@ def myopic_plan(
     """The plan of one who always makes the best single observation, as if it were the last, while one pays.
 
     It can be far from the best plan, where an observation only says which other one is of use: see `observation_plan`.
-    The expected utility told is what the plan really brings.
+    The expected utility told is what the plan really brings. Arguments are as of `observation_plan`.
 
-    Parameters
-    ----------
-    diagram, decision, candidates, costs, max_number, evidence
-        As of `observation_plan`.
-
-    Notes
-    -----
     In diagrams too large for a plan, `rank_observations` with all that was seen as evidence tells the next step.
 
-    Examples
-    --------
     Whoever looks at a box right away never learns which one counts:
 
     >>> import plausible as pb
@@ -126,49 +222,35 @@ def myopic_plan(
     >>> observation_plan(diagram, costs=1).expected_utility
     8.0
     """
-    return _planned(diagram, _read(diagram, decision, candidates, costs, max_number), evidence, is_myopic=True)
+    return _planned(diagram, decision, candidates, costs, max_number, evidence, is_myopic=True)
 
 
-class _Request(NamedTuple):
-    """The decision, what each candidate costs, and how many may be looked at."""
-
-    decision: str
-    costs: dict[str, float]
-    most: int
-
-
-def _read(
+def _planned(
     diagram: Diagram,
     decision: str | None,
     candidates: Iterable[str] | None,
     costs: float | Mapping[str, float] | None,
     max_number: int | None,
-) -> _Request:
-    """What is asked for, if it can be planned."""
+    evidence: EvidenceLike | None,
+    is_myopic: bool,
+) -> ObservationPlan:
     name, prices = read_candidates(diagram, decision, candidates, costs)
     names = tuple(prices)
     if len(diagram.decisions) > 1:
-        raise NotSupported(_what_to_do_instead(diagram, name, names))
+        look = f"with_optional_observation(diagram, {names[0] if names else 'X'!r}, cost, {name!r}, sees=...)"
+        raise NotSupported(
+            f"An observation plan is for one decision; this diagram has {list(diagram.decisions)}. Make each look a "
+            f"decision of its own, by diagram = {look} from plausible.decisions, one after the other, where each look "
+            "sees the earlier ones: the strategy of diagram.solve() is the best plan."
+        )
     if max_number is not None:
         check_count("max_number", max_number)
     if seen := [other for other in names if other in diagram.decisions[name].sees]:
         raise NotSupported(f"{name!r} sees {seen} anyway: leave them out of the candidates.")
     _check_room(diagram, name, names)
-    return _Request(name, prices, len(names) if max_number is None else max_number)
-
-
-def _what_to_do_instead(diagram: Diagram, decision: str, names: tuple[str, ...]) -> str:
-    look = f"with_optional_observation(diagram, {names[0] if names else 'X'!r}, cost, {decision!r}, sees=...)"
-    return (
-        f"An observation plan is for one decision; this diagram has {list(diagram.decisions)}. Make each look a "
-        f"decision of its own, by diagram = {look} from plausible.decisions, one after the other, where each look sees "
-        "the earlier ones: the strategy of diagram.solve() is the best plan."
-    )
-
-
-def _planned(diagram: Diagram, request: _Request, evidence: EvidenceLike | None, is_myopic: bool) -> ObservationPlan:
-    (table,) = seen_tables(diagram, request.decision, [tuple(request.costs)], evidence)
-    return _Tables(table, request, utility_rounding(diagram), is_myopic).plan()
+    (table,) = seen_tables(diagram, name, [names], evidence)
+    most = len(names) if max_number is None else max_number
+    return _Tables(table, list(prices.values()), most, utility_rounding(diagram), is_myopic).plan()
 
 
 def _check_room(diagram: Diagram, decision: str, names: tuple[str, ...]) -> None:
@@ -201,8 +283,8 @@ def _check_room(diagram: Diagram, decision: str, names: tuple[str, ...]) -> None
 class _Tables:
     """For each set of candidates seen, by bits: flat tables over what is seen anyway, and these in their order."""
 
-    def __init__(self, table: SeenTable, request: _Request, rounding: float, is_myopic: bool) -> None:
-        self.table, self.costs, self.most = table, list(request.costs.values()), request.most
+    def __init__(self, table: SeenTable, costs: list[float], most: int, rounding: float, is_myopic: bool) -> None:
+        self.table, self.costs, self.most = table, costs, most
         self.rounding, self.is_myopic = rounding, is_myopic
         self.num_starts = math.prod(variable.num_states for variable in table.seen)
         self.sizes = [variable.num_states for variable in table.candidates]

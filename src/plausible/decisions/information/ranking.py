@@ -8,12 +8,7 @@ from plausible.base.arrays import ranked
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.information.observing import (
-    informative,
-    observing,
-    read_candidates,
-    seen_tables,
-)
+from plausible.decisions.information.observing import informative, observing, read_candidates, seen_tables
 from plausible.decisions.information.value import NOT_PROVED, gain
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solve import Asked
@@ -59,16 +54,16 @@ class ObservationRanking:
         return self.values[0] if self.values and self.values[0].net_value > 0 else None
 
     def __getitem__(self, variable: str) -> InformationValue:
-        for found in self.values:
-            if found.variables == (variable,):
-                return found
-        raise UnknownVariable.named(variable, [found.variables[0] for found in self.values], "this ranking")
+        for single in self.values:
+            if single.variables == (variable,):
+                return single
+        raise UnknownVariable.named(variable, [single.variables[0] for single in self.values], "this ranking")
 
     def to_table(self) -> TextTable:
         """A row for each variable."""
         rows = tuple(
-            (found.variables[0], *map(format_number, (found.value, found.cost, found.net_value)))
-            for found in self.values
+            (single.variables[0], *map(format_number, (single.value, single.cost, single.net_value)))
+            for single in self.values
         )
         return TextTable(("variable", "value", "cost", "net"), rows, 1)
 
@@ -88,10 +83,15 @@ def rank_observations(
 ) -> ObservationRanking:
     """VPI(D | X) of every variable X that could be seen at D: myopic, each as if it were the only one.
 
+    With one decision all values come from one calibration of a clique tree in which each variable lies together with
+    what the decision sees; with several, or where such a tree is too large, a diagram is solved for each variable.
+    Variables that are d-separated from the utilities are worth nothing, and not looked at.
+
+    Dittmer & Jensen (1997), Myopic value of information in influence diagrams, UAI. Koller & Friedman (2009),
+    Probabilistic graphical models, exercise 23.14.
+
     Parameters
     ----------
-    diagram
-        The influence diagram.
     decision
         D; not needed where there is only one.
     candidates
@@ -102,17 +102,6 @@ def rank_observations(
         What is known before any decision is made; rank again with more of it as observations come in.
     options
         As of `solve`.
-
-    Notes
-    -----
-    With one decision all values come from one calibration of a clique tree in which each variable lies together with
-    what the decision sees; with several, or where such a tree is too large, a diagram is solved for each variable.
-    Variables that are d-separated from the utilities are worth nothing, and not looked at.
-
-    References
-    ----------
-    Dittmer & Jensen (1997), Myopic value of information in influence diagrams, UAI. Koller & Friedman (2009),
-    Probabilistic graphical models, exercise 23.14.
 
     Examples
     --------
@@ -134,8 +123,8 @@ def rank_observations(
     names = tuple(prices)
     asked = Asked(diagram, evidence, options)
     before = asked.solved()
-    found, is_exact = _values(asked, first, names, before.expected_utility)
-    values = [InformationValue((name,), found[name], prices[name]) for name in names]
+    gains, is_exact = _values(asked, first, names, before.expected_utility)
+    values = [InformationValue((name,), gains[name], prices[name]) for name in names]
     ordered = tuple(ranked(values, lambda value: value.net_value, utility_rounding(diagram)))
     return ObservationRanking(first, before.expected_utility, ordered, is_exact and before.is_optimal)
 

@@ -3,34 +3,210 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import format_number
-from plausible.base.options import check_count, check_number
+from plausible.base.options import check_count, check_number, check_seconds
 from plausible.base.records import record
+from plausible.base.seeds import generator_of
+from plausible.causal.queries.observed import fresh_name
+from plausible.cpds import CPD, TableCPD
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.information.data_sets import (
-    SampleEstimate,
-    SampleOptions,
-    all_data_sets,
-    data_set_probabilities,
-    estimated,
-    log_rows,
-    num_data_sets,
-    solved_samples,
-)
 from plausible.decisions.information.observing import SeenTable, observing, read_chance, read_decision, seen_tables
 from plausible.decisions.information.value import gain
+from plausible.decisions.solving.arithmetic import placed
+from plausible.decisions.solving.evaluating import expected_utility
+from plausible.decisions.solving.solution import Solution
+from plausible.decisions.solving.solve import solve
 from plausible.decisions.totals import utility_rounding
-from plausible.variables.evidence import EvidenceLike
+from plausible.errors import TooLarge
+from plausible.search.clock import Clock
+from plausible.variables import Variable
+from plausible.variables.evidence import EvidenceLike, findings_of
 
+#: Stands for the logarithm of zero: no number of observations of anything else makes up for it.
+_NEVER = -1e200
+#: So many data sets at most are the states of one variable.
+_MAX_STATES = 2**10
+#: Data sets between two reports of progress, where a diagram is solved for each.
+_FEW = 50
 #: Data sets are drawn and weighed in blocks of about this many numbers.
 _BLOCK = 2**20
 #: All data sets are weighed at once up to this many numbers.
 _MAX_NUMBERS = 2**23
+
+
+@dataclass(frozen=True, slots=True)
+class SampleState:
+    """How far sampling is: data sets drawn, and the estimate from them."""
+
+    num_samples: int
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOptions:
+    """How many data sets to draw, from what source, for how long, and whom to tell.
+
+    >>> SampleOptions(2000, seed=1).num_samples
+    2000
+    """
+
+    num_samples: int = 10_000  # How many data sets
+    seed: int | np.random.Generator = 0  # Their source
+    time_limit: float | None = None  # No more are drawn after so many seconds
+    #: Told a `SampleState` after each block; an answer that is true ends it.
+    progress: Callable[[SampleState], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_count("num_samples", self.num_samples, 2)
+        check_seconds("time_limit", self.time_limit)
+
+
+class SampleEstimate(NamedTuple):
+    """What data sets are worth on average, how sure that is, over how many, and whether these are all."""
+
+    value: float
+    standard_error: float
+    num_data_sets: int
+    is_exact: bool
+
+
+def num_data_sets(size: int, num_states: int) -> int:
+    """How many vectors of counts there are for so many observations."""
+    return math.comb(size + num_states - 1, num_states - 1)
+
+
+def all_data_sets(size: int, num_states: int) -> Ints:
+    """All of them, one in each row: the distances between bars that are put among stars."""
+    places = size + num_states - 1
+    bars = np.array(list(combinations(range(places), num_states - 1)), dtype=np.int64)
+    shaped = bars.reshape(num_data_sets(size, num_states), num_states - 1)
+    return np.diff(shaped, axis=1, prepend=-1, append=places) - 1
+
+
+def log_rows(rows: Floats) -> Floats:
+    """Logarithms of probabilities, with a number for that of zero."""
+    return np.where(rows > 0, np.log(np.where(rows > 0, rows, 1.0)), _NEVER)
+
+
+def data_set_probabilities(counts: Ints, rows: Floats) -> Floats:
+    """P(counts) under each row of probabilities of the states: rows x data sets, multinomial."""
+    ways = gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1)
+    return np.asarray(np.exp(log_rows(rows) @ counts.T + ways))
+
+
+def estimated(draw: Callable[[np.random.Generator, int], Floats], block: int, options: SampleOptions) -> SampleEstimate:
+    """The mean of gains that are drawn a block at a time, until there are enough or someone ends it."""
+    rng, clock = generator_of(options.seed), Clock.of(options.time_limit)
+    gains = np.empty(0)
+    while len(gains) < options.num_samples:
+        gains = np.concatenate([gains, draw(rng, min(block, options.num_samples - len(gains)))])
+        error = float(gains.std(ddof=1) / math.sqrt(len(gains))) if len(gains) > 1 else math.inf
+        state = SampleState(len(gains), float(gains.mean()), error)
+        if (options.progress is not None and options.progress(state)) or clock.is_over:
+            break
+    return SampleEstimate(state.value, state.standard_error, state.num_samples, is_exact=False)
+
+
+# --- several decisions ---
+
+
+def _one_decision(table: SeenTable, rows: Floats, size: int, options: SampleOptions, rounding: float) -> SampleEstimate:
+    """The value of copies of a variable before the only decision; P(x | u) for each row of what is seen and parents."""
+    # P(seen, u) and P(seen, u) E[U | seen, u, action]: what is seen anyway x the other parents.
+    probability = table.probability.reshape(math.prod(variable.num_states for variable in table.seen), -1)
+    weighted = table.weighted.reshape(*probability.shape, -1)
+    number, now = num_data_sets(size, rows.shape[1]), weighted.sum(axis=1)
+    if number <= options.num_samples and number * weighted.size <= _MAX_NUMBERS:
+        # Σ_seen Σ_data max_action Σ_u P(data | u) P(seen, u) E[U | seen, u, action], less the same without data.
+        likely = data_set_probabilities(all_data_sets(size, rows.shape[1]), rows)
+        brings = np.einsum("sud,sua->sda", likely.reshape(*probability.shape, -1), weighted)
+        value = gain(float(brings.max(axis=-1).sum()), float(now.max(axis=-1).sum()), rounding)
+        return SampleEstimate(value, 0.0, number, is_exact=True)
+    logs, best = log_rows(rows).reshape(*probability.shape, -1), now.argmax(axis=1)
+
+    def draw(rng: np.random.Generator, block: int) -> Floats:
+        """For each data set, by how much the best action then is better than the best one now."""
+        place = rng.choice(probability.size, size=block, p=probability.ravel() / probability.sum())
+        counts, seen = rng.multinomial(size, rows[place]), place // probability.shape[1]
+        likely = np.einsum("sx,sux->su", counts, logs[seen])  # logs: data sets x parents x states
+        weights = np.exp(likely - likely.max(axis=1, keepdims=True))
+        total = (weights * probability[seen]).sum(axis=1, keepdims=True)
+        brings = np.einsum("su,sua->sa", weights, weighted[seen]) / total
+        return np.asarray(brings.max(axis=1) - np.take_along_axis(brings, best[seen][:, None], axis=1)[:, 0])
+
+    return estimated(draw, max(2, _BLOCK // rows.size), options)
+
+
+# --- several decisions ---
+
+
+def _solved_samples(
+    diagram: Diagram, cpd: CPD, size: int, decision: str, evidence: EvidenceLike | None, options: SampleOptions
+) -> SampleEstimate:
+    """The value of copies of a variable at a decision and all later ones."""
+    rows, before = cpd.to_factor().values, solve(diagram, "auto", evidence)
+    number = num_data_sets(size, cpd.variable.num_states)
+    sample = fresh_name("sample", set(diagram.graph.nodes), "'")
+    if number <= min(options.num_samples, _MAX_STATES):  # a variable whose states are the data sets
+        counts = all_data_sets(size, rows.shape[-1])
+        likely = data_set_probabilities(counts, rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:-1], number)
+        whole = TableCPD(Variable(sample, number), likely / likely.sum(axis=-1, keepdims=True), cpd.parent_names)
+        after = solve(observing(diagram.with_chance(whole), [sample], decision), "auto", evidence)
+        value = gain(after.expected_utility, before.expected_utility, before.rounding)
+        return SampleEstimate(value, 0.0, number, before.is_optimal and after.is_optimal)
+    finding = _finding(sample, cpd, np.ones(rows.shape[:-1]))
+    first = observing(diagram.with_chance(finding), [sample], decision)
+    if earlier := [name for name, later in first.decisions.items() if sample not in later.sees]:
+        raise TooLarge(
+            f"{earlier} come before {decision!r} and don't see the sample, so that all of its {number} data sets have "
+            f"to be weighed at once, beyond the limit of {min(options.num_samples, _MAX_STATES)}: ask for fewer copies "
+            "of a variable, or one with fewer states."
+        )
+    return estimated(_gains(diagram, cpd, size, sample, evidence, before), _FEW, options)
+
+
+def _gains(
+    diagram: Diagram, cpd: CPD, size: int, sample: str, evidence: EvidenceLike | None, before: Solution
+) -> Callable[[np.random.Generator, int], Floats]:
+    """What draws data sets and says what they bring, each solved for once."""
+    rows, beliefs = cpd.to_factor().values.reshape(-1, cpd.variable.num_states), np.ones(1)
+    if names := list(cpd.parent_names):  # P(u | evidence): no decision has an influence on it
+        blind = diagram.with_information(dict.fromkeys(diagram.decisions, ()))
+        network = blind.network(blind.uniform_strategy())
+        beliefs = network.query(names, evidence=evidence).reorder(names).values.reshape(-1)
+    known = {**findings_of(evidence), sample: 1}
+
+    def gained(weights: Floats) -> float:
+        """By how much the best strategy after a data set is better than the present one."""
+        finding = _finding(sample, cpd, weights.reshape([parent.num_states for parent in cpd.parents]))
+        informed = diagram.with_chance(finding)
+        after = solve(informed, "auto", known)
+        now = expected_utility(informed, before.strategy, known)
+        return gain(after.expected_utility, now, after.rounding)
+
+    def draw(rng: np.random.Generator, block: int) -> Floats:
+        counts = rng.multinomial(size, rows[rng.choice(len(rows), size=block, p=beliefs)])
+        unique, place = np.unique(counts, axis=0, return_inverse=True)
+        likely = unique @ log_rows(rows).T
+        gains = [gained(weights) for weights in np.exp(likely - likely.max(axis=1, keepdims=True))]
+        return np.array(gains)[place.reshape(-1)]
+
+    return draw
+
+
+def _finding(sample: str, cpd: CPD, weights: Floats) -> TableCPD:
+    """A variable whose state 1 says of the parents what a data set says."""
+    return TableCPD(Variable(sample, 2), np.stack([1.0 - weights, weights], axis=-1), cpd.parent_names)
 
 
 @record
@@ -67,13 +243,12 @@ class ValueOfSample:
             f"{many} of {self.variable} at {self.decision} {'is' if self.size == 1 else 'are'} worth "
             f"{format_number(self.value)}{error}{cost} ({how} data set{'' if self.num_samples == 1 else 's'})."
         )
-        return worth if self.tells_about else f"{worth}\n{self._told_root}"
-
-    @property
-    def _told_root(self) -> str:
+        if self.tells_about:
+            return worth
         return (
-            f"{self.variable} has no parents, so that independent copies of it say nothing about it or anything else: "
-            f"sample what depends on it, or ask value_of_information what it is worth to see {self.variable} itself."
+            f"{worth}\n{self.variable} has no parents, so that independent copies of it say nothing about it or "
+            f"anything else: sample what depends on it, or ask value_of_information what it is worth to see "
+            f"{self.variable} itself."
         )
 
 
@@ -94,10 +269,14 @@ def value_of_sample(
     and with them perhaps what is best; the mean gain of that over the present strategy is the estimate. All but the
     data sets is exact, so that the estimate has no bias, and no gain is negative.
 
+    With one decision time O(data sets x states of the parents and of what the decision sees). With several a diagram
+    is solved in which one variable holds all data sets, up to 1024 of them; beyond that one for each data set, which
+    needs that no decision comes before those that see it.
+
+    Raiffa & Schlaifer (1961), Applied statistical decision theory.
+
     Parameters
     ----------
-    diagram
-        The influence diagram.
     variable
         The chance variable X of which copies are observed; no parent of it may come after the decision. Copies tell
         about the parents alone: a variable without parents is worth 0, see `value_of_information` for seeing itself.
@@ -111,16 +290,6 @@ def value_of_sample(
         What is known before any decision is made.
     options
         How many data sets to draw, and how.
-
-    Notes
-    -----
-    With one decision time O(data sets x states of the parents and of what the decision sees). With several a diagram
-    is solved in which one variable holds all data sets, up to 1024 of them; beyond that one for each data set, which
-    needs that no decision comes before those that see it.
-
-    References
-    ----------
-    Raiffa & Schlaifer (1961), Applied statistical decision theory.
 
     Examples
     --------
@@ -143,63 +312,14 @@ def value_of_sample(
     chosen = options or SampleOptions()
     observing(diagram, [variable, *cpd.parent_names], name)
     if len(diagram.decisions) > 1:
-        found = solved_samples(diagram, (cpd, size), name, evidence, chosen)
+        estimate = _solved_samples(diagram, cpd, size, name, evidence, chosen)
     else:
         new = [parent for parent in cpd.parent_names if parent not in diagram.decisions[name].sees]
         (table,) = seen_tables(diagram, name, [new], evidence)
-        rows = _rows(table, cpd.to_factor().values, cpd.parent_names)
-        found = _Study.of(table, rows).estimate(size, chosen, utility_rounding(diagram))
-    worth = (found.value, found.standard_error, float(cost), *found[2:])
+        # P(x | u) with a row for each assignment to what is seen and the other parents.
+        names, values = [variable.name for variable in (*table.seen, *table.candidates)], cpd.to_factor().values
+        spread = placed(values, [*map(names.index, cpd.parent_names), len(names)], len(names) + 1)
+        rows = np.broadcast_to(spread, (*table.probability.shape, values.shape[-1])).reshape(-1, values.shape[-1])
+        estimate = _one_decision(table, rows, size, chosen, utility_rounding(diagram))
+    worth = (estimate.value, estimate.standard_error, float(cost), *estimate[2:])
     return ValueOfSample(variable, size, name, cpd.parent_names, *worth)
-
-
-def _rows(table: SeenTable, values: Floats, parents: tuple[str, ...]) -> Floats:
-    """P(x | u) with a row for each assignment to what is seen and the other parents."""
-    names = [variable.name for variable in (*table.seen, *table.candidates)]
-    order = sorted(range(len(parents)), key=lambda place: names.index(parents[place]))
-    shape = [1] * len(names)
-    for parent in parents:
-        shape[names.index(parent)] = values.shape[parents.index(parent)]
-    spread = values.transpose(*order, len(parents)).reshape(*shape, values.shape[-1])
-    return np.broadcast_to(spread, (*table.probability.shape, values.shape[-1])).reshape(-1, values.shape[-1])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Study:
-    """Copies of a variable before the only decision of a diagram."""
-
-    probability: Floats  # P(seen, u): what is seen anyway x the other parents
-    weighted: Floats  # P(seen, u) E[U | seen, u, action], with the action as last axis
-    rows: Floats  # P(x | u) for each assignment to both
-
-    @classmethod
-    def of(cls, table: SeenTable, rows: Floats) -> _Study:
-        phi = table.probability.reshape(math.prod(variable.num_states for variable in table.seen), -1)
-        return cls(phi, table.weighted.reshape(*phi.shape, -1), rows)
-
-    def estimate(self, size: int, options: SampleOptions, rounding: float) -> SampleEstimate:
-        number = num_data_sets(size, self.rows.shape[1])
-        if number <= options.num_samples and number * self.weighted.size <= _MAX_NUMBERS:
-            return SampleEstimate(self._exact(size, rounding), 0.0, number, is_exact=True)
-        logs, now = log_rows(self.rows), self.weighted.sum(axis=1).argmax(axis=1)
-
-        def draw(rng: np.random.Generator, block: int) -> Floats:
-            place = rng.choice(self.probability.size, size=block, p=self.probability.ravel() / self.probability.sum())
-            return self._gains(rng.multinomial(size, self.rows[place]), place // self.probability.shape[1], logs, now)
-
-        return estimated(draw, max(2, _BLOCK // self.rows.size), options)
-
-    def _exact(self, size: int, rounding: float) -> float:
-        """Σ_seen Σ_data max_action Σ_u P(data | u) P(seen, u) E[U | seen, u, action], less the same without data."""
-        likely = data_set_probabilities(all_data_sets(size, self.rows.shape[1]), self.rows)
-        brings = np.einsum("sud,sua->sda", likely.reshape(*self.probability.shape, -1), self.weighted)
-        return gain(float(brings.max(axis=-1).sum()), float(self.weighted.sum(axis=1).max(axis=-1).sum()), rounding)
-
-    def _gains(self, counts: Ints, seen: Ints, logs: Floats, now: Ints) -> Floats:
-        """For each data set, by how much the best action then is better than the best one now."""
-        own = logs.reshape(*self.probability.shape, -1)[seen]  # data sets x parents x states
-        likely = np.einsum("sx,sux->su", counts, own)
-        weights = np.exp(likely - likely.max(axis=1, keepdims=True))
-        total = (weights * self.probability[seen]).sum(axis=1, keepdims=True)
-        brings = np.einsum("su,sua->sa", weights, self.weighted[seen]) / total
-        return np.asarray(brings.max(axis=1) - np.take_along_axis(brings, now[seen][:, None], axis=1)[:, 0])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,11 +16,7 @@ from plausible.base.options import check_count, check_number
 from plausible.base.records import record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.information.observing import (
-    observing,
-    read_candidates,
-    seen_tables,
-)
+from plausible.decisions.information.observing import observing, read_candidates, seen_tables
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.value import gain
 from plausible.decisions.solving.options import SolvingOptions
@@ -34,15 +30,8 @@ from plausible.variables.evidence import EvidenceLike
 _MAX_TABLE = 2**16
 
 
-class Value(NamedTuple):
-    """What a diagram is worth, and whether that is proved to be the maximum."""
-
-    expected_utility: float
-    is_proved: bool
-
-
-#: What a diagram is worth where a set of variables is seen.
-Worth: TypeAlias = Callable[[tuple[str, ...]], Value]
+#: What a diagram is worth where a set of variables is seen, and whether that is proved to be the maximum.
+Worth: TypeAlias = Callable[[tuple[str, ...]], tuple[float, bool]]
 #: Takes the number of sets so far and the best of them; whether to stop.
 Told: TypeAlias = Callable[[int, InformationValue], bool]
 
@@ -61,7 +50,7 @@ class SetSearch:
         self.num_sets = 0
         self.is_stopped = False
 
-    def found(self, names: tuple[str, ...]) -> InformationValue | None:
+    def weighed(self, names: tuple[str, ...]) -> InformationValue | None:
         """The value of a set; none where it costs too much, or the search is stopped."""
         cost = math.fsum(self.costs[name] for name in names)
         if self.is_stopped or cost > self.budget * (1 + SCORE_NOISE):
@@ -77,22 +66,22 @@ class SetSearch:
     def all_sets(self, most: int) -> Iterator[InformationValue]:
         """The best set of each size."""
         for size in range(most + 1):
-            sets = [found for names in combinations(self.costs, size) if (found := self.found(names)) is not None]
+            sets = [one for names in combinations(self.costs, size) if (one := self.weighed(names)) is not None]
             if sets:
                 yield max(sets, key=_net)
 
     def greedy(self, most: int) -> Iterator[InformationValue]:
         """Sets that grow by the best variable at a time; past sets that are worse, as two may help together."""
-        chosen: InformationValue | None = self.found(())
+        chosen: InformationValue | None = self.weighed(())
         while chosen is not None:
             yield chosen
             left = [name for name in self.costs if name not in chosen.variables and len(chosen.variables) < most]
-            grown = [found for name in left if (found := self.found((*chosen.variables, name))) is not None]
+            grown = [one for name in left if (one := self.weighed((*chosen.variables, name))) is not None]
             chosen = max(grown, key=_net, default=None)
 
 
-def _net(found: InformationValue) -> float:
-    return found.net_value
+def _net(value: InformationValue) -> float:
+    return value.net_value
 
 
 def worth_of_sets(asked: Asked, decision: str, names: tuple[str, ...]) -> Worth:
@@ -107,11 +96,11 @@ def worth_of_sets(asked: Asked, decision: str, names: tuple[str, ...]) -> Worth:
             pass
         else:
             place = {name: number for number, name in enumerate(new)}
-            return lambda seen: Value(table.expected_utility({place[name] for name in seen if name in place}), True)
+            return lambda seen: (table.expected_utility({place[name] for name in seen if name in place}), True)
 
-    def solved(seen: tuple[str, ...]) -> Value:
+    def solved(seen: tuple[str, ...]) -> tuple[float, bool]:
         solution = asked.solved(observing(diagram, seen, decision))
-        return Value(solution.expected_utility, solution.is_optimal)
+        return solution.expected_utility, solution.is_optimal
 
     return solved
 
@@ -124,8 +113,6 @@ _MAX_SETS = 2**12
 class Limits:
     """How much may be observed.
 
-    Examples
-    --------
     >>> Limits(number=2, budget=25, is_charged=False)  # two tests at most, 25 minutes
     Limits(number=2, budget=25, is_charged=False)
     """
@@ -189,11 +176,11 @@ class ObservationChoice:
         """A row for each size: the best set of it."""
         rows = tuple(
             (
-                str(len(found.variables)),
-                ", ".join(found.variables) or "nothing",
-                *map(format_number, (found.value, found.cost, found.net_value)),
+                str(len(one.variables)),
+                ", ".join(one.variables) or "nothing",
+                *map(format_number, (one.value, one.cost, one.net_value)),
             )
-            for found in self.by_size
+            for one in self.by_size
         )
         return TextTable(("size", "best set", "value", "cost", "net"), rows, 2)
 
@@ -225,8 +212,6 @@ def choose_observations(
 
     Parameters
     ----------
-    diagram
-        The influence diagram.
     decision
         The first decision that sees them; not needed where there is only one.
     candidates
@@ -256,18 +241,6 @@ def choose_observations(
     0    | nothing  |     0 |    0 |    0
     1    | A        |     0 |  0.1 | -0.1
     2    | A, B     |   0.5 |  0.2 |  0.3
-
-    Costs in other units than utility, such as minutes, count for the budget alone:
-
-    >>> diagram = InfluenceDiagram(coins, [Decision("guess", ["no", "yes"])], [agree])
-    >>> print(choose_observations(diagram, costs={"A": 10, "B": 3}, limits=Limits(budget=14, is_charged=False)))
-    At guess observe A, B: worth 0.5, net 0.5 (the best of all 4 sets).
-    Costs count for the budget alone; they are not taken off the value.
-    size | best set | value | cost | net
-    -----+----------+-------+------+----
-    0    | nothing  |     0 |    0 |   0
-    1    | A        |     0 |   10 |   0
-    2    | A, B     |   0.5 |   13 | 0.5
     """
     first, prices = read_candidates(diagram, decision, candidates, costs)
     names, bounds = tuple(prices), read_limits(limits)
@@ -284,5 +257,5 @@ def choose_observations(
     by_size = tuple(search.greedy(most) if is_greedy else search.all_sets(most))
     is_exact = search.is_proved and not is_greedy and not search.is_stopped
     stopped_by = "interrupted" if search.is_stopped else CONVERGED
-    best = ranked(by_size, lambda found: found.net_value, utility_rounding(diagram))[0]
+    best = ranked(by_size, _net, utility_rounding(diagram))[0]
     return ObservationChoice(first, best, by_size, is_exact, is_greedy, search.num_sets, stopped_by)

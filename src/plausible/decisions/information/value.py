@@ -1,4 +1,4 @@
-"""The value of information: what it is worth to see something before deciding, and which actions that changes."""
+"""The value of information and control: what it is worth to see or set something, and which actions that changes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.options import check_number
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.information.observing import observing, read_decision, read_variables, unobserving
+from plausible.decisions.information.observing import (
+    observing,
+    read_chance,
+    read_decision,
+    read_variables,
+    unobserving,
+)
+from plausible.decisions.parts import Decision
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import Asked
+from plausible.errors import InvalidArgument
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
 from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
@@ -47,45 +54,33 @@ def action_changes(
     Where another action is better, only what is better is told; changes between actions that are as good are told where
     there are no others. Two solutions without a change have the same expected utility.
     """
-    found: list[ActionChange] = []
+    changes: list[ActionChange] = []
     for name in diagram.decisions:
         old, new = before.policies[name], after.policies[name]
         scope = tuple(dict.fromkeys((*old.uses, *new.uses)))
         check_size(scope, f"What {name!r} sees")
         actions = [_spread(policy, policy.actions, scope).astype(np.int64) for policy in (old, new)]
-        if (actions[0] != actions[1]).any():
-            found += _changes(new, scope, actions, _probability(diagram, after, scope, evidence))
-    better = tuple(change for change in found if change.gain > after.rounding)
-    return better or tuple(found)
+        if (actions[0] == actions[1]).all():
+            continue
+        probability, names = np.ones(1), [variable.name for variable in scope]
+        if scope:
+            posterior = diagram.network(after.strategy).query(names, evidence=evidence)
+            probability = posterior.reorder(names).values.reshape(-1)
+        worth = np.stack([_spread(new, column, scope) for column in new.expected_utility.T], axis=1)
+        for row in np.flatnonzero((actions[0] != actions[1]) & (probability > 0)).tolist():
+            first, then = actions[0][row], actions[1][row]
+            states = new.decision.states[first], new.decision.states[then]
+            better_by = float(worth[row, then] - worth[row, first])
+            seen = assignment_at(scope, row)
+            changes.append(ActionChange(name, seen, *states, float(probability[row]), better_by))
+    better = tuple(change for change in changes if change.gain > after.rounding)
+    return better or tuple(changes)
 
 
 def _spread(policy: Policy, column: np.ndarray, scope: Scope) -> np.ndarray:
     """A number for each information state of a policy as one for each assignment to a larger scope."""
     table = np.asarray(column, dtype=np.float64).reshape(table_shape(policy.uses))
     return np.broadcast_to(align(table, policy.uses, scope), table_shape(scope)).reshape(-1)
-
-
-def _probability(diagram: Diagram, solution: Solution, scope: Scope, evidence: EvidenceLike | None) -> Floats:
-    if not scope:
-        return np.ones(1)
-    names = [variable.name for variable in scope]
-    return diagram.network(solution.strategy).query(names, evidence=evidence).reorder(names).values.reshape(-1)
-
-
-def _changes(policy: Policy, scope: Scope, actions: list[np.ndarray], probability: Floats) -> list[ActionChange]:
-    worth = np.stack([_spread(policy, column, scope) for column in policy.expected_utility.T], axis=1)
-    states = policy.decision.states
-    return [
-        ActionChange(
-            policy.decision.name,
-            assignment_at(scope, int(row)),
-            states[actions[0][row]],
-            states[actions[1][row]],
-            float(probability[row]),
-            float(worth[row, actions[1][row]] - worth[row, actions[0][row]]),
-        )
-        for row in np.flatnonzero((actions[0] != actions[1]) & (probability > 0))
-    ]
 
 
 #: What results say where a strategy behind them may not be the best one.
@@ -141,40 +136,31 @@ class ValueOfInformation:
         return self.value
 
     def __str__(self) -> str:
-        lines = [*self._told_already, self._told_value]
+        lines, already, value = list[str](), self.already_seen, self.value
+        now, after = format_number(self.before.expected_utility), format_number(self.after.expected_utility)
+        if already is not None:
+            without = format_number(already.without.expected_utility)
+            meu = f"{now} instead of {without}" if already.value else f"{now} also"
+            lines.append(
+                f"{self.decision} already sees {', '.join(already.variables)}, and that is worth "
+                f"{format_number(already.value)}: expected utility {meu} without {_it(already.variables)}."
+            )
+        # Whether the decision sees all of it anyway, and later ones gain nothing.
+        is_nothing_new = not value and already is not None and already.variables == self.variables
+        if is_nothing_new and already is not None:
+            lines.append(f"Seeing {_it(self.variables)} once more is worth 0.")
+            value = already.value
+        else:
+            what = f"{', '.join(self.variables) or 'nothing more'} at {self.decision}"
+            meu = f"{after} instead of {now}" if value else f"stays {now}"
+            lines.append(f"Seeing {what} is worth {format_number(value)}: expected utility {meu}.")
         if self.cost:
-            value = self.already_seen.value if self._is_nothing_new and self.already_seen else self.value
             verdict = "it pays" if value > self.cost else "it does not pay"
             lines.append(f"At a cost of {format_number(self.cost)} {verdict}: net {format_number(value - self.cost)}.")
         if not self.is_exact:
             lines.append(NOT_PROVED)
-        nothing = [] if self._is_nothing_new else ["No action changes."]
+        nothing = [] if is_nothing_new else ["No action changes."]
         return "\n".join([*lines, *(map(str, self.changes) if self.changes else nothing)])
-
-    @property
-    def _is_nothing_new(self) -> bool:
-        """Whether the decision sees all of it anyway, and later ones gain nothing."""
-        return not self.value and self.already_seen is not None and self.already_seen.variables == self.variables
-
-    @property
-    def _told_value(self) -> str:
-        if self._is_nothing_new:
-            return f"Seeing {_it(self.variables)} once more is worth 0."
-        what = f"{', '.join(self.variables) or 'nothing more'} at {self.decision}"
-        after, before = format_number(self.after.expected_utility), format_number(self.before.expected_utility)
-        meu = f"{after} instead of {before}" if self.value else f"stays {before}"
-        return f"Seeing {what} is worth {format_number(self.value)}: expected utility {meu}."
-
-    @property
-    def _told_already(self) -> list[str]:
-        if (already := self.already_seen) is None:
-            return []
-        now, without = format_number(self.before.expected_utility), format_number(already.without.expected_utility)
-        meu = f"{now} instead of {without}" if already.value else f"{now} also"
-        return [
-            f"{self.decision} already sees {', '.join(already.variables)}, and that is worth "
-            f"{format_number(already.value)}: expected utility {meu} without {_it(already.variables)}."
-        ]
 
 
 def _it(variables: tuple[str, ...]) -> str:
@@ -189,16 +175,7 @@ def value_of_information(
     evidence: EvidenceLike | None = None,
     options: SolvingOptions | None = None,
 ) -> ValueOfInformation:
-    """Compute the value of perfect information: how much more D is worth if it and later decisions see X.
-
-    It is the gain in maximum expected utility. Later means after D in time or, if the graph leaves that open, in the
-    order of the diagram. The value is never negative, since a decision may ignore what it sees, and it is zero exactly
-    if an optimal strategy stays optimal. The values of several variables do not add up: two may say the same, or be
-    useful only together.
-
-    Koller & Friedman (2009), Probabilistic graphical models, definition 23.11 and proposition 23.6. Howard (1966),
-    Information value theory.
-    """
+    """Compute the value of perfect information: how much more D is worth if it and later decisions see X."""
     names = read_variables(diagram, variables)
     first = read_decision(diagram, decision)
     check_number("cost", cost, least=0)
@@ -207,18 +184,79 @@ def value_of_information(
     before, after = asked.solved(), asked.solved(informed)
     value = gain(after.expected_utility, before.expected_utility, before.rounding)
     changes = action_changes(informed, before, after, evidence) if value > 0 else ()
-    seen = tuple(name for name in names if name in diagram.decisions[first].sees)
-    already = _already_seen(asked, seen, first, before) if seen else None
+    seen, already = tuple(name for name in names if name in diagram.decisions[first].sees), None
+    if seen:
+        without = asked.solved(unobserving(diagram, seen, first))
+        worth = gain(before.expected_utility, without.expected_utility, before.rounding)
+        already = AlreadySeen(seen, worth, without)
     return ValueOfInformation(names, first, value, float(cost), before, after, changes, already)
-
-
-def _already_seen(asked: Asked, variables: tuple[str, ...], decision: str, now: Solution) -> AlreadySeen:
-    without = asked.solved(unobserving(asked.diagram, variables, decision))
-    value = gain(now.expected_utility, without.expected_utility, now.rounding)
-    return AlreadySeen(variables, value, without)
 
 
 def gain(after: float, before: float, rounding: float) -> float:
     """The difference of two maxima of which the first can't be smaller; 0 where it is within rounding."""
     difference = after - before
     return difference if difference > rounding else 0.0
+
+
+# --- control ---
+
+
+@record(eq=False)
+class ValueOfControl:
+    """What it is worth to decide on a chance variable."""
+
+    variable: str  # The variable that becomes a decision
+    sees: tuple[str, ...]  # What is known when it is set
+    #: MEU with control less MEU without; negative only where less is known than what the variable depends on.
+    value: float
+    cost: float  # What control costs
+    #: The solutions without and with control.
+    before: Solution
+    after: Solution
+
+    @property
+    def net_value(self) -> float:
+        """The value less the cost."""
+        return self.value - self.cost
+
+    @property
+    def settings(self) -> Policy:
+        """How the variable is best set."""
+        return self.after.policies[self.variable]
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        seeing = f", seeing {', '.join(self.sees)}," if self.sees else ""
+        lines = [
+            f"Control of {self.variable}{seeing} is worth {format_number(self.value)}: expected utility "
+            f"{format_number(self.after.expected_utility)} instead of {format_number(self.before.expected_utility)}."
+        ]
+        if self.cost:
+            lines.append(f"At a cost of {format_number(self.cost)}: net {format_number(self.net_value)}.")
+        if not (self.before.is_optimal and self.after.is_optimal):
+            lines.append(NOT_PROVED)
+        return "\n".join([*lines, "", str(self.settings)])
+
+
+def value_of_control(
+    diagram: Diagram,
+    variable: str,
+    sees: Iterable[str] | None = None,
+    cost: float = 0.0,
+    evidence: EvidenceLike | None = None,
+    options: SolvingOptions | None = None,
+) -> ValueOfControl:
+    """MEU of the diagram in which a chance variable X is a decision, less MEU."""
+    cpd = read_chance(diagram, variable)
+    check_number("cost", cost, least=0)
+    seen = cpd.parent_names if sees is None else read_variables(diagram, sees)
+    for name in seen:
+        if name == variable or name in diagram.graph.descendants(variable):
+            raise InvalidArgument(f"{name!r} depends on {variable!r}, so it can't be known when {variable!r} is set.")
+    controlled = diagram.with_decision(Decision(diagram.variables[variable], sees=seen))
+    asked = Asked(diagram, evidence, options)
+    before, after = asked.solved(), asked.solved(controlled)
+    value = after.expected_utility - before.expected_utility
+    return ValueOfControl(variable, tuple(seen), value, float(cost), before, after)

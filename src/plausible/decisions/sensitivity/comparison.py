@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,7 +89,12 @@ class ActionComparison:
         return max(parts) - min(parts)
 
     def __str__(self) -> str:
-        lines = [f"{self._title}:", str(self.to_table())]
+        where = f" where {seen_text(self.seen)} is seen" if self.seen else ""
+        ahead = f"ahead by {format_number(self.lead)}" if self.lead else "a tie"
+        ahead = "the only action" if len(self.actions) < 2 else ahead
+        over = f" on average over {', '.join(self.averaged)}" if self.averaged else ""
+        unsaid = ", as nothing is said of what was seen" if self.averaged and not self.seen else ""
+        lines = [f"{self.decision}={self.best}{where}, {ahead}{over}{unsaid}:", str(self.to_table())]
         gaps = self.advantages()
         for word, chosen in (("for", [u for u in gaps if gaps[u] > 0]), ("against", [u for u in gaps if gaps[u] < 0])):
             if chosen:
@@ -100,15 +105,6 @@ class ActionComparison:
         if not self.is_reached:
             lines.append("The strategy never gets there: the decisions before count as set, whatever they saw.")
         return "\n".join(lines)
-
-    @property
-    def _title(self) -> str:
-        where = f" where {seen_text(self.seen)} is seen" if self.seen else ""
-        only = len(self.actions) < 2
-        ahead = "the only action" if only else f"ahead by {format_number(self.lead)}" if self.lead else "a tie"
-        over = f" on average over {', '.join(self.averaged)}" if self.averaged else ""
-        unsaid = ", as nothing is said of what was seen" if self.averaged and not self.seen else ""
-        return f"{self.decision}={self.best}{where}, {ahead}{over}{unsaid}"
 
 
 def compare_actions(
@@ -126,8 +122,6 @@ def compare_actions(
 
     Parameters
     ----------
-    diagram
-        The influence diagram.
     decision
         The decision; not needed where there is only one.
     seen
@@ -161,11 +155,11 @@ def compare_actions(
         if other in findings and findings[other][diagram.variables[other].index(state)] == 0:
             raise ImpossibleEvidence(f"The evidence rules out that {other}={state} is seen.")
     rules = strategy or Asked(diagram, evidence, options).solved().strategy
-    network, is_reached = _reaching(diagram, rules, name, (findings_of(evidence), given))
     known = {**findings_of(evidence), **given}
-    found = [_worth(diagram, network, {**known, name: action}, action) for action in diagram.variables[name].states]
-    rounding, top = utility_rounding(diagram), max(worth.expected_utility for worth in found)
-    actions = tuple(sorted(found, key=lambda worth: gain(top, worth.expected_utility, rounding)))
+    network, is_reached = _reaching(diagram, rules, name, findings_of(evidence), given)
+    worths = [_worth(diagram, network, {**known, name: action}, action) for action in diagram.variables[name].states]
+    rounding, top = utility_rounding(diagram), max(worth.expected_utility for worth in worths)
+    actions = tuple(sorted(worths, key=lambda worth: gain(top, worth.expected_utility, rounding)))
     averaged = tuple(other for other in diagram.decisions[name].sees if other not in given)
     return ActionComparison(name, Assignment(given), actions, averaged, is_reached, rounding)
 
@@ -189,17 +183,19 @@ def _reaching(
     diagram: Diagram,
     rules: Strategy,
     decision: str,
-    known: tuple[Mapping[str, object], Mapping[str, State]],
+    evidence: Mapping[str, object],
+    seen: Mapping[str, State],
 ) -> tuple[BayesianNetwork, bool]:
     """A network in which evidence and what is seen are possible, and whether that is the strategy's own.
 
     The decision takes any action. If need be decisions that were seen do so, too, which sets them where their action is
     known; then all that do not come after the decision.
     """
-    evidence, seen = known
     others = [other for other in diagram.decisions if other not in diagram.graph.descendants(decision)]
     for place, free in enumerate(([decision], [decision, *(other for other in others if other in seen)], others)):
-        network = diagram.network(_freed(diagram, rules, free))
+        variables = [diagram.variables[name] for name in free]
+        random = {v.name: Factor([v], np.full(v.num_states, 1.0 / v.num_states)) for v in variables}
+        network = diagram.network(rules.replace(random))
         if network.log_probability({**evidence, **seen}) > -math.inf:
             return network, place == 0
     needed = dict(seen)
@@ -212,12 +208,6 @@ def _reaching(
     raise ImpossibleEvidence(
         f"{decision!r} never sees {seen_text(needed)}: that has probability zero{given}, whatever is decided."
     )
-
-
-def _freed(diagram: Diagram, rules: Strategy, decisions: Iterable[str]) -> Strategy:
-    """The strategy where some decisions take every action with the same probability, whatever they see."""
-    variables = [diagram.variables[name] for name in decisions]
-    return rules.replace({v.name: Factor([v], np.full(v.num_states, 1.0 / v.num_states)) for v in variables})
 
 
 def _worth(diagram: Diagram, network: BayesianNetwork, known: Mapping[str, object], action: State) -> ActionWorth:

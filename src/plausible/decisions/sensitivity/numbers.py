@@ -39,11 +39,8 @@ class Line(NamedTuple):
         return (self.intercept - other.intercept) / (other.slope - self.slope) + 0.0  # no -0.0
 
 
-class Range(NamedTuple):
-    """From where to where a number goes."""
-
-    low: float
-    high: float
+#: From where to where a number goes.
+Range: TypeAlias = tuple[float, float]
 
 
 @record
@@ -85,7 +82,7 @@ class UtilityEntry:
     @property
     def limits(self) -> Range:
         """Utilities have none."""
-        return Range(-math.inf, math.inf)
+        return -math.inf, math.inf
 
     def best_at_limit(self, asked: Asked, limit: float) -> Solution:
         """The strategy that meets this entry least or most often."""
@@ -100,7 +97,7 @@ class UtilityEntry:
         """By a share of the distance between the largest and the smallest entry of the utility."""
         current, factor = self.current(asked.diagram), asked.diagram.utility_factors[self.utility]
         step = amount * (factor.max() - factor.min())
-        return Range(current - step, current + step)
+        return current - step, current + step
 
     def __str__(self) -> str:
         return f"{self.utility}({seen_text(dict(self.given))})"
@@ -153,7 +150,7 @@ class ProbabilityEntry:
     @property
     def limits(self) -> Range:
         """Those of a probability."""
-        return Range(0.0, 1.0)
+        return 0.0, 1.0
 
     def best_at_limit(self, asked: Asked, limit: float) -> Solution | None:
         """None where evidence is impossible at 0 or at 1: all lines of strategies meet there, and nowhere else."""
@@ -172,12 +169,10 @@ class ProbabilityEntry:
         current = self.current(asked.diagram)
         low, high = (float(end[0]) for end in varied(np.array([current]), "relative", amount))
         if low > 0 and high < 1:
-            return Range(low, high)
+            return low, high
         at_zero, at_one = self.evidence_weights(asked.diagram, asked.evidence)
-        return Range(
-            current / 2 if low == 0 and at_zero == 0 else low,
-            (1 + current) / 2 if high == 1 and at_one == 0 else high,
-        )
+        low = current / 2 if low == 0 and at_zero == 0 else low
+        return low, (1 + current) / 2 if high == 1 and at_one == 0 else high
 
     def __str__(self) -> str:
         return str(self.parameter)
@@ -250,7 +245,7 @@ def read_numbers(numbers: Iterable[NumberLike] | None, diagram: Diagram) -> tupl
 
 
 NumberT = TypeVar("NumberT")
-FoundT = TypeVar("FoundT")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,14 +257,14 @@ class VariationState:
 
 
 def one_by_one(
-    vary: Callable[[NumberT], FoundT],
+    vary: Callable[[NumberT], ResultT],
     numbers: Sequence[NumberT],
     progress: Callable[[VariationState], object] | None = None,
-) -> list[FoundT]:
+) -> list[ResultT]:
     """What comes of each number, up to where `progress` answers with something true."""
-    found = []
+    results = []
     for place, number in enumerate(numbers, start=1):
-        found.append(vary(number))
+        results.append(vary(number))
         if progress is not None and progress(VariationState(place, len(numbers))):
             break
-    return found
+    return results

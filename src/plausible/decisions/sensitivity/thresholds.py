@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
@@ -24,7 +22,6 @@ from plausible.decisions.sensitivity.numbers import (
 from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
-from plausible.decisions.strategy import Strategy
 from plausible.decisions.totals import proof_rounding
 from plausible.errors import counted
 from plausible.utilities.wording import place_text
@@ -101,7 +98,7 @@ class StrategyStability:
         if fragile:
             order = "The least slack first, that of a utility as a share of the range of its table:"
             lines += [order, str(self.to_table())]
-        lines += [] if all(found.is_exact for found in self.intervals) else [NOT_PROVED]
+        lines += [] if all(interval.is_exact for interval in self.intervals) else [NOT_PROVED]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
 
 
@@ -119,24 +116,18 @@ def stable_interval(
     at the far end, go to where the strategy found there and the present one are as good, and solve again until the
     present one is as good as any.
 
+    A few solutions for each end: one more than the strategies that are met on the way.
+
+    Nielsen & Jensen (2003), Sensitivity analysis in influence diagrams, IEEE Transactions on Systems, Man, and
+    Cybernetics A 33. Eisner & Severance (1976), Mathematical techniques for efficient record segmentation.
+
     Parameters
     ----------
-    diagram
-        The influence diagram.
     number
         `("profit", {"market": "poor", "found": "yes"})` for an entry of a utility; `("survey", {"market": "poor"},
         "bad")` for P(survey=bad | market=poor).
     evidence, options
         As of `solve`.
-
-    Notes
-    -----
-    A few solutions for each end: one more than the strategies that are met on the way.
-
-    References
-    ----------
-    Nielsen & Jensen (2003), Sensitivity analysis in influence diagrams, IEEE Transactions on Systems, Man, and
-    Cybernetics A 33. Eisner & Severance (1976), Mathematical techniques for efficient record segmentation.
 
     Examples
     --------
@@ -149,9 +140,6 @@ def stable_interval(
     >>> print(stable_interval(diagram, ("profit", {"market": "poor", "found": "yes"})))
     profit(market=poor, found=yes) = -7: the strategy stays optimal from -11 to inf.
     below: found, always: no instead of yes
-    >>> print(stable_interval(diagram, ("market", "poor")))
-    P(market=poor) = 0.5: the strategy stays optimal from 0 to 0.611111.
-    above: found, always: no instead of yes
     """
     asked = Asked(diagram, evidence, options)
     return _interval(asked, read_number(number, diagram), asked.solved())
@@ -171,8 +159,6 @@ def strategy_stability(
 
     Parameters
     ----------
-    diagram
-        The influence diagram.
     numbers
         As of `stable_interval`; by default all entries of utilities, and those of conditional tables that are neither
         0 nor 1: certainties are most often logic, and can be named to be varied.
@@ -197,83 +183,47 @@ def strategy_stability(
     """
     asked, chosen = Asked(diagram, evidence, options), read_numbers(numbers, diagram)
     solution = asked.solved()
-    found = one_by_one(lambda number: _interval(asked, number, solution), chosen, progress)
-    ranked = tuple(sorted(found, key=lambda interval: interval.relative_slack))
-    return StrategyStability(ranked, len(chosen) - len(found))
-
-
-class _End(NamedTuple):
-    """Where an interval ends, the solution that is better beyond it, and whether all solutions met are proved best."""
-
-    value: float
-    beyond: Solution | None
-    is_exact: bool = True
+    intervals = one_by_one(lambda number: _interval(asked, number, solution), chosen, progress)
+    ranked = tuple(sorted(intervals, key=lambda interval: interval.relative_slack))
+    return StrategyStability(ranked, len(chosen) - len(intervals))
 
 
 def _interval(asked: Asked, number: DiagramNumber, solution: Solution) -> StableInterval:
-    walk = _Walk.of(asked, number, solution)
-    low, high = map(walk.end, number.limits)
-    below, above = (walk.changes(end, limit, solution) for end, limit in zip((low, high), number.limits, strict=True))
-    is_exact = solution.is_optimal and low.is_exact and high.is_exact
-    scale = number.scale(asked.diagram)
-    return StableInterval(number, walk.current, low.value, high.value, below, above, is_exact, scale)
+    diagram, evidence = asked.diagram, asked.evidence
+    current, rounding = number.current(diagram), proof_rounding(diagram)
+    present = number.weighted_utility(diagram, solution.strategy, evidence)
+    chance = number.evidence_line(diagram, evidence)  # P(evidence), in the units of the lines
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Walk:
-    """From a limit of a number to where the line of the present strategy is as good as any."""
-
-    asked: Asked
-    number: DiagramNumber
-    current: float
-    strategy: Strategy
-    present: Line
-    evidence: Line  # P(evidence) as a function of the number, in the units of the lines
-    rounding: float
-
-    @classmethod
-    def of(cls, asked: Asked, number: DiagramNumber, solution: Solution) -> _Walk:
-        present = number.weighted_utility(asked.diagram, solution.strategy, asked.evidence)
-        evidence = number.evidence_line(asked.diagram, asked.evidence)
-        current, rounding = number.current(asked.diagram), proof_rounding(asked.diagram)
-        return cls(asked, number, current, solution.strategy, present, evidence, rounding)
-
-    def end(self, limit: float) -> _End:
-        """Newton's method on a convex piecewise linear function."""
-        end = _End(limit, None)
-        found = None if limit == self.current else self.number.best_at_limit(self.asked, limit)
-        for _ in range(_MAX_STEPS):
-            if found is None:
-                break
-            end = end._replace(is_exact=end.is_exact and found.is_optimal)
-            if found.strategy == self.strategy:
-                break
-            line = self.number.weighted_utility(self.asked.diagram, found.strategy, self.asked.evidence)
-            if not self._overtakes(line, end.value):
-                break
-            end = _End(self._meeting(line, end.value), found, end.is_exact)
-            found = None if end.value == self.current else self._best(end.value)
-        return end
-
-    def changes(self, end: _End, limit: float, solution: Solution) -> tuple[ActionChange, ...]:
-        """What is done otherwise past an end; if that is about what can't happen yet, half-way to the limit it can."""
-        if end.beyond is None:
-            return ()
-        diagram, evidence = self.asked.diagram, self.asked.evidence
-        found = action_changes(diagram, solution, end.beyond, evidence)
-        if found or math.isinf(limit):
-            return found
-        return action_changes(self.number.changed(diagram, (end.value + limit) / 2), solution, end.beyond, evidence)
-
-    def _best(self, value: float) -> Solution:
-        return self.asked.solved(self.number.changed(self.asked.diagram, value))
-
-    def _overtakes(self, line: Line, value: float) -> bool:
+    def overtakes(line: Line, value: float) -> bool:
         """Whether a line is above the present one at a value; at infinity the steeper one is."""
         if math.isinf(value):
-            return abs(line.slope - self.present.slope) > PROBABILITY_NOISE
-        return line(value) - self.present(value) > self.rounding * self.evidence(value)
+            return abs(line.slope - present.slope) > PROBABILITY_NOISE
+        return line(value) - present(value) > rounding * chance(value)
 
-    def _meeting(self, line: Line, value: float) -> float:
-        """Where a line meets the present one, between a value and the current one."""
-        return min(max(self.present.crossing(line), min(self.current, value)), max(self.current, value))
+    def end(limit: float) -> tuple[float, tuple[ActionChange, ...], bool]:
+        """Where the present line is as good as any, what is done otherwise beyond it, and whether that is proved.
+
+        From a limit by Newton's method on a convex piecewise linear function.
+        """
+        value, beyond, is_exact = limit, None, True
+        best = None if limit == current else number.best_at_limit(asked, limit)
+        for _ in range(_MAX_STEPS):
+            is_exact = is_exact and (best is None or best.is_optimal)
+            if best is None or best.strategy == solution.strategy:
+                break
+            line = number.weighted_utility(diagram, best.strategy, evidence)
+            if not overtakes(line, value):
+                break
+            value, beyond = min(max(present.crossing(line), min(current, value)), max(current, value)), best
+            best = None if value == current else asked.solved(number.changed(diagram, value))
+        if beyond is None:
+            return value, (), is_exact
+        changes = action_changes(diagram, solution, beyond, evidence)
+        if not changes and not math.isinf(limit):  # about what can't happen yet: half-way to the limit it can
+            half_way = number.changed(diagram, (value + limit) / 2)
+            changes = action_changes(half_way, solution, beyond, evidence)
+        return value, changes, is_exact
+
+    (low, below, is_low), (high, above, is_high) = map(end, number.limits)
+    is_exact = solution.is_optimal and is_low and is_high
+    return StableInterval(number, current, low, high, below, above, is_exact, number.scale(diagram))

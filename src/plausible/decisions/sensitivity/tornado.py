@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -98,10 +97,10 @@ def utility_tornado(
 ) -> DecisionTornado:
     """How far the maximal expected utility moves when each number alone is varied; the best strategy may change.
 
+    Two solutions for each number.
+
     Parameters
     ----------
-    diagram
-        The influence diagram.
     amount
         Probabilities become θ (1 ± amount), within [0, 1] and the others of the row in proportion; entries of a utility
         move up and down by this share of the distance between its largest and smallest entry.
@@ -109,10 +108,6 @@ def utility_tornado(
         As of `strategy_stability`.
     evidence, options
         As of `solve`.
-
-    Notes
-    -----
-    Two solutions for each number.
 
     Examples
     --------
@@ -131,8 +126,8 @@ def utility_tornado(
     P(market=good) | 0.14 | 0.26 |   0.65 |    3.35 |   2.7 |
     """
     asked = Asked(diagram, evidence, options)
-    variation = _Variation(amount, read_numbers(numbers, diagram), progress)
-    return _tornado(asked, variation, asked.solved(), "Expected utility", lambda solution: solution.expected_utility)
+    chosen, title = read_numbers(numbers, diagram), "Expected utility"
+    return _tornado(asked, amount, chosen, progress, asked.solved(), title, lambda solution: solution.expected_utility)
 
 
 def lead_tornado(
@@ -152,8 +147,6 @@ def lead_tornado(
 
     Parameters
     ----------
-    diagram
-        The influence diagram.
     decision
         The decision, with two actions or more; not needed where there is only one.
     seen
@@ -184,16 +177,16 @@ def lead_tornado(
         raise InvalidArgument(f"seen={seen!r} is a number: what {name!r} sees comes first, then amount={seen!r}.")
     asked = Asked(diagram, evidence, options)
     given = read_seen(diagram, name, seen)
-    variation = _Variation(amount, read_numbers(numbers, diagram), progress)
+    chosen = read_numbers(numbers, diagram)
     solution = asked.solved()
     policy = solution.policies[name]
     if policy.decision.num_states < 2:
         raise InvalidArgument(f"{name!r} has a single action, which leads no other.")
     action = int(policy.actions[policy.row(given)])
 
-    def lead(found: Solution) -> float:
+    def lead(version: Solution) -> float:
         """How much better the action is than the best other one."""
-        now = found.policies[name]
+        now = version.policies[name]
         if any(variable.name not in given for variable in now.uses):
             raise InvalidArgument(f"The rule of {name!r} may depend on all that it sees: say what was seen there.")
         worth = now.expected_utility[now.row(given)]
@@ -201,34 +194,31 @@ def lead_tornado(
 
     where = f" given {seen_text(given)}" if given else ""
     title = f"Lead of {name}={policy.decision.states[action]}{where}"
-    return _tornado(asked, variation, solution, title, lead)
-
-
-class _Variation(NamedTuple):
-    """What is varied, by how much, and who is told."""
-
-    amount: float
-    numbers: tuple[DiagramNumber, ...]
-    progress: Callable[[VariationState], object] | None
+    return _tornado(asked, amount, chosen, progress, solution, title, lead)
 
 
 def _tornado(
-    asked: Asked, variation: _Variation, solution: Solution, title: str, measure: Callable[[Solution], float]
+    asked: Asked,
+    amount: float,
+    numbers: tuple[DiagramNumber, ...],
+    progress: Callable[[VariationState], object] | None,
+    solution: Solution,
+    title: str,
+    measure: Callable[[Solution], float],
 ) -> DecisionTornado:
     """A bar for each number: the measure, which has a title, of the solutions at both ends."""
-    check_number("amount", variation.amount, above=0, most=1)  # a share: 0.2 for 20 %
+    check_number("amount", amount, above=0, most=1)  # a share: 0.2 for 20 %
 
     def bar(number: DiagramNumber) -> TornadoBar:
-        ends = number.varied(asked, variation.amount)
+        ends = number.varied(asked, amount)
         versions = [number.changed(asked.diagram, end) for end in ends]
-        found = [asked.solved(version) for version in versions]
+        solutions = [asked.solved(version) for version in versions]
         kept = [expected_utility(version, solution.strategy, asked.evidence) for version in versions]
-        changes = any(new.expected_utility - old > new.rounding for new, old in zip(found, kept, strict=True))
-        at_low, at_high = map(measure, found)
+        changes = any(new.expected_utility - old > new.rounding for new, old in zip(solutions, kept, strict=True))
+        at_low, at_high = map(measure, solutions)
         return TornadoBar(number, number.current(asked.diagram), *ends, at_low, at_high, changes)
 
-    bars = one_by_one(bar, variation.numbers, variation.progress)
+    bars = one_by_one(bar, numbers, progress)
     # In single precision the two states of a binary variable tie, and come in the order of the tables.
     bars.sort(key=lambda bar: -float(np.float32(bar.swing)) if np.isfinite(bar.swing) else np.inf)
-    left = len(variation.numbers) - len(bars)
-    return DecisionTornado(title, measure(solution), float(variation.amount), tuple(bars), left)
+    return DecisionTornado(title, measure(solution), float(amount), tuple(bars), len(numbers) - len(bars))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple, TypeVar
@@ -30,48 +29,24 @@ class Pair(NamedTuple):
         return 0.0 if self.utility is None else float(self.utility)
 
 
-class Arithmetic(ABC):
-    """What stands for a probability, and how such numbers are multiplied and summed."""
+class Arithmetic:
+    """What stands for a probability, and how such numbers are multiplied and summed: here as they are.
+
+    That is for distributions, where what gets too small for a float makes no difference.
+    """
 
     __slots__ = ()
 
-    @abstractmethod
     def read(self, table: Floats) -> Floats:
         """What stands for a table of probabilities."""
-
-    @abstractmethod
-    def times(self, one: Floats, other: Floats) -> Floats:
-        """The product of two tables that broadcast."""
-
-    @abstractmethod
-    def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
-        """Sum axes out: (Σ φ, Σ φ μ / Σ φ), with 0/0 = 0."""
-
-    @abstractmethod
-    def plain(self, table: Floats) -> Floats:
-        """The probabilities themselves, up to a scale."""
-
-    @abstractmethod
-    def logs(self, table: Floats) -> Floats:
-        """Their logarithms, up to a constant."""
-
-    def product(self, tables: Iterable[Floats]) -> Floats:
-        """What stands for the product of tables of probabilities; there must be one."""
-        return reduce(self.times, map(self.read, tables))
-
-
-class _Plain(Arithmetic):
-    """Probabilities as they are: for distributions, where what gets too small for a float makes no difference."""
-
-    __slots__ = ()
-
-    def read(self, table: Floats) -> Floats:
         return table
 
     def times(self, one: Floats, other: Floats) -> Floats:
+        """The product of two tables that broadcast."""
         return one * other
 
     def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
+        """Sum axes out: (Σ φ, Σ φ μ / Σ φ), with 0/0 = 0."""
         phi, mu = pair
         total = summed(phi, axes)
         if mu is None or not axes:
@@ -80,26 +55,33 @@ class _Plain(Arithmetic):
         return Pair(total, weighted / np.where(total > 0, total, 1.0))
 
     def plain(self, table: Floats) -> Floats:
+        """The probabilities themselves, up to a scale."""
         return table
 
     def logs(self, table: Floats) -> Floats:
+        """Their logarithms, up to a constant."""
         return _log(table)
 
+    def product(self, tables: Iterable[Floats]) -> Floats:
+        """What stands for the product of tables of probabilities; there must be one."""
+        return reduce(self.times, map(self.read, tables))
 
-class _Scaled(_Plain):
+
+class _Scaled(Arithmetic):
     """The largest entry of every table is one, so that no evidence is too unlikely."""
 
     __slots__ = ()
 
     def read(self, table: Floats) -> Floats:
-        return _scaled(table)
+        peak = table.max()
+        return table / peak if peak > 0 else table
 
     def times(self, one: Floats, other: Floats) -> Floats:
-        return _scaled(one * other)
+        return self.read(one * other)
 
     def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
-        phi, mu = _PLAIN.reduced(pair, axes)
-        return Pair(_scaled(phi), mu)
+        phi, mu = super().reduced(pair, axes)
+        return Pair(self.read(phi), mu)
 
 
 class _Logs(Arithmetic):
@@ -117,10 +99,10 @@ class _Logs(Arithmetic):
         logs, mu = pair
         peaks = np.maximum.reduce(logs, axis=axes, keepdims=True)
         peaks = np.where(peaks > -np.inf, peaks, 0.0)
-        total, mu = _PLAIN.reduced(Pair(np.exp(logs - peaks), mu), axes)
-        found = _log(total) + peaks.reshape(total.shape)
-        peak = found.max()
-        return Pair(found - peak if peak > -np.inf else found, mu)
+        total, mu = super().reduced(Pair(np.exp(logs - peaks), mu), axes)
+        sums = _log(total) + peaks.reshape(total.shape)
+        peak = sums.max()
+        return Pair(sums - peak if peak > -np.inf else sums, mu)
 
     def plain(self, table: Floats) -> Floats:
         peak = table.max()
@@ -130,10 +112,7 @@ class _Logs(Arithmetic):
         return table
 
 
-_PLAIN = _Plain()
-PLAIN: Arithmetic = _PLAIN
-SCALED: Arithmetic = _Scaled()
-LOGS: Arithmetic = _Logs()
+PLAIN, SCALED, LOGS = Arithmetic(), _Scaled(), _Logs()
 
 
 def scaled_or_logs(compute: Callable[[Arithmetic], ResultT]) -> ResultT:
@@ -146,7 +125,6 @@ def scaled_or_logs(compute: Callable[[Arithmetic], ResultT]) -> ResultT:
 
 
 def summed(table: Floats, axes: tuple[int, ...]) -> Floats:
-    """Sum axes out of a table."""
     if not axes:
         return table
     if table.size < _LARGE:
@@ -168,12 +146,6 @@ def placed(table: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
         shape[axis] = length
     order = sorted(range(len(axes)), key=axes.__getitem__)
     return table.transpose(order).reshape(shape)
-
-
-def _scaled(table: Floats) -> Floats:
-    """The table with its largest entry at one; zeros stay."""
-    peak = table.max()
-    return table / peak if peak > 0 else table
 
 
 def _log(table: Floats) -> Floats:

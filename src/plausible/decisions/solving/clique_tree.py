@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from plausible.engine.ordering import Elimination, best_elimination
+from plausible.engine.ordering import best_elimination
 from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import Variable
@@ -34,12 +34,18 @@ def lay_out(
     """A tree with a clique for each scope, by a greedy elimination order; refused where its tables are too large."""
     if not variables:
         return TreeLayout(((),), ((),), (0,) * len(scopes), (), 1, ())
-    run = _elimination(variables, scopes)
+    starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
+    items = np.array([variable for scope in scopes for variable in scope], dtype=np.int64)
+    run = best_elimination(items, starts, np.array([v.num_states for v in variables], dtype=np.int64))
     steps = [tuple(run.cliques[a:b].tolist()) for a, b in zip(run.clique_starts, run.clique_starts[1:], strict=False)]
     order = run.order.tolist()
     step_of = {variable: step for step, variable in enumerate(order)}
     following = [min((step_of[v] for v in clique[1:]), default=-1) for clique in steps]
-    absorber = _absorbers(steps, following)
+    # For each step one with a maximal clique that holds its clique: see `plausible.graphs.cliques.absorbing_steps`.
+    absorber = list(range(len(steps)))
+    for step, after in enumerate(following):
+        if after >= 0 and len(steps[step]) == len(steps[after]) + 1:
+            absorber[after] = absorber[step]
     kept = sorted(set(absorber))
     place = {step: number for number, step in enumerate(kept)}
     rank = [0] * len(variables)
@@ -53,21 +59,6 @@ def lay_out(
     homes = tuple(place[absorber[step]] for step in first)
     number = [place[step] for step in absorber]
     return TreeLayout(cliques, _neighbors(number, following), homes, tuple(rank), sum(sizes), largest)
-
-
-def _elimination(variables: Sequence[Variable], scopes: Sequence[tuple[int, ...]]) -> Elimination:
-    starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
-    items = np.array([variable for scope in scopes for variable in scope], dtype=np.int64)
-    return best_elimination(items, starts, np.array([v.num_states for v in variables], dtype=np.int64))
-
-
-def _absorbers(steps: Sequence[tuple[int, ...]], following: Sequence[int]) -> list[int]:
-    """For each step one with a maximal clique that holds its clique: see `plausible.graphs.cliques.absorbing_steps`."""
-    absorbers = list(range(len(steps)))
-    for step, after in enumerate(following):
-        if after >= 0 and len(steps[step]) == len(steps[after]) + 1:
-            absorbers[after] = absorbers[step]
-    return absorbers
 
 
 def _neighbors(number: Sequence[int], following: Sequence[int]) -> tuple[tuple[int, ...], ...]:

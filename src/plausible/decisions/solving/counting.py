@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.arrays import Ints
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.solving.joint_table import weighing
+from plausible.decisions.solving.joint_tree import weighing
 from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed
 from plausible.errors import TooLarge, counted
@@ -33,12 +32,10 @@ class RuleCount:
 
     @property
     def num_information_states(self) -> int:
-        """The information states that count."""
         return sum(states for _, states in self.choices)
 
     @property
     def log10(self) -> float:
-        """The decimal logarithm of the number of rules."""
         return math.fsum(states * math.log10(actions) for actions, states in self.choices)
 
     @property
@@ -85,10 +82,14 @@ def count_strategies(
     possible = information_probabilities(diagram) if only_possible else {}
     counts = []
     for name, decision in diagram.decisions.items():
+        num_actions, num_states = len(decision.states), num_entries(diagram.information(name))
+        choices: tuple[tuple[int, int], ...] = ((num_actions, num_states),)
         if name in limits or only_possible:
-            choices = _choices(_open(diagram, name, limits.get(name)), possible.get(name))
-        else:
-            choices = ((len(decision.states), num_entries(diagram.information(name))),)
+            is_open = allowed_mask(diagram, name, limits[name]).sum(axis=-1).ravel() if name in limits else None
+            num_open = np.full(num_states, num_actions) if is_open is None else is_open
+            kept = num_open[possible[name].flat > 0] if only_possible else num_open
+            actions, states = np.unique(kept, return_counts=True)
+            choices = tuple(zip(actions.tolist(), states.tolist(), strict=True))
         counts.append(RuleCount(name, choices))
     return StrategyCount(tuple(counts))
 
@@ -108,11 +109,11 @@ def information_probabilities(diagram: Diagram) -> dict[str, Factor]:
     """
     problem = read_problem(diagram, {})
     tree = weighing(problem, problem.uniform_rules())
-    found = {}
+    probabilities = {}
     for name in diagram.decisions:
-        probability = tree.family(name)[0][..., 0]
-        found[name] = Factor(diagram.information(name), probability / probability.sum())
-    return found
+        seen = tree.family(name)[0][..., 0]
+        probabilities[name] = Factor(diagram.information(name), seen / seen.sum())
+    return probabilities
 
 
 def impossible_information(diagram: Diagram) -> dict[str, tuple[Assignment, ...]]:
@@ -127,19 +128,6 @@ def impossible_information(diagram: Diagram) -> dict[str, tuple[Assignment, ...]
         name: tuple(assignment_at(factor.scope, int(place)) for place in np.flatnonzero(factor.flat == 0))
         for name, factor in information_probabilities(diagram).items()
     }
-
-
-def _open(diagram: Diagram, name: str, limits: AllowedActions | None) -> Ints:
-    """The number of open actions of each information state, in row-major order."""
-    if limits is None:
-        return np.full(num_entries(diagram.information(name)), len(diagram.decisions[name].states))
-    return np.asarray(allowed_mask(diagram, name, limits).sum(axis=-1)).ravel()
-
-
-def _choices(num_open: Ints, probability: Factor | None) -> tuple[tuple[int, int], ...]:
-    kept = num_open if probability is None else num_open[probability.flat > 0]
-    actions, states = np.unique(kept, return_counts=True)
-    return tuple(zip(actions.tolist(), states.tolist(), strict=True))
 
 
 def _counted(log10: float, one: str, many: str) -> str:

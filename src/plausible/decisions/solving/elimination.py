@@ -1,4 +1,4 @@
-"""Best strategies by removing variables one by one: sum-max-sum elimination, and arc reversal."""
+"""Best strategies by other methods: sum-max-sum elimination, arc reversal, and queries to a Bayesian network."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from itertools import combinations
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.cpds import CPD
+from plausible.base.remedies import Argument, Remedy
+from plausible.causal.queries.observed import fresh_name
+from plausible.cpds import CPD, TableCPD
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.structure.recall import new_information, require_recall
-from plausible.errors import ImpossibleEvidence
+from plausible.decisions.solving.problem import Structure
+from plausible.decisions.solving.updating import Rules, first_best_rule
+from plausible.decisions.structure.relevance import new_information, require_recall
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.factors.joint_factor import JointFactor, combined
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
+from plausible.models import BayesianNetwork
 from plausible.models.lowering import lower
+from plausible.variables import Variable, likelihood
 
 
 def joint_factors(
@@ -179,31 +185,23 @@ class _Nodes:
     def take_out_all_but(self, kept: set[str]) -> None:
         """Remove the parents of the value that are not kept: chance variables that no decision sees."""
         while hidden := set(self.value.names) - kept:
-            self._remove_barren(kept)
+            for name in reversed(self.order):  # nobody sees it, and nothing depends on it
+                is_free = name in self.distributions and name not in kept and name not in self.value.names
+                if is_free and not self._children(name):
+                    del self.distributions[name]
             name = max(hidden, key=self.order.index)
             for child in self._children(name):
-                self._reverse(name, child)
+                joint = self.distributions[name] * self.distributions[child]
+                self.distributions[child] = joint.marginalize(name)
+                self.distributions[name] = joint / self.distributions[child]
+                self.order.remove(name)
+                self.order.insert(self.order.index(child) + 1, name)
             self.value = (self.value * self.distributions.pop(name)).marginalize(name)
 
     def _children(self, name: str) -> list[str]:
         """The chance variables that depend on one, the nearest first: no other path leads to that."""
-        found = (other for other, factor in self.distributions.items() if other != name and name in factor.names)
-        return sorted(found, key=self.order.index)
-
-    def _reverse(self, name: str, child: str) -> None:
-        """Turn the arc from a variable to its child."""
-        joint = self.distributions[name] * self.distributions[child]
-        self.distributions[child] = joint.marginalize(name)
-        self.distributions[name] = joint / self.distributions[child]
-        self.order.remove(name)
-        self.order.insert(self.order.index(child) + 1, name)
-
-    def _remove_barren(self, kept: set[str]) -> None:
-        """Remove chance variables that nobody sees and nothing depends on."""
-        for name in reversed(self.order):
-            is_free = name in self.distributions and name not in kept and name not in self.value.names
-            if is_free and not self._children(name):
-                del self.distributions[name]
+        children = (other for other, factor in self.distributions.items() if other != name and name in factor.names)
+        return sorted(children, key=self.order.index)
 
 
 def absorbed(diagram: Diagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
@@ -217,26 +215,78 @@ def absorbed(diagram: Diagram, findings: Mapping[str, Floats]) -> dict[str, Fact
     order = [str(node) for node in diagram.graph.topological_order if node in diagram.chance]
     rank = {name: place for place, name in enumerate(order)}
     likelihoods: dict[str, list[Factor]] = {name: [] for name in order}
-    for name, weights in findings.items():
-        likelihoods[name].append(Factor((diagram.variables[name],), weights).log())
-    found = {}
+    for name, vector in findings.items():
+        likelihoods[name].append(Factor((diagram.variables[name],), vector).log())
+    given = {}
     for name in reversed(order):
-        if likelihoods[name]:
-            found[name], left = _turned(diagram.chance[name].to_factor(), likelihoods[name], name)
-            if left.max() == -np.inf:
-                raise ImpossibleEvidence.outright()
-            if left.names:
-                likelihoods[max(left.names, key=rank.__getitem__)].append(left)
-    return found
+        if not likelihoods[name]:
+            continue
+        joint = diagram.chance[name].to_factor().log()
+        for known in likelihoods[name]:
+            joint = joint + known
+        peaks = joint.maximize(name)
+        peaks = Factor.from_flat(peaks.scope, np.where(peaks.flat > -np.inf, peaks.flat, 0.0))
+        weights = (joint - peaks).exp()
+        total = weights.marginalize(name)
+        given[name], left = weights / total, total.log() + peaks
+        if left.max() == -np.inf:
+            raise ImpossibleEvidence.outright()
+        if left.names:
+            likelihoods[max(left.names, key=rank.__getitem__)].append(left)
+    return given
 
 
-def _turned(distribution: Factor, likelihoods: list[Factor], name: str) -> tuple[Factor, Factor]:
-    """A distribution given likelihoods of its variable, and the logarithm of what these say about its parents."""
-    joint = distribution.log()
-    for likelihood in likelihoods:
-        joint = joint + likelihood
-    peaks = joint.maximize(name)
-    peaks = Factor.from_flat(peaks.scope, np.where(peaks.flat > -np.inf, peaks.flat, 0.0))
-    weights = (joint - peaks).exp()
-    total = weights.marginalize(name)
-    return weights / total, total.log() + peaks
+# --- queries to a Bayesian network, in which a two-state variable stands for the total utility ---
+
+
+def query_rules(diagram: Diagram, findings: Mapping[str, Floats], structure: Structure) -> Rules:
+    """The best rule of each decision, those relied on first, each by one query to a network.
+
+    With decisions as chance variables, uniform where they are not settled, and a variable S that is one with a
+    probability that grows linearly with the utility, the best action is the one with the largest P(d, S = 1 | w).
+
+    Cooper (1988), A method for using belief networks as influence diagrams. Shachter & Peot (1992), Decision making
+    using probabilistic inference methods, UAI. Zhang (1998), Probabilistic inference in influence diagrams.
+    """
+    if not structure.is_acyclic:
+        together = next(component for component in structure.components if len(component) > 1)
+        raise NotSupported(
+            f"{', '.join(together)} rely on each other, so that no order of queries settles them one by one.",
+            remedies=[Remedy("use ", Argument("method", "auto"))],
+        )
+    strategy = {}
+    for name in diagram.decisions:
+        scope = [diagram.variables[other] for other in (*structure.information[name], name)]
+        strategy[name] = Factor(scope, np.full([v.num_states for v in scope], 1.0 / scope[-1].num_states))
+    evidence = {name: likelihood(weights) for name, weights in findings.items()}
+    for (name,) in structure.components:
+        network, success = utility_network(diagram, strategy)
+        names = [*strategy[name].names, success]
+        joint = network.query(names, evidence=evidence).reorder(names)
+        strategy[name] = Factor(strategy[name].scope, first_best_rule(joint.values[..., 1]))
+    return {name: np.array(rule.values) for name, rule in strategy.items()}
+
+
+def utility_network(diagram: Diagram, rules: Mapping[str, Factor]) -> tuple[BayesianNetwork, str]:
+    """The network of a diagram under rules, with a variable that is one with probability (U - min) / (max - min).
+
+    Each utility u_i is a two-state variable of its own, with probability (u_i - min u_i) / r_i, where r_i is its range;
+    a chain of coins chooses among them in proportion to their ranges, so no table has more parents than the utilities
+    have.
+    """
+    cpds = list(diagram.chance.values())
+    cpds += [TableCPD(diagram.variables[name], rule.values, rule.scope[:-1]) for name, rule in rules.items()]
+    taken = set(diagram.graph.nodes)
+    chosen, total = Variable(fresh_name("chosen", taken, "'"), 2), 0.0
+    cpds.append(TableCPD(chosen, [1.0, 0.0]))
+    for name, factor in diagram.utility_factors.items():
+        span = factor.max() - factor.min()
+        if span <= 0:
+            continue
+        total += span
+        share = (factor.values - factor.min()) / span
+        part, before, chosen = Variable(name, 2), chosen, Variable(fresh_name(f"{chosen.name}+", taken, "'"), 2)
+        cpds.append(TableCPD(part, np.stack([1 - share, share], axis=-1), factor.scope))
+        is_one = np.array([[0.0, span / total], [1 - span / total, 1.0]])  # by what was chosen before, and the part
+        cpds.append(TableCPD(chosen, np.stack([1 - is_one, is_one], axis=-1), (before, part)))
+    return BayesianNetwork(cpds), chosen.name

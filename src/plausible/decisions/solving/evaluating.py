@@ -1,4 +1,4 @@
-"""What a given strategy is worth, and whether one rule of it could be better."""
+"""What a given strategy is worth, also between the worst and the best, and whether one rule of it could be better."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.decisions.diagram import Diagram
-from plausible.decisions.rules import read_rule
-from plausible.decisions.solving.joint_table import Weighing, weighing
-from plausible.decisions.solving.joint_tree import JointTree
+from plausible.base.tolerances import WRITTEN_ROUNDING
+from plausible.decisions.diagram import Diagram, DiagramT
+from plausible.decisions.solving.joint_tree import JointTree, Weighing, weighing
+from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.problem import DecisionProblem, impossible, read_findings, read_problem
+from plausible.decisions.solving.solve import Asked
 from plausible.decisions.solving.updating import Rules, best_rule, decided
+from plausible.decisions.strategy import RuleLike, Strategy, read_rule
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
+from plausible.utilities.local import Utility
 from plausible.utilities.wording import place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
@@ -41,11 +44,11 @@ def utility_parts(
     tree = JointTree(problem, rules, scopes)
     if tree.total().probability <= 0:
         raise impossible(diagram, evidence)
-    found = {}
-    for place, (name, (scope, table)) in enumerate(zip(diagram.utilities, problem.utilities, strict=True)):
-        weights = tree.marginal(place, scope)
-        found[name] = float((weights * table).sum() / weights.sum())
-    return found
+    parts = {}
+    for name, (scope, table), clique in zip(diagram.utilities, problem.utilities, tree.together, strict=True):
+        weights, _ = tree.open_table(clique, scope, ())
+        parts[name] = float((weights * table).sum() / weights.sum())
+    return parts
 
 
 @record
@@ -88,17 +91,13 @@ class LocalOptimality:
 def local_optimality_test(
     diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
 ) -> LocalOptimality:
-    """Whether each rule takes, wherever it can come to act, an action with the largest expected utility.
-
-    States w of information with P(w) = 0 under the strategy are passed over: what is done there makes no difference
-    as long as the other rules stay as they are (Koller & Friedman 2009, proposition 23.3).
-    """
+    """Whether each rule takes, wherever it can come to act, an action with the largest expected utility."""
     problem, rules = read_strategy(diagram, strategy, evidence)
     tree = weighing(problem, rules)
     total = tree.total()
     if total.probability <= 0:
         raise impossible(diagram, evidence)
-    better = [found for name in diagram.decisions for found in _better(problem, name, rules[name], tree)]
+    better = [action for name in diagram.decisions for action in _better(problem, name, rules[name], tree)]
     return LocalOptimality(total.expected_utility, tuple(better))
 
 
@@ -143,13 +142,7 @@ def read_strategy(
 def expected_utility_factor(
     diagram: Diagram, decision: str, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
 ) -> Factor:
-    """μ(w, d) = P(w) E[U | w, d], given the rules of all other decisions.
-
-    The expected utility of any rule δ of the decision is Σ_w Σ_d δ(d | w) μ(w, d), so a rule that takes the largest
-    entry of each row is the best one.
-
-    Koller & Friedman (2009), Probabilistic graphical models, equation 23.10.
-    """
+    """μ(w, d) = P(w) E[U | w, d], given the rules of all other decisions."""
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)
     probability, weighted = weighing(problem, rules).family(decision)
@@ -162,10 +155,7 @@ def expected_utility_factor(
 def optimal_rule(
     diagram: Diagram, decision: str, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
 ) -> Factor:
-    """The best rule of a decision, given those of all others; deterministic.
-
-    What is never seen keeps the most likely action of the present rule.
-    """
+    """The best rule of a decision, given those of all others; deterministic."""
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)
     probability, weighted = weighing(problem, rules).family(decision)
@@ -173,3 +163,79 @@ def optimal_rule(
         raise impossible(diagram, evidence)
     best = best_rule(probability, weighted, rules[decision], problem.rounding * probability)
     return Factor(strategy[decision].scope, np.array(decided({decision: best})[decision]))
+
+
+# --- between the worst and the best ---
+
+
+@record(eq=False)
+class UtilityGap:
+    """What is at stake: from the worst strategy to the best."""
+
+    diagram: Diagram  # What was asked
+    evidence: EvidenceLike | None
+    best: float  # The largest and the least expected utility
+    worst: float
+    best_strategy: Strategy  # Strategies that reach them
+    worst_strategy: Strategy
+    is_exact: bool  # Whether both are proved
+
+    def share(self, strategy: Strategy | Mapping[str, RuleLike]) -> float:
+        """How much of the way from the worst to the best a strategy goes, from 0 to 1."""
+        rules = strategy if isinstance(strategy, Strategy) else self.diagram.strategy(strategy)
+        return share_of_gap(expected_utility(self.diagram, rules, self.evidence), self.worst, self.best)
+
+    def __str__(self) -> str:
+        told = "" if self.is_exact else ", not proved"
+        return f"Expected utility from {format_number(self.worst)} (worst) to {format_number(self.best)} (best){told}."
+
+
+def utility_gap(
+    diagram: Diagram, evidence: EvidenceLike | None = None, options: SolvingOptions | None = None
+) -> UtilityGap:
+    """The best and the worst strategy of a diagram, between which others can be placed; arguments as of `solve`.
+
+    Norman et al. (1998), a decision-analytic system for prenatal testing; Koller & Friedman (2009), box 23.A.
+
+    >>> import plausible as pb
+    >>> gap = utility_gap(pb.examples.load("oil"))
+    >>> print(gap)
+    Expected utility from -29.25 (worst) to 16.75 (best).
+    >>> round(gap.share({"test": "no", "drill": "no"}), 3)
+    0.636
+    """
+    asked = Asked(diagram, evidence, options)
+    best, worst = asked.solved(), asked.solved(with_negated_utilities(diagram))
+    values, is_exact = (best.expected_utility, -worst.expected_utility), best.is_optimal and worst.is_optimal
+    return UtilityGap(diagram, evidence, *values, best.strategy, worst.strategy, is_exact)
+
+
+def share_of_gap(expected_utility: float, worst: float, best: float) -> float:
+    """(EU - worst) / (best - worst): 0 for the worst strategy, 1 for the best, whatever the unit of utility.
+
+    Where all strategies are as good, the share is 1. The worst strategy of a diagram is the best of
+    `with_negated_utilities`.
+
+    Norman et al. (1998), a decision-analytic system for prenatal testing; Koller & Friedman (2009), box 23.A.
+
+    >>> round(share_of_gap(94.915, worst=87.85, best=98.77), 3)
+    0.647
+    """
+    slack = WRITTEN_ROUNDING * max(abs(worst), abs(best))
+    if not worst - slack <= expected_utility <= best + slack:
+        raise InvalidArgument(
+            f"An expected utility of {expected_utility:g} is not between the worst, {worst:g}, and the best, {best:g}."
+        )
+    return (expected_utility - worst) / (best - worst) if best > worst else 1.0
+
+
+def with_negated_utilities(diagram: DiagramT) -> DiagramT:
+    """The diagram whose best strategy is the worst of this one: every utility changes its sign.
+
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> diagram = InfluenceDiagram(decisions=[Decision("D", 2)], utilities=[Utility("D", [1, 3], name="V")])
+    >>> with_negated_utilities(diagram).utility_factors["V"].values
+    array([-1., -3.])
+    """
+    utilities = [Utility.from_factor(-factor, name) for name, factor in diagram.utility_factors.items()]
+    return type(diagram)(diagram.chance.values(), diagram.decisions.values(), utilities, diagram.notes)

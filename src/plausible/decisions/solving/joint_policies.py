@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.tolerances import PROOF
-from plausible.decisions.solving.joint_table import Weighing
+from plausible.decisions.solving.joint_tree import Weighing
 from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.policy_sets import search_policies
 from plausible.decisions.solving.problem import DecisionProblem
@@ -63,11 +63,9 @@ class JointSearch:
 
     @property
     def own_rules(self) -> Rules:
-        """The rules of the members."""
         return {name: self.rules[name] for name in self.members}
 
     def state(self, num_steps: int) -> SolvingState:
-        """How far it is."""
         return SolvingState(self.num_settled, len(self.rules), self.value, self.upper, num_steps)
 
     def improve(self, rules: Rules) -> float:
@@ -105,9 +103,7 @@ class TableSearch:
     def read(cls, work: JointSearch, max_entries: int) -> TableSearch | None:
         """The search for some decisions; None where the table would be too large."""
         team = read_team(work.problem, work.members, work.rules, max_entries)
-        if team is None:
-            return None
-        return cls(work, team, RuleSearch(team) if can_list_rules(team) else team)
+        return None if team is None else cls(work, team, RuleSearch(team) if can_list_rules(team) else team)
 
     def go_on(self, seconds: float, max_steps: int | None = None) -> None:
         """Search for some seconds, up to some number of nodes in all."""
@@ -119,10 +115,17 @@ class TableSearch:
             work.watch.tell(replace(work.state(search.num_steps), expected_utility=value))
             return work.watch.is_stopped
 
+        start = None
+        if self.run is None and isinstance(self.branches, RuleSearch):
+            numbers = self.branches.numbers(work.rules)
+            start = self.branches.upper(numbers), numbers
+        elif self.run is None:
+            options = work.watch.options
+            start = self.team.start(options.restarts, options.generator(), lambda: work.watch.is_over)
         self.run = branch_and_bound(
             self.branches,
             (),
-            start=self._start() if self.run is None else None,
+            start=start,
             run=self.run,
             max_steps=max_steps,
             time_limit=seconds,
@@ -135,14 +138,6 @@ class TableSearch:
         else:
             work.improve(self.branches.rules(state.best))
             work.upper = min(work.upper, state.upper / scale)
-
-    def _start(self) -> tuple[float, tuple[int, ...]]:
-        """A full solution to begin with, and its score."""
-        if isinstance(self.branches, RuleSearch):
-            numbers = self.branches.numbers(self.work.rules)
-            return self.branches.upper(numbers), numbers
-        options = self.work.watch.options
-        return self.team.start(options.restarts, options.generator(), lambda: self.work.watch.is_over)
 
 
 def search_neighborhoods(work: JointSearch) -> None:
@@ -173,36 +168,23 @@ def search_neighborhoods(work: JointSearch) -> None:
 def _by_pairs(work: JointSearch) -> float:
     """Replace the rules of two decisions at a time by the best ones, until that makes nothing better; the value."""
     least = PROOF * sum(float(np.ptp(table)) for _, table in work.problem.utilities)
-    value = work.tree.total().expected_utility
-    pairs = _pairs(work.members)
-    quiet = 0
+    value, members, quiet = work.tree.total().expected_utility, work.members, 0
+    places = combinations(range(len(members)), 2)
+    pairs = [(members[i], members[j]) for i, j in places if min(j - i, len(members) - j + i) <= _MAX_APART]
     for pair in cycle(pairs):
         if quiet == len(pairs) or work.watch.is_over:
             break
-        found = _best_pair(work, pair)
         quiet += 1
-        if found is not None and found[0] > value + least:
-            put(work.tree, work.rules, found[1])
+        team = read_team(work.problem, pair, work.rules, _MAX_PAIR)
+        if team is None or not can_list_rules(team):
+            continue
+        search = RuleSearch(team)
+        numbers = search.numbers(work.rules)
+        best = branch_and_bound(search, (), start=(search.upper(numbers), numbers)).state
+        if best.best is not None and best.score / team.scale > value + least:
+            put(work.tree, work.rules, search.rules(best.best))
             value, quiet = work.tree.total().expected_utility, 0
     return value
-
-
-def _best_pair(work: JointSearch, pair: Sequence[str]) -> tuple[float, Rules] | None:
-    """The best rules of two decisions given those of all others, and their worth; None where that is too much."""
-    team = read_team(work.problem, pair, work.rules, _MAX_PAIR)
-    if team is None or not can_list_rules(team):
-        return None
-    search = RuleSearch(team)
-    numbers = search.numbers(work.rules)
-    found = branch_and_bound(search, (), start=(search.upper(numbers), numbers)).state
-    assert found.best is not None
-    return found.score / team.scale, search.rules(found.best)
-
-
-def _pairs(members: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of decisions that are near to each other in time."""
-    places = combinations(range(len(members)), 2)
-    return [(members[i], members[j]) for i, j in places if min(j - i, len(members) - j + i) <= _MAX_APART]
 
 
 def settle_jointly(work: JointSearch) -> None:
@@ -220,18 +202,15 @@ def settle_jointly(work: JointSearch) -> None:
     stages = None if work.is_over else read_stages(work.problem, work.members, work.rules, _MAX_STATES)
     _list_policies(work, stages, _FEW)
     if not work.is_over:
-        search = search or TableSearch.read(work, _room(work))
+        # So many entries that reading the table takes a part of the time only.
+        room = int(min(max(_TEAM, work.watch.seconds_left * _ENTRIES_PER_SECOND), _MAX_TEAM))
+        search = search or TableSearch.read(work, room)
         if search is not None:
             search.go_on(work.watch.seconds_left / 2)
     if not work.is_over:
         _list_policies(work, stages, _MANY)
     if not work.is_over:
         search_neighborhoods(work)
-
-
-def _room(work: JointSearch) -> int:
-    """How many entries a table may have, so that reading it takes a part of the time only."""
-    return int(min(max(_TEAM, work.watch.seconds_left * _ENTRIES_PER_SECOND), _MAX_TEAM))
 
 
 def _list_policies(work: JointSearch, stages: Stages | None, limits: tuple[int, ...]) -> None:
@@ -246,12 +225,12 @@ def _list_policies(work: JointSearch, stages: Stages | None, limits: tuple[int, 
     if stages is None:
         return
     for limit in limits:
-        found = search_policies(stages, (limit,), work.watch.options.generator(), is_over)
-        if found.is_complete:
-            work.finish(found.rules)
+        lists = search_policies(stages, (limit,), work.watch.options.generator(), is_over)
+        if lists.is_complete:
+            work.finish(lists.rules)
         else:
-            constant = work.improve(found.rules) - found.value
-            work.upper = min(work.upper, found.upper + constant)
+            constant = work.improve(lists.rules) - lists.value
+            work.upper = min(work.upper, lists.upper + constant)
         if work.is_over:
             break
 
@@ -268,7 +247,6 @@ class Settling:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all decisions are settled."""
         return self.num_settled == len(self.rules)
 
 

@@ -1,20 +1,102 @@
-"""A clique tree whose messages are pairs of a probability and an expected utility."""
+"""What weighs decisions: all joint factors in one table where that is small, else in a clique tree.
+
+The messages of the tree are pairs of a probability and an expected utility.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, placed, summed
-from plausible.decisions.solving.clique_tree import TreeLayout, lay_out, spread
+from plausible.decisions.solving.arithmetic import (
+    LOGS,
+    PLAIN,
+    SCALED,
+    Arithmetic,
+    Pair,
+    placed,
+    scaled_or_logs,
+    summed,
+    summed_to,
+)
+from plausible.decisions.solving.clique_tree import lay_out, spread
 from plausible.decisions.solving.problem import DecisionProblem, Tabled
 from plausible.factors.alignment import MAX_ENTRIES
 
+#: Up to this many entries one table takes less time than the messages of a tree.
+SMALL = 2**12
 #: How to look at an array with the axes of one scope as one with those of a larger scope.
 _View: TypeAlias = tuple[slice | None, ...]
+
+
+def weighing(problem: DecisionProblem, rules: Mapping[str, Floats], max_entries: int = MAX_ENTRIES) -> Weighing:
+    """The problem under some rules: in one table if it is small, else in a clique tree."""
+    return JointTable(problem, rules) if fits(problem) else JointTree(problem, rules, max_entries=max_entries)
+
+
+def fits(problem: DecisionProblem) -> bool:
+    """Whether one table of all variables is so small that nothing beats it."""
+    return len(problem.variables) <= SMALL.bit_length() and math.prod(problem.sizes) <= SMALL
+
+
+class JointTable:
+    """The joint distribution and the total utility over all variables, and the rules."""
+
+    __slots__ = ("_phi", "_problem", "_rules", "_shape", "_utility", "rounding")
+
+    def __init__(self, problem: DecisionProblem, rules: Mapping[str, Floats]) -> None:
+        self._problem, self.rounding = problem, problem.rounding
+        self._shape = problem.sizes
+        phi, mu = np.ones(self._shape), np.zeros(self._shape)
+        tables = [placed(table, scope, len(self._shape)) for scope, table in problem.probabilities]
+        if problem.is_conditioned:
+            phi *= scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(tables)))
+        else:
+            for table in tables:
+                phi *= table
+        for scope, table in problem.utilities:
+            mu += placed(table, scope, len(self._shape))
+        self._phi, self._utility = phi, mu
+        self._rules: dict[str, Floats] = {}
+        for name, rule in rules.items():
+            self.replace(name, rule)
+
+    def replace(self, decision: str, rule: Floats) -> None:
+        """Put another rule in the place of that of a decision; a uniform one is a number that makes no difference."""
+        if (rule == rule.item(0)).all():
+            self._rules.pop(decision, None)
+        else:
+            self._rules[decision] = placed(rule, self._problem.families[decision], len(self._shape))
+
+    def total(self) -> Pair:
+        """P(evidence), up to a scale, and the expected utility."""
+        phi, mu = self._phi, self._utility
+        for rule in self._rules.values():
+            phi = phi * rule
+        weight = phi.sum()
+        return Pair(weight, (phi * mu).sum() / (weight if weight > 0 else 1.0))
+
+    def family(self, decision: str) -> tuple[Floats, Floats]:
+        """P(seen), up to a scale, and P(seen) E[utility | seen, action], both over the family."""
+        phi, family = self._open(decision), self._problem.families[decision]
+        return summed_to(phi, family), summed_to(phi * self._utility, family)
+
+    def weighted(self, decision: str) -> Floats:
+        """P(seen) E[utility | seen, action] over the family, up to a scale."""
+        return summed_to(self._open(decision) * self._utility, self._problem.families[decision])
+
+    def _open(self, decision: str) -> Floats:
+        """The joint distribution but for the rule of a decision."""
+        phi = self._phi
+        for name, rule in self._rules.items():
+            if name != decision:
+                phi = phi * rule
+        return phi
 
 
 class JointTree:
@@ -24,25 +106,6 @@ class JointTree:
     optimised one after the other at the cost of two messages each (Lauritzen & Nilsson 2001). Given evidence, tables
     are scaled; if some number still gets too small for a float, all is computed again in logarithms.
     """
-
-    __slots__ = (
-        "_arithmetic",
-        "_axes",
-        "_base",
-        "_homes",
-        "_messages",
-        "_problem",
-        "_rules",
-        "_sizes",
-        "_table_homes",
-        "_views",
-        "layout",
-        "rounding",
-        "together",
-    )
-
-    layout: TreeLayout
-    rounding: float
 
     def __init__(
         self,
@@ -78,7 +141,9 @@ class JointTree:
         for kind, home, (scope, table) in zip(kinds, self._table_homes, tables, strict=True):
             kind[home].append(self._placed(table, scope, home))
         product = self._arithmetic.product
-        return [Pair(product(phi[1:] or phi), _sum(mu)) for phi, mu in zip(phis, mus, strict=True)]
+        return [
+            Pair(product(phi[1:] or phi), reduce(np.add, mu) if mu else None) for phi, mu in zip(phis, mus, strict=True)
+        ]
 
     def _placed(self, table: Floats, scope: tuple[int, ...], clique: int) -> Floats:
         """A table over a scope as one that broadcasts over the axes of a clique."""
@@ -88,7 +153,6 @@ class JointTree:
     # --- rules ---
 
     def replace(self, decision: str, rule: Floats) -> None:
-        """Put another rule in the place of that of a decision."""
         home = self._homes[decision]
         self._rules[home][decision] = self._placed(rule, self._problem.families[decision], home)
         stack = [(home, -1)]
@@ -103,7 +167,6 @@ class JointTree:
     # --- what is expected ---
 
     def total(self) -> Pair:
-        """P(evidence), up to a scale, and the expected utility."""
         phi, mu = self._joined(0)
         return PLAIN.reduced(Pair(phi, mu), tuple(range(phi.ndim)))
 
@@ -112,7 +175,6 @@ class JointTree:
         return self.open_table(self._homes[decision], self._problem.families[decision], [decision])
 
     def weighted(self, decision: str) -> Floats:
-        """P(seen) E[utility | seen, action] over the family, up to a scale, whatever the rule of the decision."""
         home = self._homes[decision]
         phi, mu = self._joined(home, frozenset((decision,)))
         return self._family_table(_times(phi, mu), home, self._problem.families[decision])
@@ -124,10 +186,6 @@ class JointTree:
         """
         phi, mu = self._joined(clique, frozenset(decisions))
         return self._family_table(phi, clique, scope), self._family_table(_times(phi, mu), clique, scope)
-
-    def marginal(self, place: int, scope: tuple[int, ...]) -> Floats:
-        """φ over the scope of one of `together`."""
-        return self.open_table(self.together[place], scope, ())[0]
 
     def log_table(self, place: int, scope: tuple[int, ...]) -> tuple[Floats, Floats]:
         """log φ, up to a constant, and μ over the scope of one of `together`."""
@@ -168,13 +226,9 @@ class JointTree:
             with np.errstate(under="raise", over="raise"):
                 return self._collected(root, left_out)
         except FloatingPointError:
-            self._go_on_in_logs()
+            self._arithmetic, self._base = LOGS, []
+            self._messages.clear()
             return self._collected(root, left_out)
-
-    def _go_on_in_logs(self) -> None:
-        self._arithmetic = LOGS
-        self._base = []
-        self._messages.clear()
 
     def _collected(self, root: int, left_out: frozenset[str]) -> Pair:
         """Make the messages that are missing."""
@@ -188,16 +242,13 @@ class JointTree:
                     todo.append((other, clique))
                     stack.append((other, clique))
         for source, target in reversed(todo):
-            self._messages[source, target] = self._message(source, target)
+            axes = self._axes.get((source, target))
+            if axes is None:
+                inside = set(self.layout.cliques[target])
+                axes = tuple(axis for axis, v in enumerate(self.layout.cliques[source]) if v not in inside)
+                self._axes[source, target] = axes
+            self._messages[source, target] = self._arithmetic.reduced(self._gathered(source, target), axes)
         return self._gathered(root, -1, left_out)
-
-    def _message(self, source: int, target: int) -> Pair:
-        axes = self._axes.get((source, target))
-        if axes is None:
-            inside = set(self.layout.cliques[target])
-            axes = tuple(axis for axis, v in enumerate(self.layout.cliques[source]) if v not in inside)
-            self._axes[source, target] = axes
-        return self._arithmetic.reduced(self._gathered(source, target), axes)
 
     def _gathered(self, clique: int, target: int, left_out: frozenset[str] = frozenset()) -> Pair:
         """The tables of a clique, its rules, and what its neighbours say, but for one."""
@@ -228,10 +279,5 @@ def _times(phi: Floats, mu: Floats | None) -> Floats:
     return np.zeros_like(phi) if mu is None else phi * mu
 
 
-def _sum(tables: Sequence[Floats]) -> Floats | None:
-    if not tables:
-        return None
-    total = tables[0]
-    for table in tables[1:]:
-        total = total + table
-    return total
+#: What a decision can be weighed with: the rules of all decisions, and what follows from them.
+Weighing: TypeAlias = JointTable | JointTree

@@ -79,7 +79,6 @@ class Watch:
 
     @property
     def is_over(self) -> bool:
-        """Whether to come to an end."""
         return self.is_stopped or self.clock.is_over
 
     @contextmanager
@@ -101,6 +100,5 @@ class Watch:
 
 
 def check_method(method: str) -> None:
-    """Refuse a method that is not known."""
     if method not in get_args(Method):
         raise InvalidArgument(f"method={method!r} is not known.{suggestion(str(method), get_args(Method))}")

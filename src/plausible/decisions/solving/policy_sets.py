@@ -108,14 +108,14 @@ def search_policies(
     largest of their worths, which leaves an upper bound; passes with larger limits follow.
     """
     points = list(_drawn(stages, rng))
-    found = _recovered(stages, _pass(stages, points, limits[0], is_over))
+    best = _recovered(stages, _pass(stages, points, limits[0], is_over))
     for limit in limits[1:]:
-        if found.is_complete or is_over():
+        if best.is_complete or is_over():
             break
         other = _recovered(stages, _pass(stages, points, limit, is_over))
-        better = max(found, other, key=lambda search: search.value)
-        found = PolicySearch(better.rules, better.value, min(found.upper, other.upper), other.is_complete)
-    return found
+        better = max(best, other, key=lambda search: search.value)
+        best = PolicySearch(better.rules, better.value, min(best.upper, other.upper), other.is_complete)
+    return best
 
 
 def _pass(stages: Stages, points: list[Floats], limit: int, is_over: Callable[[], bool]) -> list[_Policies]:

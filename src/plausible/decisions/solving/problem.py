@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.cpds import CPD, TableCPD
+from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.structure.information_flow import reduced_information
 from plausible.decisions.structure.relevance import ordered_components
 from plausible.decisions.totals import rounding_of
 from plausible.errors import ImpossibleEvidence, InvalidEvidence, UnknownVariable
-from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.contradiction import impossible_evidence
 from plausible.models.lowering import lower
@@ -42,7 +41,6 @@ class DecisionProblem:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of states of each variable."""
         return tuple(variable.num_states for variable in self.variables)
 
     @property
@@ -51,7 +49,6 @@ class DecisionProblem:
         return rounding_of(table for _, table in self.utilities)
 
     def family_shape(self, decision: str) -> tuple[int, ...]:
-        """The shape of the rule of a decision."""
         return tuple(self.variables[number].num_states for number in self.families[decision])
 
     def log_num_rules(self, decision: str) -> float:
@@ -73,10 +70,10 @@ def read_problem(
     information: Mapping[str, Iterable[str]] | None = None,
     relevant: Container[str] | None = None,
 ) -> DecisionProblem:
-    """The diagram on arrays."""
     cpds = {name: cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant}
     in_time = [str(node) for node in diagram.graph.topological_order if node in cpds or node in diagram.decisions]
-    factors = _compact_factors(diagram, cpds.values())
+    compact = [cpd for cpd in cpds.values() if not isinstance(cpd, TableCPD)]  # these are taken apart
+    factors = lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
     variables = {name: diagram.variables[name] for name in in_time}
     variables |= {v.name: v for factor in factors for v in factor.scope if v.name not in variables}
     number = {name: place for place, name in enumerate(variables)}
@@ -84,9 +81,7 @@ def read_problem(
     def numbered(names: Iterable[str]) -> tuple[int, ...]:
         return tuple([number[name] for name in names])
 
-    known = (
-        {name: decision.sees for name, decision in diagram.decisions.items()} if information is None else information
-    )
+    known = information or {name: decision.sees for name, decision in diagram.decisions.items()}
     tables = [cpd for cpd in cpds.values() if isinstance(cpd, TableCPD)]
     return DecisionProblem(
         variables=tuple(variables.values()),
@@ -102,17 +97,11 @@ def read_problem(
     )
 
 
-def _compact_factors(diagram: Diagram, cpds: Iterable[CPD]) -> Sequence[Factor]:
-    """The distributions that are no tables, taken apart."""
-    compact = [cpd for cpd in cpds if not isinstance(cpd, TableCPD)]
-    return lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
-
-
 def impossible(diagram: Diagram, evidence: EvidenceLike | None) -> ImpossibleEvidence:
     """The error for evidence that is impossible, which names findings that contradict each other."""
     network = diagram.network(diagram.uniform_strategy())
-    found = impossible_evidence(findings_of(evidence), lambda some: network.log_probability(some) > -math.inf)
-    return found or ImpossibleEvidence.outright()
+    named = impossible_evidence(findings_of(evidence), lambda some: network.log_probability(some) > -math.inf)
+    return named or ImpossibleEvidence.outright()
 
 
 def read_findings(diagram: Diagram, evidence: EvidenceLike | None) -> dict[str, Floats]:
@@ -121,8 +110,8 @@ def read_findings(diagram: Diagram, evidence: EvidenceLike | None) -> dict[str, 
         return {}
     if utility := next((name for name in findings_of(evidence) if name in diagram.utilities), None):
         raise UnknownVariable(f"{utility!r} is a utility of this diagram, and nothing that can be observed.")
-    found = Evidence.read(evidence, diagram.variables, "this diagram")
-    for name in found.names:
+    given = Evidence.read(evidence, diagram.variables, "this diagram")
+    for name in given.names:
         if name in diagram.decisions:
             raise InvalidEvidence(
                 f"{name!r} is a decision: no evidence is possible before it is made. To set it, solve "
@@ -133,8 +122,8 @@ def read_findings(diagram: Diagram, evidence: EvidenceLike | None) -> dict[str, 
                 f"{name!r} depends on the decision {causes[0]!r}, so it can't be known before all decisions. If "
                 f"{causes[0]!r} is made, set it: diagram.with_rules({{{causes[0]!r}: action}})."
             )
-    vectors = dict(found.soft)
-    for name, state in found.hard.items():
+    vectors = dict(given.soft)
+    for name, state in given.hard.items():
         vectors[name] = np.eye(diagram.variables[name].num_states)[state]
     return vectors
 
@@ -151,7 +140,6 @@ class Structure:
 
     @property
     def is_acyclic(self) -> bool:
-        """Whether no decisions rely on each other."""
         return all(len(component) == 1 for component in self.components)
 
 
@@ -163,28 +151,20 @@ def read_structure(diagram: Diagram, evidence: Collection[str] = ()) -> Structur
     Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information. Shachter
     (1998), Bayes-ball. Koller & Friedman (2009), Probabilistic graphical models, 23.5 and 23.6.
     """
-    found = reduced_information(diagram, evidence)
-    return Structure(
-        information=found.sees,
-        relies_on=found.reliance,
-        components=ordered_components(found.reliance),
-        relevant=_relevant(diagram, found.sees, evidence),
-    )
-
-
-def _relevant(diagram: Diagram, information: Mapping[str, Iterable[str]], evidence: Iterable[str]) -> frozenset[str]:
-    """All variables but the barren ones: decisions, and what utilities, evidence and decisions depend on."""
-    stack = [*evidence, *diagram.decisions]
+    reduced = reduced_information(diagram, evidence)
+    # All variables but the barren ones: decisions, and what utilities, evidence and decisions depend on.
+    waiting = [*evidence, *diagram.decisions]
     for utility in diagram.utilities.values():
-        stack += utility.parent_names
-    reached = set(stack)
-    while stack:
-        name = stack.pop()
-        parents = information[name] if name in information else diagram.chance[name].parent_names
-        fresh = [parent for parent in parents if parent not in reached]
-        reached.update(fresh)
-        stack += fresh
-    return frozenset(reached)
+        waiting += utility.parent_names
+    relevant = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        parents = reduced.sees[name] if name in reduced.sees else diagram.chance[name].parent_names
+        fresh = [parent for parent in parents if parent not in relevant]
+        relevant.update(fresh)
+        waiting += fresh
+    components = ordered_components(reduced.reliance)
+    return Structure(reduced.sees, reduced.reliance, components, frozenset(relevant))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +178,6 @@ class Task:
 
 
 def read_task(diagram: Diagram, findings: Mapping[str, Floats]) -> Task:
-    """The structure and the tables of a diagram."""
     structure = read_structure(diagram, findings)
     problem = read_problem(diagram, findings, structure.information, structure.relevant)
     return Task(diagram, findings, structure, problem)

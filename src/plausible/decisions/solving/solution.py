@@ -10,19 +10,20 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.records import record
+from plausible.data.columns import frame_columns
+from plausible.data.evidence_columns import EvidenceColumns
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.parts import Decision
-from plausible.decisions.rules import MAX_RULE
-from plausible.decisions.solving.joint_table import Weighing, weighing
+from plausible.decisions.solving.joint_tree import Weighing, weighing
 from plausible.decisions.solving.problem import DecisionProblem, Task
-from plausible.decisions.solving.row_decisions import PolicyTables, decide_rows
 from plausible.decisions.solving.updating import Rules, conditional_worth, decided, settle_off_path
-from plausible.decisions.strategy import Strategy
-from plausible.decisions.structure.recall import temporal_order
+from plausible.decisions.strategy import MAX_RULE, Strategy
+from plausible.decisions.structure.relevance import temporal_order
 from plausible.decisions.totals import proof_rounding, utility_rounding
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import align, assignment_at, num_entries, table_shape
+from plausible.factors.joint_factor import first_best
 from plausible.search.run import CONVERGED
 from plausible.variables import Assignment, State, Variable
 
@@ -86,9 +87,10 @@ class Policy:
         return row
 
     def decide(self, rows: IntoDataFrame | Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-        """The best action in each row of a table and its expected utility, also where cells are missing.
+        """The best action in each row of a table and its expected utility, knowing what the row tells.
 
-        See `plausible.decisions.solving.row_decisions.decide_rows`.
+        Missing cells, and columns that are not there, are averaged over: the best action then is the best one knowing
+        less. Columns of other things are passed over. A row that can't happen has no action.
 
         >>> import plausible as pb
         >>> policy = pb.examples.load("oil").solve().policies["drill"]
@@ -98,8 +100,38 @@ class Policy:
         1   yes         -0.500000
         2    no        -12.000000
         """
-        tables = PolicyTables(self.decision, self.uses, self.actions, self.probability, self.expected_utility)
-        return decide_rows(tables, rows)
+        import pandas as pd
+
+        columns = rows if isinstance(rows, Mapping) else frame_columns(rows)
+        variables = {variable.name: variable for variable in self.uses}
+        known = EvidenceColumns.read({name: columns[name] for name in variables if name in columns}, variables)
+        num_rows = len(next(iter(columns.values()), ()))
+        codes = np.full((num_rows, len(variables)), -1)
+        for place, name in enumerate(variables):
+            codes[:, place] = known.states.get(name, -1)
+        actions, worth = np.full(num_rows, -1), np.full(num_rows, np.nan)
+        patterns, which = np.unique(codes >= 0, axis=0, return_inverse=True)
+        for number, seen in enumerate(patterns):
+            inside = which.reshape(-1) == number
+            places = tuple(codes[inside][:, seen].T)
+            brought, best = (table[places] for table in self._averaged(tuple(np.flatnonzero(~seen))))
+            actions[inside] = np.where(np.isnan(brought[..., 0]), -1, best)  # -1: it can't happen
+            worth[inside] = np.take_along_axis(brought, best[..., None], axis=-1)[..., 0]
+        states = np.array([*self.decision.states, None], dtype=object)
+        index = rows.index if isinstance(rows, pd.DataFrame) else None
+        return pd.DataFrame({self.decision.name: states[actions], "expected_utility": worth}, index=index)
+
+    def _averaged(self, missing: tuple[int, ...]) -> tuple[Floats, Ints]:
+        """E[U | what is seen but for some of it, action], NaN for what can't happen, and the best action's place."""
+        shape = [variable.num_states for variable in self.uses]
+        worth = self.expected_utility.reshape(*shape, -1)
+        if not missing:
+            return worth, self.actions.reshape(shape)
+        probability = self.probability.reshape(*shape, 1)
+        weighted = (probability * np.where(probability > 0, worth, 0.0)).sum(axis=missing)
+        total = np.broadcast_to(probability.sum(axis=missing), weighted.shape)
+        brought = np.where(total > 0, weighted / np.where(total > 0, total, 1.0), np.nan)
+        return brought, first_best(np.where(np.isnan(brought), -np.inf, brought))
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each information state: what is seen, the action, its expected utility, the probability, a note.
@@ -132,22 +164,16 @@ class Policy:
         """Some of the rows."""
         shown = num_shown(len(places), max_rows)
         header = (*(v.name for v in self.uses), self.decision.name, "expected utility", "probability", "note")
-        rows = tuple(self._row(row) for row in places[:shown])
+        rows = []
+        for row in places[:shown]:
+            action = int(self.actions[row])
+            worth = float(self.expected_utility[row, action])
+            told = "-" if np.isnan(worth) else format_number(worth), format_number(float(self.probability[row]))
+            states = map(str, (*assignment_at(self.uses, row).values(), self.decision.states[action]))
+            rows.append((*states, *told, self._note(row, action)))
         if not any(row[-1] for row in rows):
-            header, rows = header[:-1], tuple(row[:-1] for row in rows)
-        return TextTable(header, rows, len(self.uses) + 1, len(places) - shown)
-
-    def _row(self, row: int) -> tuple[str, ...]:
-        states = assignment_at(self.uses, row).values()
-        action = int(self.actions[row])
-        worth = float(self.expected_utility[row, action])
-        return (
-            *map(str, states),
-            str(self.decision.states[action]),
-            "-" if np.isnan(worth) else format_number(worth),
-            format_number(float(self.probability[row])),
-            self._note(row, action),
-        )
+            header, rows = header[:-1], [row[:-1] for row in rows]
+        return TextTable(header, tuple(rows), len(self.uses) + 1, len(places) - shown)
 
     def _note(self, row: int, action: int) -> str:
         if self._is_impossible[row]:
@@ -253,7 +279,12 @@ class Solution:
         return any(policy.has_ties for policy in self.policies.values())
 
     def __str__(self) -> str:
-        lines = [f"Expected utility {format_number(self.expected_utility)}, {self._proof} ({self.method})."]
+        proof = f"at most {format_number(self.gap)} below the maximum"
+        if self.is_optimal:
+            proof = "the maximum"
+        elif np.isinf(self.upper_bound):
+            proof = "not proved to be the maximum"
+        lines = [f"Expected utility {format_number(self.expected_utility)}, {proof} ({self.method})."]
         for component in self.components:
             if len(component) > 1:
                 lines.append(f"{', '.join(component)} rely on each other and were settled together.")
@@ -261,14 +292,6 @@ class Solution:
                 f"{name} relies on {', '.join(self.relies_on[name])}." for name in component if self.relies_on.get(name)
             ]
         return "\n\n".join(["\n".join(lines), *(str(policy) for policy in self.policies.values())])
-
-    @property
-    def _proof(self) -> str:
-        if self.is_optimal:
-            return "the maximum"
-        if np.isinf(self.upper_bound):
-            return "not proved to be the maximum"
-        return f"at most {format_number(self.gap)} below the maximum"
 
 
 def _full_rule(diagram: Diagram, problem: DecisionProblem, name: str, rule: Floats) -> Factor:
@@ -316,35 +339,27 @@ def finish(task: Task, found: FoundRules, tree: Weighing | None = None) -> Solut
 
     `tree` may hold the rules, to be made deterministic; without one a new one is made.
     """
-    rules, value = found.rules, found.expected_utility
+    rules, value, upper = found.rules, found.expected_utility, found.upper_bound
     if value is None:
         rules = decided(found.rules)
-        tree = weighing(task.problem, rules) if tree is None else _updated(tree, found.rules, rules)
+        if tree is None:
+            tree = weighing(task.problem, rules)
+        else:
+            for name, rule in rules.items():
+                if not np.array_equal(rule, found.rules[name]):
+                    tree.replace(name, rule)
         if found.is_open_off_path:
             settle_off_path(task.diagram, task.problem, tree, rules)
         value = tree.total().expected_utility
     rounding = utility_rounding(task.diagram)
+    if upper is None or upper - value <= proof_rounding(task.diagram):
+        upper = value
     return Solution(
         expected_utility=value,
         policies=Policies(task, rules, rounding, tree),
-        upper_bound=_told_bound(task, value, found.upper_bound),
+        upper_bound=upper,
         method=found.method,
         components=task.structure.components,
         relies_on=task.structure.relies_on,
         rounding=rounding,
     )
-
-
-def _told_bound(task: Task, value: float, upper_bound: float | None) -> float:
-    """The bound, which is the value itself where that is proved best."""
-    if upper_bound is None or upper_bound - value <= proof_rounding(task.diagram):
-        return value
-    return upper_bound
-
-
-def _updated(tree: Weighing, before: Rules, after: Rules) -> Weighing:
-    """The tree with those rules replaced that are not the same."""
-    for name, rule in after.items():
-        if not np.array_equal(rule, before[name]):
-            tree.replace(name, rule)
-    return tree

@@ -1,10 +1,10 @@
-"""The front door: what solving a diagram will take, and its best strategy."""
+"""The front door: what solving a diagram will take, its best strategy, and bounds where there is no proof."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -12,19 +12,19 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.solving.bounds import upper_bound
 from plausible.decisions.solving.clique_tree import lay_out
-from plausible.decisions.solving.elimination import reverse_arcs, sum_max_sum
+from plausible.decisions.solving.elimination import query_rules, reverse_arcs, sum_max_sum
 from plausible.decisions.solving.joint_policies import settle
-from plausible.decisions.solving.joint_table import Weighing, fits, weighing
-from plausible.decisions.solving.network_queries import query_rules
+from plausible.decisions.solving.joint_tree import Weighing, fits, weighing
 from plausible.decisions.solving.options import Method, SolvingOptions, Watch, check_method
+from plausible.decisions.solving.policy_sets import search_policies
 from plausible.decisions.solving.problem import Task, impossible, read_findings, read_problem, read_structure, read_task
 from plausible.decisions.solving.solution import FoundRules, Solution, finish
+from plausible.decisions.solving.stages import read_stages
 from plausible.decisions.solving.team import enumerate_rules
-from plausible.decisions.solving.updating import climb, settle_backward
-from plausible.decisions.structure.recall import temporal_order
-from plausible.errors import ImpossibleEvidence, counted
+from plausible.decisions.solving.updating import climb, improve, settle_backward
+from plausible.decisions.structure.relevance import temporal_order, with_recall
+from plausible.errors import ImpossibleEvidence, TooLarge, counted
 from plausible.search.run import CONVERGED
 from plausible.variables.evidence import EvidenceLike
 
@@ -98,25 +98,29 @@ def solve(
     evidence: EvidenceLike | None = None,
     options: SolvingOptions | None = None,
 ) -> Solution:
-    """Find a strategy with the largest expected utility, and say whether that is proved.
-
-    Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management
-    Science 47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
-    """
+    """Find a strategy with the largest expected utility, and say whether that is proved."""
     check_method(method)
     findings = read_findings(diagram, evidence)
     watch = Watch(options or SolvingOptions())
     try:
-        found = _solution(diagram, method, findings, watch)
+        solution = _solution(diagram, method, findings, watch)
     except ImpossibleEvidence:
         raise impossible(diagram, evidence) from None
-    return replace(found, stopped_by=CONVERGED if found.is_optimal else watch.stopped_by, seconds=watch.clock.seconds)
+    stopped_by = CONVERGED if solution.is_optimal else watch.stopped_by
+    return replace(solution, stopped_by=stopped_by, seconds=watch.clock.seconds)
 
 
 def _solution(diagram: Diagram, method: Method, findings: Mapping[str, Floats], watch: Watch) -> Solution:
     """By the method named; the simplest that will do where that is left open."""
     if method in ("elimination", "arc-reversal"):
-        return _eliminated(diagram, findings, by_factors=method == "elimination")
+        # A rule depends on what is left when its decision is removed.
+        how, remove = "sum-max-sum elimination", sum_max_sum
+        if method == "arc-reversal":
+            how, remove = "arc reversal", reverse_arcs
+        factors = remove(diagram, findings)
+        problem = read_problem(diagram, findings, {name: rule.names[:-1] for name, rule in factors.items()})
+        task = Task(diagram, findings, read_structure(diagram, findings), problem)
+        return finish(task, FoundRules({name: np.array(rule.values) for name, rule in factors.items()}, None, how))
     task = read_task(diagram, findings)
     if method == "auto" and task.structure.is_acyclic and fits(task.problem) and watch.options.progress is None:
         rules, value = settle_backward(task.problem, [name for (name,) in task.structure.components])
@@ -130,15 +134,6 @@ def _solution(diagram: Diagram, method: Method, findings: Mapping[str, Floats], 
     if method == "enumeration":
         return finish(task, _enumerated(task, watch))
     return finish(task, (_solved if method == "auto" else _climbed)(task, tree, watch), tree)
-
-
-def _eliminated(diagram: Diagram, findings: Mapping[str, Floats], by_factors: bool) -> Solution:
-    """By removing variables or nodes; a rule depends on what is left when its decision is removed."""
-    rules = sum_max_sum(diagram, findings) if by_factors else reverse_arcs(diagram, findings)
-    problem = read_problem(diagram, findings, {name: rule.names[:-1] for name, rule in rules.items()})
-    task = Task(diagram, findings, read_structure(diagram, findings), problem)
-    how = "sum-max-sum elimination" if by_factors else "arc reversal"
-    return finish(task, FoundRules({name: np.array(rule.values) for name, rule in rules.items()}, None, how))
 
 
 def _enumerated(task: Task, watch: Watch) -> FoundRules:
@@ -156,7 +151,7 @@ def _solved(task: Task, tree: Weighing, watch: Watch) -> FoundRules:
         state = settle(task.problem, tree, components, temporal_order(task.diagram), watch)
     method = _ONE_BY_ONE if task.structure.is_acyclic else "joint optimisation of decisions that rely on each other"
     is_proved, is_open = state.is_proved and state.is_finished, not task.structure.is_acyclic
-    bound = None if is_proved else min(state.upper_bound if state.is_finished else inf, upper_bound(task, watch))
+    bound = None if is_proved else min(state.upper_bound if state.is_finished else math.inf, upper_bound(task, watch))
     return FoundRules(state.rules, bound, method, is_open_off_path=is_open)
 
 
@@ -179,3 +174,65 @@ class Asked(NamedTuple):
     def solved(self, diagram: Diagram | None = None) -> Solution:
         """The best strategy of the diagram, or of another version of it."""
         return solve(self.diagram if diagram is None else diagram, "auto", self.evidence, self.options)
+
+
+# --- bounds on the expected utility of all strategies, for where no proof was found ---
+
+#: The bound by policies is looked for if no stage has more states and actions.
+_MAX_STATES = 2**10
+#: So many policies are kept for each decision.
+_NUM_POLICIES = 16
+#: The tables of a relaxed problem have no fewer entries than the first, no more than the second, and so many a second.
+_MIN_ENTRIES, _MAX_ENTRIES, _ENTRIES_PER_SECOND = 2**15, 2**22, 2**19
+
+
+def upper_bound(task: Task, watch: Watch) -> float:
+    """What no strategy exceeds: the least of the best outcome, what knowing more is worth, and merged policies.
+
+    The less time is left the coarser it is.
+    """
+    room = min(max(watch.seconds_left * _ENTRIES_PER_SECOND, _MIN_ENTRIES), _MAX_ENTRIES)
+    best_outcome = math.fsum(float(table.max()) for _, table in task.problem.utilities)
+    bound = min(best_outcome, relaxed_bound(task.diagram, task.findings, int(room)))
+    # A pass over all decisions with few policies for each: see `plausible.decisions.solving.policy_sets`.
+    in_time = temporal_order(task.diagram)
+    stages = read_stages(task.problem, in_time, {}, _MAX_STATES) if in_time and not watch.is_over else None
+    if stages is None:
+        return bound
+    rules = task.problem.uniform_rules()
+    constant = weighing(task.problem, rules).total().expected_utility - stages.worth(rules)
+    lists = search_policies(stages, (_NUM_POLICIES,), np.random.default_rng(0), lambda: watch.is_over)
+    return min(bound, lists.upper + constant)
+
+
+def relaxed_bound(diagram: Diagram, findings: Mapping[str, Floats], max_entries: int = 2**22) -> float:
+    """The expected utility of the best strategy where decisions remember all, or, if that is too much, know all.
+
+    Whoever knows more can do as well by ignoring it, so no strategy of the diagram does better. With perfect recall no
+    decisions rely on each other, and each rule is found once. Knowing everything that is not yet to be influenced is
+    more, but as then much of it need not be known, it may be easier.
+    """
+    for relax in (with_recall, _with_foresight):
+        try:
+            task = read_task(relax(diagram), findings)
+            problem = task.problem
+            if sum(math.prod(map(float, problem.family_shape(name))) for name in problem.families) > max_entries:
+                continue
+            rules = problem.uniform_rules()
+            tree = weighing(problem, rules, max_entries)
+            for (name,) in task.structure.components:
+                improve(tree, name, rules)
+            return tree.total().expected_utility
+        except TooLarge:
+            continue
+    return math.inf
+
+
+def _with_foresight(diagram: Diagram) -> Diagram:
+    """The diagram where each decision sees all that neither it nor a later one has an influence on."""
+    sees: dict[str, tuple[str, ...]] = {}
+    influenced: set[object] = set()
+    for name in reversed(temporal_order(diagram)):
+        influenced |= {name, *diagram.graph.descendants(name)}
+        sees[name] = tuple(other for other in diagram.variables if other not in influenced)
+    return diagram.with_information(sees)

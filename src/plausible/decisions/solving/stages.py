@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -111,11 +112,11 @@ def _separators(
             for v in scope:
                 first.setdefault(v, time)
                 last[v] = time
-    found: list[list[int]] = [[] for _ in decisions]
+    shared: list[list[int]] = [[] for _ in decisions]
     for v in first:
         for place in range((first[v] + 1) // 2, (last[v] + 1) // 2):
-            found[place].append(v)
-    return tuple(map(tuple, found))
+            shared[place].append(v)
+    return tuple(map(tuple, shared))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +133,6 @@ class Stage:
 
     @property
     def num_actions(self) -> int:
-        """The number of actions."""
         return self.rule_shape[-1]
 
 
@@ -174,12 +174,8 @@ def read_stages(
     return _reachable(problem, decisions, blocks, start, chain)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
-    """What a block makes of its input: the logarithms of weights (input, output), and the utility expected there."""
-
-    logs: Floats
-    gains: Floats
+#: What a block makes of its input: the logarithms of weights (input, output), and the utility expected there.
+_Step: TypeAlias = tuple[Floats, Floats]
 
 
 def _step(problem: DecisionProblem, blocks: Blocks, place: int, inputs: tuple[int, ...]) -> _Step:
@@ -189,13 +185,13 @@ def _step(problem: DecisionProblem, blocks: Blocks, place: int, inputs: tuple[in
     both = (*inputs, *(v for v in outputs if v not in inputs))
     axes = tuple(range(len(both)))
     tree = JointTree(blocks.part(problem, place, both), {}, [axes])
-    found = tree.log_table(0, axes)
+    tables = tree.log_table(0, axes)
     num_in, num_out = (math.prod(sizes[v] for v in scope) for scope in (inputs, outputs))
     columns = _numbered(_states(both, sizes), both, outputs, sizes).reshape(num_in, -1)
     logs, gains = np.full((num_in, num_out), -np.inf), np.zeros((num_in, num_out))
-    for spread_out, table in zip((logs, gains), found, strict=True):
+    for spread_out, table in zip((logs, gains), tables, strict=True):
         spread_out[np.arange(num_in)[:, None], columns] = table.reshape(num_in, -1)
-    return _Step(logs, gains)
+    return logs, gains
 
 
 def _conditioned(steps: Sequence[_Step], num_actions: Sequence[int]) -> tuple[Floats, list[tuple[Floats, Floats]]]:
@@ -205,12 +201,12 @@ def _conditioned(steps: Sequence[_Step], num_actions: Sequence[int]) -> tuple[Fl
     """
     ahead: Floats = np.zeros(1)
     chain = []
-    for step, actions in zip(reversed(steps[1:]), reversed(num_actions), strict=True):
-        totals, transitions = _normalized(step.logs + ahead)
-        rewards = (transitions * step.gains).sum(axis=1).reshape(-1, actions)
+    for (logs, gains), actions in zip(reversed(steps[1:]), reversed(num_actions), strict=True):
+        totals, transitions = _normalized(logs + ahead)
+        rewards = (transitions * gains).sum(axis=1).reshape(-1, actions)
         chain.append((rewards, transitions.reshape(-1, actions, len(ahead))))
         ahead = totals.reshape(-1, actions).max(axis=1)
-    _, start = _normalized(steps[0].logs + ahead)
+    _, start = _normalized(steps[0][0] + ahead)
     return start[0], chain[::-1]
 
 

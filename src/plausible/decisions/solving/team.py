@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -41,22 +41,21 @@ class Team(Branches[Chosen]):
         # For each decision the axes of T that its rule depends on, and last its own. Axes are numbered in the order in
         # which they are seen and done: what the first one sees, the first decision, what else the second one sees, ...
         self.families, self.table = tuple(families), np.ascontiguousarray(table)
-        num_rules = [math.prod(self._shape(i)[:-1]) * math.log(self._shape(i)[-1] + 1e-9) for i in range(len(families))]
+        num_rules = [math.prod(self.shape(i)[:-1]) * math.log(self.shape(i)[-1] + 1e-9) for i in range(len(families))]
         self._last = max(range(len(families)), key=num_rules.__getitem__)
         self._rows = self._branching_order()
         self._slack = UTILITY_NOISE * float(np.abs(table).sum())
 
-    def _shape(self, member: int) -> tuple[int, ...]:
+    def shape(self, member: int) -> tuple[int, ...]:
         return tuple(self.table.shape[axis] for axis in self.families[member])
 
     def _branching_order(self) -> list[tuple[int, tuple[int, ...]]]:
         """The information states of all but the last member, those where most is at stake first."""
         stakes = []
         for member, family in enumerate(self.families):
-            if member == self._last:
-                continue
-            weight = summed_to(np.ptp(self.table, axis=family[-1], keepdims=True), family[:-1])
-            stakes += [(-float(weight[row]), member, row) for row in np.ndindex(*weight.shape)]
+            if member != self._last:
+                weight = summed_to(np.ptp(self.table, axis=family[-1], keepdims=True), family[:-1])
+                stakes += [(-float(weight[row]), member, row) for row in np.ndindex(*weight.shape)]
         return [(member, row) for _, member, row in sorted(stakes)]
 
     # --- a tree of partial rules ---
@@ -66,7 +65,7 @@ class Team(Branches[Chosen]):
         if len(partial) == len(self._rows):
             return ()
         member, _ = self._rows[len(partial)]
-        return [(*partial, action) for action in range(self._shape(member)[-1])]
+        return [(*partial, action) for action in range(self.shape(member)[-1])]
 
     def upper(self, partial: Chosen) -> float:
         """The value of the best completion, or a bound on it."""
@@ -86,7 +85,7 @@ class Team(Branches[Chosen]):
 
     def _allowed(self, partial: Chosen) -> list[np.ndarray]:
         """For each member which actions are left in each information state."""
-        allowed = [np.ones(self._shape(member), dtype=bool) for member in range(len(self.decisions))]
+        allowed = [np.ones(self.shape(member), dtype=bool) for member in range(len(self.decisions))]
         for (member, row), action in zip(self._rows, partial, strict=False):
             allowed[member][row] = False
             allowed[member][(*row, action)] = True
@@ -95,7 +94,7 @@ class Team(Branches[Chosen]):
     def _completed(self, partial: Chosen) -> tuple[list[Floats], float]:
         """The rules, the best one for the last member included, and their value."""
         rules = [allowed.astype(np.float64) for allowed in self._allowed(partial)]
-        rules[self._last] = np.full(self._shape(self._last), 1.0)
+        rules[self._last] = np.full(self.shape(self._last), 1.0)
         weighted = self._given(rules, self._last)
         rules[self._last] = best_rule(np.ones_like(weighted), weighted, rules[self._last], self._slack)
         return rules, float((rules[self._last] * weighted).sum())
@@ -126,7 +125,7 @@ class Team(Branches[Chosen]):
         self, restarts: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False
     ) -> tuple[float, Chosen]:
         """The best of some local optima: one from uniform rules, the others, while there is time, from random ones."""
-        shapes = [self._shape(member) for member in range(len(self.decisions))]
+        shapes = [self.shape(member) for member in range(len(self.decisions))]
         best = self.climb([np.full(shape, 1.0 / shape[-1]) for shape in shapes])
         for _ in range(restarts):
             if is_over():
@@ -137,7 +136,7 @@ class Team(Branches[Chosen]):
 
     def all_chosen(self) -> Iterator[Chosen]:
         """Every full solution: the last member's rules need no search."""
-        return product(*(range(self._shape(member)[-1]) for member, _ in self._rows))
+        return product(*(range(self.shape(member)[-1]) for member, _ in self._rows))
 
 
 def read_team(problem: DecisionProblem, decisions: Sequence[str], rules: Rules, max_entries: int) -> Team | None:
@@ -187,24 +186,20 @@ class RuleSearch(Branches[RuleNumbers]):
     members without a rule know all that those before them saw and did. For the last member it is its best rule.
     """
 
-    __slots__ = ("_bounds", "_decisions", "_families", "_listed", "_order", "_path", "_shape", "_slack", "_tables")
+    __slots__ = ("_bounds", "_listed", "_order", "_path", "_slack", "_tables", "_team")
 
     def __init__(self, team: Team) -> None:
-        self._decisions, self._families, self._shape = team.decisions, team.families, team.table.shape
-        sizes = {member: math.prod(self._rule_shape(member)[:-1]) for member in range(len(team.families))}
-        num_rules = {member: size * math.log(self._rule_shape(member)[-1]) for member, size in sizes.items()}
+        self._team = team
+        sizes = {member: math.prod(self._team.shape(member)[:-1]) for member in range(len(team.families))}
+        num_rules = {member: size * math.log(self._team.shape(member)[-1]) for member, size in sizes.items()}
         self._order = sorted(num_rules, key=num_rules.__getitem__)
-        self._listed = [_all_rules(self._rule_shape(member)) for member in self._order[:-1]]
+        self._listed = [_all_rules(self._team.shape(member)) for member in self._order[:-1]]
         self._path: RuleNumbers = ()
         self._tables = [team.table]  # given the first rules of the path: none, one, two, ...
         self._bounds: dict[RuleNumbers, float] = {}
         self._slack = UTILITY_NOISE * float(np.abs(team.table).sum())
 
-    def _rule_shape(self, member: int) -> tuple[int, ...]:
-        return tuple(self._shape[axis] for axis in self._families[member])
-
     def branches(self, partial: RuleNumbers) -> Sequence[RuleNumbers]:
-        """Every rule of the next member."""
         if len(partial) == len(self._listed):
             return ()
         tables = self._given(self._table(partial), len(partial), self._listed[len(partial)])
@@ -213,27 +208,25 @@ class RuleSearch(Branches[RuleNumbers]):
         return found
 
     def upper(self, partial: RuleNumbers) -> float:
-        """The value of the best completion, or a bound on it."""
         if partial in self._bounds:
             return self._bounds.pop(partial)
         return float(self._relaxed(self._table(partial)[None], len(partial))[0])
 
     def rules(self, partial: RuleNumbers) -> Rules:
-        """The rules of a full solution."""
         fixed = zip(self._order, self._listed, partial, strict=False)
-        rules = {self._decisions[member]: listed[number] for member, listed, number in fixed}
+        rules = {self._team.decisions[member]: listed[number] for member, listed, number in fixed}
         last = self._order[-1]
-        family = self._families[last]
+        family = self._team.families[last]
         worth = self._table(partial).transpose(np.argsort(np.argsort(family)))
-        rules[self._decisions[last]] = first_best_rule(worth)
+        rules[self._team.decisions[last]] = first_best_rule(worth)
         return rules
 
     def numbers(self, rules: Mapping[str, Floats]) -> RuleNumbers:
         """The full solution with these rules, the first of the most likely actions where they are not deterministic."""
         found = []
         for member in self._order[:-1]:
-            num_actions = self._rule_shape(member)[-1]
-            actions = rules[self._decisions[member]].reshape(-1, num_actions).argmax(axis=1)
+            num_actions = self._team.shape(member)[-1]
+            actions = rules[self._team.decisions[member]].reshape(-1, num_actions).argmax(axis=1)
             found.append(int(np.ravel_multi_index(tuple(actions), (num_actions,) * len(actions))))
         return tuple(found)
 
@@ -241,7 +234,7 @@ class RuleSearch(Branches[RuleNumbers]):
 
     def _axes(self, depth: int) -> tuple[int, ...]:
         """The axes that are left once so many members have their rules."""
-        return tuple(sorted({axis for member in self._order[depth:] for axis in self._families[member]}))
+        return tuple(sorted({axis for member in self._order[depth:] for axis in self._team.families[member]}))
 
     def _table(self, partial: RuleNumbers) -> Floats:
         """T given the rules of a partial solution; what it shares with the last one asked for is not done again."""
@@ -258,8 +251,8 @@ class RuleSearch(Branches[RuleNumbers]):
 
     def _given(self, table: Floats, depth: int, rules: Floats) -> Floats:
         """A table for each rule of the member at some depth: (rule, axes that are left)."""
-        new = len(self._shape)
-        family = self._families[self._order[depth]]
+        new = self._team.table.ndim
+        family = self._team.families[self._order[depth]]
         axes, left = self._axes(depth), (new, *self._axes(depth + 1))
         found: Floats = np.einsum(table, axes, rules, (new, *family), left, optimize=True)  # type: ignore[arg-type]
         return found
@@ -268,7 +261,7 @@ class RuleSearch(Branches[RuleNumbers]):
         """The bound for each table of those that are left at some depth."""
         axes = self._axes(depth)
         for member in sorted(self._order[depth:], reverse=True):
-            place = 2 + axes.index(self._families[member][-1])
+            place = 2 + axes.index(self._team.families[member][-1])
             if place < tables.ndim:
                 tables = tables.reshape(*tables.shape[:place], -1).sum(axis=-1)  # what nobody has seen by then
             tables = tables.max(axis=-1)
@@ -289,17 +282,13 @@ _MAX_STRATEGIES = 200_000
 _MAX_TABLE = 2**20
 
 
-class Enumerated(NamedTuple):
-    """The best rules of those that were looked at, and whether that was all."""
+def enumerate_rules(problem: DecisionProblem, in_time: Sequence[str], watch: Watch) -> tuple[Rules, bool]:
+    """The best of all deterministic strategies, or of some where the time is over, and whether it is of all.
 
-    rules: Rules
-    is_complete: bool
-
-
-def enumerate_rules(problem: DecisionProblem, in_time: Sequence[str], watch: Watch) -> Enumerated:
-    """The best of all deterministic strategies; of one decision only the best rule is looked at, row by row."""
+    Of one decision only the best rule is looked at, row by row.
+    """
     if not in_time:
-        return Enumerated({}, True)
+        return {}, True
     logs = [problem.log_num_rules(name) for name in problem.families]
     few = sum(logs) - max(logs) <= math.log(_MAX_STRATEGIES)
     team = read_team(problem, in_time, {}, _MAX_TABLE) if few else None
@@ -313,9 +302,9 @@ def enumerate_rules(problem: DecisionProblem, in_time: Sequence[str], watch: Wat
     kept: Chosen = ()
     for number, chosen in enumerate(team.all_chosen()):
         if is_over:
-            return Enumerated(team.rules(kept), False)
+            return team.rules(kept), False
         value = team.upper(chosen)
         if value > best:
             best, kept = value, chosen
         is_over = watch.tell(SolvingState(0, len(in_time), best / team.scale, num_steps=number + 1))
-    return Enumerated(team.rules(kept), True)
+    return team.rules(kept), True

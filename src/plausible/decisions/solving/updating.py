@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from plausible.base.arrays import Floats
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.arithmetic import PLAIN, placed, scaled_or_logs, summed_to
-from plausible.decisions.solving.joint_table import Weighing
+from plausible.decisions.solving.joint_tree import Weighing
 from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.problem import DecisionProblem
-from plausible.decisions.structure.recall import temporal_order
+from plausible.decisions.structure.relevance import temporal_order
 from plausible.errors import ImpossibleEvidence
 
 #: Decision -> its rule, an array over its family.
@@ -113,7 +113,6 @@ def climb(problem: DecisionProblem, tree: Weighing, decisions: Sequence[str], ru
 
 
 def put(tree: Weighing, rules: Rules, better: Rules) -> None:
-    """Put some rules in the place of others."""
     for name, rule in better.items():
         rules[name] = rule
         tree.replace(name, rule)
@@ -129,12 +128,20 @@ def conditional_worth(
     """
     phi, psi = tree.family(decision)
     worth = _divided(psi, phi)
-    if not (phi > 0).all():
-        for freed in _freed(diagram, problem, decision):
-            unknown = np.isnan(worth)
-            if freed and unknown.any():
-                worth = np.where(unknown, _under(tree, rules, decision, freed), worth)
-    return phi[..., 0] / phi[..., 0].sum(), worth
+    probability, mixed = phi[..., 0] / phi[..., 0].sum(), dict(rules)
+    if (phi > 0).all():
+        return probability, worth
+    after = diagram.graph.descendants(decision)
+    before = [name for name in problem.families if name != decision and name not in after]
+    seen = {problem.variables[number].name for number in problem.families[decision]}
+    for freed in ([name for name in before if name in seen], before):  # these act at random
+        unknown = np.isnan(worth)
+        if freed and unknown.any():
+            put(tree, mixed, {name: np.full(rules[name].shape, 1.0 / rules[name].shape[-1]) for name in freed})
+            phi, psi = tree.family(decision)
+            put(tree, mixed, {name: rules[name] for name in freed})
+            worth = np.where(unknown, _divided(psi, phi), worth)
+    return probability, worth
 
 
 def settle_off_path(diagram: Diagram, problem: DecisionProblem, tree: Weighing, rules: Rules) -> None:
@@ -148,24 +155,6 @@ def settle_off_path(diagram: Diagram, problem: DecisionProblem, tree: Weighing, 
         if idle.any():
             best = first_best_rule(np.where(np.isnan(worth), 0.0, worth))
             put(tree, rules, {name: np.where(idle[..., None], best, rules[name])})
-
-
-def _freed(diagram: Diagram, problem: DecisionProblem, decision: str) -> Iterator[Sequence[str]]:
-    """The decisions that act at random, in the two attempts to get to all that can be seen."""
-    after = diagram.graph.descendants(decision)
-    before = [name for name in problem.families if name != decision and name not in after]
-    seen = {problem.variables[number].name for number in problem.families[decision]}
-    yield [name for name in before if name in seen]
-    yield before
-
-
-def _under(tree: Weighing, rules: Mapping[str, Floats], decision: str, freed: Sequence[str]) -> Floats:
-    """E[utility | seen, action] where some decisions act at random."""
-    mixed = dict(rules)
-    put(tree, mixed, {name: np.full(rules[name].shape, 1.0 / rules[name].shape[-1]) for name in freed})
-    phi, psi = tree.family(decision)
-    put(tree, mixed, {name: rules[name] for name in freed})
-    return _divided(psi, phi)
 
 
 def _divided(psi: Floats, phi: Floats) -> Floats:

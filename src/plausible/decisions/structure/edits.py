@@ -15,7 +15,7 @@ from plausible.base.remedies import Argument
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.parts import Decision
-from plausible.decisions.structure.recall import temporal_order
+from plausible.decisions.structure.relevance import temporal_order
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.factors.alignment import check_size
 from plausible.utilities.local import Utility, check_arguments
@@ -34,19 +34,15 @@ def with_allowed_actions(diagram: DiagramT, allowed: Mapping[str, AllowedActions
     number. An optimal strategy therefore never takes a closed action after something that can be seen, and its expected
     utility is that of the limited problem. After what is never seen (probability zero) a rule may say anything.
 
+    The new utility is as large as the rule of its decision; a function is called for each of its rows. Limit all
+    decisions in one call: a second one takes the low numbers of the first for utilities, and goes lower still.
+
     Parameters
     ----------
-    diagram
-        The influence diagram.
     allowed
         For each limited decision the open actions: a mapping from what it sees (a state, or a tuple of several) to
         actions, where all are open for what is not listed; or a function of the states seen. A decision that this does
         not limit gets no utility.
-
-    Notes
-    -----
-    The new utility is as large as the rule of its decision; a function is called for each of its rows. Limit all
-    decisions in one call: a second one takes the low numbers of the first for utilities, and goes lower still.
 
     Examples
     --------
@@ -77,7 +73,6 @@ def with_allowed_actions(diagram: DiagramT, allowed: Mapping[str, AllowedActions
 
 
 def check_allowed(allowed: object) -> None:
-    """Refuse what is no mapping from decisions."""
     if not isinstance(allowed, Mapping):
         raise InvalidArgument(
             f"allowed= maps decisions to their open actions, as {{'D': {{'seen': ['action']}}}}; not {allowed!r}."
@@ -151,10 +146,10 @@ def with_optional_observation(
     is X after "yes" and `unseen` after "no"; and the utility `cost of X`, minus the cost after "yes". Decisions see the
     first two in the place of X.
 
+    Koller & Friedman (2009), Probabilistic graphical models, example 23.6 and section 23.7.2.
+
     Parameters
     ----------
-    diagram
-        The influence diagram.
     variable
         The chance variable X that may be looked at.
     cost
@@ -166,10 +161,6 @@ def with_optional_observation(
         What is known when one decides whether to look.
     unseen
         The state that stands for "did not look".
-
-    References
-    ----------
-    Koller & Friedman (2009), Probabilistic graphical models, example 23.6 and section 23.7.2.
 
     Examples
     --------
@@ -190,7 +181,14 @@ def with_optional_observation(
     check_number("cost", cost, least=0)
     users = _users(diagram, variable, decision)
     look = Decision(f"observe {variable}", ["no", "yes"], sees=sees)
-    copy = _copy(diagram.variables[variable], look.variable, unseen)
+    # What is seen: the variable itself after looking, else the state for not observed.
+    hidden, size = diagram.variables[variable], diagram.variables[variable].num_states
+    if hidden.has_state(unseen):
+        raise InvalidArgument(f"{unseen!r} is a state of {variable!r} already: choose another with unseen=.")
+    table = np.zeros((2, size, size + 1))
+    table[0, :, size] = 1.0
+    table[1, :, :size] = np.eye(size)
+    copy = TableCPD(Variable(f"{variable} observed", (*hidden.states, unseen)), table, [look.variable, hidden])
     diagram = diagram.with_decision(look).with_chance(copy)
     diagram = diagram.with_utility(Utility(look.variable, [0.0, -cost], name=f"cost of {variable}"))
     seen = (look.name, copy.variable.name)
@@ -213,15 +211,3 @@ def _users(diagram: Diagram, variable: str, decision: str | None) -> list[str]:
     informed = diagram.with_information({first.name: (*first.sees, *({variable} - set(first.sees)))})
     order = temporal_order(informed)  # what leads to the variable comes before whoever sees it
     return list(order[order.index(first.name) :])
-
-
-def _copy(variable: Variable, look: Variable, unseen: State) -> TableCPD:
-    """What is seen: the variable itself after looking, else the state for not observed."""
-    if variable.has_state(unseen):
-        raise InvalidArgument(f"{unseen!r} is a state of {variable.name!r} already: choose another with unseen=.")
-    size = variable.num_states
-    table = np.zeros((2, size, size + 1))
-    table[0, :, size] = 1.0
-    table[1, :, :size] = np.eye(size)
-    seen = Variable(f"{variable.name} observed", (*variable.states, unseen))
-    return TableCPD(seen, table, [look, variable])

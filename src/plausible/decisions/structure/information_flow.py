@@ -80,13 +80,13 @@ def information_flow(diagram: Diagram, evidence: Iterable[str] = ()) -> Flow:
 
 def _descended_from(parents: Sequence[tuple[int, ...]], order: Sequence[int], sources: Sequence[int]) -> list[int]:
     """For each node the set of those sources that directed paths come from."""
-    found = [0] * len(order)
+    sets = [0] * len(order)
     for number, node in enumerate(sources):
-        found[node] = 1 << number
+        sets[node] = 1 << number
     for node in order:
         for parent in parents[node]:
-            found[node] |= found[parent]
-    return found
+            sets[node] |= sets[parent]
+    return sets
 
 
 #: The parents and the children of each node, and all nodes in a topological order.
@@ -161,19 +161,6 @@ class _Ball(NamedTuple):
 class _Shrinking:
     """The graph of a diagram as sets of nodes, while information edges are dropped from it."""
 
-    __slots__ = (
-        "_above",
-        "_children",
-        "_nodes",
-        "_observed",
-        "_order",
-        "_parents",
-        "_place",
-        "_utilities",
-        "_weighed",
-        "sees",
-    )
-
     def __init__(self, diagram: Diagram, evidence: Iterable[str]) -> None:
         graph = diagram.graph
         self._nodes = tuple(map(str, graph.nodes))
@@ -195,7 +182,12 @@ class _Shrinking:
         pending: set[str] = set(in_time)
         while pending:
             pending = self._sweep(pending, balls, drops)
-        return Reduced(self.sees, self._reliance(in_time, balls), drops)
+        number = {self._place[name]: i for i, name in enumerate(in_time)}
+        decisions, relied_by = _bits(number), [0] * len(in_time)
+        for node, i in number.items():
+            for other in _numbers(balls[in_time[i]].lifted & decisions & ~(1 << node)):
+                relied_by[number[other]] |= 1 << i
+        return Reduced(self.sees, Reliance(in_time, relied_by), drops)
 
     def _sweep(self, pending: set[str], balls: dict[str, _Ball], drops: list[Drop]) -> set[str]:
         """Roll some balls, the latest first, and drop what they never come to; those that have to be rolled again.
@@ -243,14 +235,6 @@ class _Shrinking:
         self._observed[decision] &= ~ends
         self.sees[decision] = tuple(name for name in self.sees[decision] if name not in gone)
         return ends
-
-    def _reliance(self, in_time: Sequence[str], balls: Mapping[str, _Ball]) -> Reliance:
-        number = {self._place[name]: i for i, name in enumerate(in_time)}
-        decisions, relied_by = _bits(number), [0] * len(in_time)
-        for node, i in number.items():
-            for other in _numbers(balls[in_time[i]].lifted & decisions & ~(1 << node)):
-                relied_by[number[other]] |= 1 << i
-        return Reliance(in_time, relied_by)
 
 
 def _bits(numbers: Iterable[int]) -> int:

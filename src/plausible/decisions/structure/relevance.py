@@ -1,16 +1,128 @@
-"""Which decisions have to be settled before which others, and which information makes no difference."""
+"""What decisions remember, which have to be settled before which others, and which information makes no difference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Generic
 
 from plausible.base.records import record
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.information_flow import Drop, Reliance, information_flow, reduced_information
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
+
+
+@record
+class Recall:
+    """What the decisions of a diagram remember."""
+
+    order: tuple[str, ...]  # The decisions in time
+    #: Pairs (name, decision): what an earlier decision saw or chose and a later one does not see.
+    forgotten: tuple[tuple[str, str], ...]
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether nothing is forgotten."""
+        return not self.forgotten
+
+    def forgotten_by(self, decision: str) -> tuple[str, ...]:
+        """What a decision does not see, though an earlier one saw or chose it."""
+        return tuple(name for name, forgetful in self.forgotten if forgetful == decision)
+
+    def __str__(self) -> str:
+        forgetful = [
+            f"{decision} forgets {', '.join(names)}"
+            for decision in self.order
+            if (names := self.forgotten_by(decision))
+        ]
+        return "\n".join([f"order: {' < '.join(self.order)}", *(forgetful or ["perfect recall"])])
+
+
+def temporal_order(diagram: Diagram) -> tuple[str, ...]:
+    """The decisions in time: an order that agrees with the graph; among free choices the diagram's own.
+
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> temporal_order(InfluenceDiagram(decisions=[Decision("late", 2, sees=["early"]), Decision("early", 2)]))
+    ('early', 'late')
+    """
+    return tuple(str(name) for name in diagram.graph.topological_order if name in diagram.decisions)
+
+
+def check_recall(diagram: Diagram) -> Recall:
+    """Whether each decision sees all that earlier ones saw and chose, and what is missing."""
+    order = temporal_order(diagram)
+    known: dict[str, None] = {}
+    forgotten = []
+    for name in order:
+        sees = dict.fromkeys(diagram.decisions[name].sees)
+        forgotten += [(other, name) for other in known if other not in sees]
+        known |= {**sees, name: None}
+    return Recall(order, tuple(forgotten))
+
+
+def require_recall(diagram: Diagram, what: str) -> Recall:
+    """The recall of a diagram, if it is perfect; else the error for `what`, which needs that."""
+    recall = check_recall(diagram)
+    if not recall.is_perfect:
+        name, decision = recall.forgotten[0]
+        raise NotSupported(
+            f"{what} needs perfect recall, but the decision {decision!r} does not see {name!r}, which was known "
+            f"before it. Add what is missing with with_recall(), or solve() the diagram as it is."
+        )
+    return recall
+
+
+def with_recall(diagram: DiagramT) -> DiagramT:
+    """The diagram with perfect recall: each decision also sees what earlier ones saw and chose."""
+    sees = {name: list(decision.sees) for name, decision in diagram.decisions.items()}
+    for forgotten, name in check_recall(diagram).forgotten:
+        sees[name].append(forgotten)
+    return diagram.with_information(sees)
+
+
+def new_information(diagram: Diagram) -> dict[str, tuple[str, ...]]:
+    """For each decision, in time, the chance variables that are first seen there.
+
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> coins = [TableCPD("A", [0.5, 0.5]), TableCPD("B", [0.5, 0.5])]
+    >>> new_information(InfluenceDiagram(coins, [Decision("D", 2, sees="A"), Decision("E", 2, sees=["A", "B", "D"])]))
+    {'D': ('A',), 'E': ('B',)}
+    """
+    known: set[str] = set()
+    first_seen = {}
+    for name in temporal_order(diagram):
+        sees = diagram.decisions[name].sees
+        first_seen[name] = tuple(seen for seen in sees if seen in diagram.chance and seen not in known)
+        known.update(sees)
+    return first_seen
+
+
+def without_recall_edges(diagram: DiagramT) -> DiagramT:
+    """The diagram with only what is new at each decision, for drawings: `with_recall` brings back the rest.
+
+    The edge from a decision to the next stays where nothing else says which one comes first. The diagram must have
+    perfect recall.
+
+    >>> import plausible as pb
+    >>> coin = pb.TableCPD("A", [0.5, 0.5])
+    >>> full = pb.InfluenceDiagram([coin], [pb.Decision("D", 2, sees="A"), pb.Decision("E", 2, sees=["A", "D"])])
+    >>> without_recall_edges(full).graph
+    DAG('A -> D; D -> E')
+    """
+    order = require_recall(diagram, "Hiding what is remembered").order
+    shown = {name: list(seen) for name, seen in new_information(diagram).items()}
+    hidden = diagram.with_information(shown)
+    for earlier, later in pairwise(order):
+        if later not in hidden.graph.descendants(earlier):
+            shown[later].append(earlier)
+            hidden = diagram.with_information(shown)
+    return hidden
+
+
+# --- reliance ---
 
 
 @record
@@ -66,20 +178,9 @@ def s_reachable(diagram: Diagram, decision: str, other: str) -> bool:
     utility that `decision` influences, given `decision` and all that it sees. This is sound for all numbers: if it is
     not reachable, its rule makes no difference; and complete: if it is, it makes one for some numbers.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    decision, other
-        Names of two decisions. The relation is not symmetric.
-
-    References
-    ----------
     Koller & Milch (2003), Multi-agent influence diagrams for representing and solving games, Games and Economic
     Behavior 45. Koller & Friedman (2009), Probabilistic graphical models, definition 23.8.
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> first, second = pb.Decision("first", 2), pb.Decision("second", 2, sees=["first"])
     >>> diagram = pb.InfluenceDiagram([], [first, second], [pb.Utility(["first", "second"], [[1, 0], [0, 2]])])
@@ -107,12 +208,7 @@ def relies_on(diagram: Diagram) -> dict[str, tuple[str, ...]]:
 
 
 def relevance_graph(diagram: Diagram) -> RelevanceGraph:
-    """Which decisions rely on which, and the order in which they can be settled.
-
-    With perfect recall the graph is acyclic, and the order is the reverse of time.
-
-    Koller & Friedman (2009), Probabilistic graphical models, definition 23.9 and theorem 23.4.
-    """
+    """Which decisions rely on which, and the order in which they can be settled."""
     reliance = information_flow(diagram).reliance
     relied = _in_order(diagram, reliance)
     edges = tuple((other, name) for name, others in relied.items() for other in others)
@@ -131,34 +227,28 @@ def ordered_components(reliance: Reliance) -> tuple[tuple[str, ...], ...]:
         return tuple((name,) for name in reversed(reliance.in_time))
     size = len(reliance.in_time)
     edges = [(i, j) for i, users in enumerate(reliance.relied_by) for j in range(size) if users >> j & 1]
-    parts = _ordered_parts(_strong_parts(reliance.relied_by), edges)
+    # Components such that all edges lead to later ones; among free choices the one with the largest number.
+    latest_first = sorted(_strong_parts(reliance.relied_by), key=lambda part: -part[-1])
+    part_of = {position: part for part in latest_first for position in part}
+    between = {(part_of[source], part_of[target]) for source, target in edges}
+    graph = DAG([(a, b) for a, b in between if a != b], nodes=latest_first)
+    rank = {part: number for number, part in enumerate(graph.topological_order)}
+    parts = sorted(latest_first, key=rank.__getitem__)
     return tuple(tuple(reliance.in_time[position] for position in part) for part in parts)
 
 
 def _strong_parts(following: Sequence[int]) -> list[tuple[int, ...]]:
     """The strongly connected components of a graph on numbers, from the bit set of those that follow each."""
     size = len(following)
-    reached = list(following)
+    reached = [users | 1 << place for place, users in enumerate(following)]
     for middle in range(size):
         for start in range(size):
             if reached[start] >> middle & 1:
                 reached[start] |= reached[middle]
-    parts: dict[int, tuple[int, ...]] = {}
-    for place in range(size):
-        if place not in parts:
-            both = [j for j in range(size) if reached[place] >> j & 1 and reached[j] >> place & 1]
-            parts.update(dict.fromkeys({place, *both}, tuple(sorted({place, *both}))))
-    return list(dict.fromkeys(parts.values()))
-
-
-def _ordered_parts(parts: Iterable[tuple[int, ...]], edges: Iterable[tuple[int, int]]) -> Sequence[tuple[int, ...]]:
-    """Components such that all edges lead to later ones; among free choices the one with the largest number."""
-    latest_first = sorted(parts, key=lambda part: -part[-1])
-    part_of = {position: part for part in latest_first for position in part}
-    between = {(part_of[source], part_of[target]) for source, target in edges}
-    graph = DAG([(a, b) for a, b in between if a != b], nodes=latest_first)
-    rank = {part: number for number, part in enumerate(graph.topological_order)}
-    return sorted(latest_first, key=rank.__getitem__)
+    both = (
+        tuple(j for j in range(size) if reached[place] >> j & 1 and reached[j] >> place & 1) for place in range(size)
+    )
+    return list(dict.fromkeys(both))
 
 
 @record
@@ -209,20 +299,9 @@ def is_irrelevant(diagram: Diagram, seen: str, decision: str) -> bool:
     The edge W -> D is irrelevant if no active trail leads from W to a utility that D influences, given D and all else
     that D sees. D is given too: else the trail W -> D -> V would keep every edge.
 
-    Parameters
-    ----------
-    diagram
-        The influence diagram.
-    seen, decision
-        The ends of an information edge.
-
-    References
-    ----------
     Koller & Friedman (2009), Probabilistic graphical models, definition 23.10 with the condition of the proof of
     proposition 23.5; Shachter (1999), Efficient value of information computation.
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> diagram = pb.InfluenceDiagram(
     ...     [pb.TableCPD("rain", [0.7, 0.3]), pb.TableCPD("coin", [0.5, 0.5])],
@@ -260,17 +339,10 @@ def irrelevant_information(diagram: Diagram) -> tuple[DroppedInformation, ...]:
 
 
 def minimal_reduction(diagram: DiagramT) -> InformationReduction[DiagramT]:
-    """The diagram with irrelevant information removed until none is left; its best strategy is as good.
-
-    An edge may turn irrelevant only after others are gone, when a decision no longer influences some utility: hence
-    passes over the decisions, the last first, until nothing more goes. The result does not depend on the order. Rules
-    get smaller, and the relevance graph loses edges.
-
-    Koller & Friedman (2009), Probabilistic graphical models, theorems 23.6 and 23.7.
-    """
-    found = reduced_information(diagram)
-    dropped = tuple(edge for drop in found.drops for edge in _edges(drop))
-    return InformationReduction(diagram, diagram.with_information(found.sees), dropped)
+    """The diagram with irrelevant information removed until none is left; its best strategy is as good."""
+    reduced = reduced_information(diagram)
+    dropped = tuple(edge for drop in reduced.drops for edge in _edges(drop))
+    return InformationReduction(diagram, diagram.with_information(reduced.sees), dropped)
 
 
 def _edges(drop: Drop) -> list[DroppedInformation]:

@@ -1,4 +1,4 @@
-"""Decision trees: choices and chances in the order in which they come, down to outcomes."""
+"""Decision trees: choices and chances in the order in which they come, down to outcomes; those of diagrams."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
+import numpy as np
+
+from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
 from plausible.base.tolerances import UTILITY_NOISE
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.strategy import Strategy
+from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed
+from plausible.decisions.structure.relevance import new_information, require_recall
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
-from plausible.errors import InvalidArgument, InvalidModel, UnknownState, counted
-from plausible.variables import State
+from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, counted
+from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
+from plausible.variables import State, Variable
 
 #: How a node of a tree is reached: pairs (name of a node, branch taken there), from the root on.
 Path: TypeAlias = tuple[tuple[str, State], ...]
@@ -39,14 +48,12 @@ class DecisionTree:
     Branches may differ in what follows, so that asymmetric problems need no tricks: an action that is not open is not a
     branch, and a variable that does not matter is not asked.
 
+    Koller & Friedman (2009), Probabilistic graphical models, section 23.1.
+
     Parameters
     ----------
     root
         The first choice or chance.
-
-    References
-    ----------
-    Koller & Friedman (2009), Probabilistic graphical models, section 23.1.
 
     Examples
     --------
@@ -80,17 +87,9 @@ class DecisionTree:
 
         Outcomes of probability zero are left out, and an action with a certain outcome leads straight to it.
 
-        Parameters
-        ----------
-        lotteries
-            Action -> (outcome -> probability).
-        utility
-            Outcome -> its utility, a mapping or a function.
-        name
-            What the choice is called.
+        `lotteries` maps each action to (outcome -> probability), `utility` an outcome to its utility; the choice gets
+        the `name`.
 
-        Examples
-        --------
         >>> tree = DecisionTree.from_lotteries({"sure": {3: 1.0}, "risk": {4: 0.8, 0: 0.2}}, {0: 0, 3: 10, 4: 12})
         >>> print(tree.solve())
         □ action = 10
@@ -184,12 +183,12 @@ class DecisionTree:
 
     def _outcomes(self, strategy: Mapping[Path, State]) -> dict[Path, tuple[float, float]]:
         """Path -> (probability, utility) of the outcomes that a strategy comes to."""
-        found: dict[Path, tuple[float, float]] = {}
+        outcomes: dict[Path, tuple[float, float]] = {}
         waiting: list[tuple[Path, TreeNode, float]] = [((), self.root, 1.0)]
         while waiting:
             path, node, chance = waiting.pop()
             if isinstance(node, Outcome):
-                found[path] = chance, float(node.utility)
+                outcomes[path] = chance, float(node.utility)
             elif isinstance(node, Choice):
                 place = _taken(path, node, strategy)
                 waiting.append(((*path, (node.name, node.actions[place])), node.children[place], chance))
@@ -198,7 +197,7 @@ class DecisionTree:
                 waiting += reversed(
                     [((*path, (node.name, label)), child, chance * p) for label, p, child in branches if p > 0]
                 )
-        return found
+        return outcomes
 
     def _fold(self, choose: Callable[[Path, Choice, list[float]], float]) -> dict[Path, float]:
         """The value of each node from those of its branches, leaves first; `choose` says what a choice is worth."""
@@ -234,17 +233,9 @@ def _taken(path: Path, node: Choice, strategy: Mapping[Path, State]) -> int:
 def draw_tree(tree: DecisionTree, strategy: Mapping[Path, State] | None = None, max_lines: int = 200) -> str:
     """A tree as text: □ is a choice, ○ a chance, ▶ the branch that a strategy takes.
 
-    Parameters
-    ----------
-    tree
-        The tree.
-    strategy
-        An action at every choice, by its path, such as `tree.solve().strategy`; nodes then show what they are worth.
-    max_lines
-        Where to stop drawing.
+    With a `strategy`, an action at every choice, by its path, such as `tree.solve().strategy`, nodes show what they are
+    worth. Drawing stops after `max_lines`.
 
-    Examples
-    --------
     >>> print(draw_tree(DecisionTree(Choice("D", {"a": 1, "b": Choice("E", {"c": 2, "d": 3})}))))
     □ D
     ├─ a: 1
@@ -259,12 +250,16 @@ def draw_tree(tree: DecisionTree, strategy: Mapping[Path, State] | None = None, 
     waiting: list[tuple[Path, TreeNode, str, str]] = [((), tree.root, "", "")]  # with what stands before, and below
     while waiting:
         path, node, before, below = waiting.pop()
+        if isinstance(node, Outcome):
+            text = _number_text(node.utility, 0.0)
+        else:
+            worth = "" if values is None else f" = {_number_text(values[path], noise)}"
+            text = f"{'□' if isinstance(node, Choice) else '○'} {node.name}{worth}"
+            waiting += reversed(_branches(path, node, below, strategy))
         if len(lines) < max_lines:
-            lines.append(before + _node_text(node, None if values is None else values[path], noise))
+            lines.append(before + text)
         else:
             hidden += 1
-        if not isinstance(node, Outcome):
-            waiting += reversed(_branches(path, node, below, strategy))
     if hidden:
         lines.append(f"... and {counted(hidden, 'node')} more")
     return "\n".join(lines)
@@ -274,23 +269,104 @@ def _branches(
     path: Path, node: Choice | Chance, indent: str, strategy: Mapping[Path, State] | None
 ) -> list[tuple[Path, TreeNode, str, str]]:
     """The branches of a node as they wait to be drawn."""
-    found = []
+    branches = []
     for place, (label, child) in enumerate(zip(node.labels, node.children, strict=True)):
         is_last = place == len(node.labels) - 1
         is_taken = isinstance(node, Choice) and strategy is not None and strategy.get(path) == label
         corner = ("└" if is_last else "├") + ("▶" if is_taken else "─")
         chance = f" ({format_number(node.probabilities[place])})" if isinstance(node, Chance) else ""
         below = indent + ("   " if is_last else "│  ")
-        found.append(((*path, (node.name, label)), child, f"{indent}{corner} {label}{chance}: ", below))
-    return found
-
-
-def _node_text(node: TreeNode, value: float | None, noise: float) -> str:
-    if isinstance(node, Outcome):
-        return _number_text(node.utility, 0.0)
-    sign = "□" if isinstance(node, Choice) else "○"
-    return f"{sign} {node.name}" + ("" if value is None else f" = {_number_text(value, noise)}")
+        branches.append(((*path, (node.name, label)), child, f"{indent}{corner} {label}{chance}: ", below))
+    return branches
 
 
 def _number_text(value: float, noise: float) -> str:
     return format_number(value) if abs(value) > noise else "0"
+
+
+# --- from an influence diagram ---
+
+
+def decision_tree(
+    diagram: Diagram,
+    allowed: Mapping[str, AllowedActions] | None = None,
+    show_hidden: bool = False,
+    max_outcomes: int = 100_000,
+) -> DecisionTree:
+    """The decision tree of a diagram with perfect recall; exponential in its variables, so for small ones."""
+    require_recall(diagram, "A decision tree")
+    # From the root on; what is neither seen nor matters to a utility is left out.
+    names = [item for decision, new in new_information(diagram).items() for item in (*new, decision)]
+    if show_hidden:
+        relevant = diagram.graph.ancestors(diagram.utilities)
+        names += [name for name in diagram.chance if name in relevant and name not in names]
+    order = tuple(diagram.variables[name] for name in names)
+    if (leaves := num_entries(order)) > max_outcomes:
+        raise TooLarge(
+            f"The decision tree over {[variable.name for variable in order]} has up to {leaves} outcomes, more than "
+            f"max_outcomes={max_outcomes}: solve() the diagram itself, or raise the limit."
+        )
+    check_allowed({} if allowed is None else allowed)
+    limits = {name: allowed_mask(diagram, name, open_actions) for name, open_actions in (allowed or {}).items()}
+    weights, worth = path_tables(diagram, order)
+    marginals = [weights]  # the probabilities of all beginnings of paths: item i is over the first i variables
+    for _ in order:
+        marginals.insert(0, marginals[0].sum(axis=-1))
+
+    def node(place: tuple[int, ...]) -> TreeNode:
+        """The node after the first variables took the states at these positions; as deep as there are variables."""
+        if len(place) == len(order):
+            return Outcome(float(worth[place]))
+        variable = order[len(place)]
+        name, states = variable.name, variable.states
+        if name in diagram.decisions:
+            position = dict(zip(names, place, strict=False))
+            is_open = np.ones(len(states), dtype=bool)
+            if name in limits:
+                is_open = limits[name][tuple(position[seen] for seen in diagram.decisions[name].sees)]
+            return Choice(name, {state: node((*place, i)) for i, state in enumerate(states) if is_open[i]})
+        chances = marginals[len(place) + 1][place] / float(marginals[len(place)][place])
+        children = {state: (float(chances[i]), node((*place, i))) for i, state in enumerate(states) if chances[i] > 0}
+        return Chance(name, children)
+
+    return DecisionTree(node(()))
+
+
+def strategy_of_tree(diagram: Diagram, solution: TreeSolution) -> Strategy:
+    """The strategy of a diagram that the solution of its decision tree says; the first action for what is never seen.
+
+    `solution` is what `decision_tree(diagram).solve()` gave.
+
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(decisions=[pb.Decision("D", ["a", "b"])], utilities=[pb.Utility("D", [1, 2])])
+    >>> strategy_of_tree(diagram, decision_tree(diagram).solve()).action("D")
+    'b'
+    """
+    known = set(diagram.decisions)
+    tables = {name: np.zeros([v.num_states for v in _family(diagram, name)]) for name in diagram.decisions}
+    for path, node in solution.tree.nodes():
+        if isinstance(node, Choice):
+            if node.name not in known:
+                raise InvalidArgument(f"The tree chooses {node.name!r}, which is no decision of this diagram.")
+            states = {**dict(path), node.name: solution.strategy[path]}
+            tables[node.name][tuple(v.index(states[v.name]) for v in _family(diagram, node.name))] = 1.0
+    for table in tables.values():
+        table[..., 0] += table.sum(axis=-1) == 0
+    return Strategy({name: Factor(_family(diagram, name), table) for name, table in tables.items()})
+
+
+def _family(diagram: Diagram, decision: str) -> tuple[Variable, ...]:
+    return (*diagram.information(decision), diagram.variables[decision])
+
+
+def path_tables(diagram: Diagram, order: tuple[Variable, ...]) -> tuple[Floats, Floats]:
+    """The probability of each path when actions are random, and the mean utility at its end, over `order`."""
+    network = diagram.network(diagram.uniform_strategy())
+    names = [variable.name for variable in order]
+    weights = network.query(names) if names else Factor.scalar(1.0)
+    total = Factor(order, np.zeros(weights.values.shape))
+    for factor in diagram.utility_factors.values():
+        hidden = [name for name in factor.names if name not in names]
+        joint = network.query([*names, *hidden]) if hidden else weights
+        total = total + (joint * factor).marginalize(hidden)
+    return weights.values, (total / weights).values

@@ -11,8 +11,8 @@ from plausible.base.display import TextTable, format_number
 from plausible.base.records import record
 from plausible.base.tolerances import PROBABILITY_NOISE, PROOF
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, DeviceKnowledge
-from plausible.decisions.troubleshooting.costs import Costs
-from plausible.decisions.troubleshooting.repair_order import Trials, TryOrder, best_order, costs_without_each
+from plausible.decisions.troubleshooting.device import Costs
+from plausible.decisions.troubleshooting.repair_order import Trials, best_order, costs_without_each
 from plausible.decisions.troubleshooting.steps import Step
 
 
@@ -20,8 +20,6 @@ from plausible.decisions.troubleshooting.steps import Step
 class Alternative:
     """A step that could be next.
 
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
     >>> second = printer_troubleshooter().start({"panel": "clear"}).advice.alternatives[1]
     >>> print(second.step, round(second.estimated_cost, 4), round(second.chance, 4))
@@ -41,8 +39,6 @@ class Alternative:
 class Advice:
     """The steps that could be next, the best one first, and why it is.
 
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
     >>> advice = printer_troubleshooter().start().advice
     >>> print(advice.reason)
@@ -64,30 +60,24 @@ class Advice:
     @property
     def reason(self) -> str:
         """Why the best step is the best one, and by how much the second best is worse, in a sentence."""
-        best = self.best
         if self.is_fixed:
             return "It works: nothing is left to do."
-        if best is None:
+        if self.best is None:
             return "Nothing is left to try: no repair can help, and there is no service to call."
-        estimate = format_number(best.estimated_cost)
-        step = str(best.step)
-        return f"{step[0].upper()}{step[1:]}: estimated cost {estimate}{self._margin(best)}; {self._cause(best)}."
-
-    def _margin(self, best: Alternative) -> str:
-        if len(self.alternatives) == 1:
-            return ""
-        second = self.alternatives[1]
-        if second.estimated_cost <= _tied(best.estimated_cost):
-            return f", as much as {second.step}"
-        return f", {format_number(second.estimated_cost - best.estimated_cost)} less than {second.step}"
-
-    def _cause(self, best: Alternative) -> str:
+        (best, *others), margin = self.alternatives, ""
+        if others:
+            second, lead = others[0].step, format_number(others[0].estimated_cost - best.estimated_cost)
+            is_tied = others[0].estimated_cost <= _tied(best.estimated_cost)
+            margin = f", as much as {second}" if is_tied else f", {lead} less than {second}"
         if best.step.kind == "test":
-            saved = self.repair_cost - best.estimated_cost + best.step.cost
-            return f"it costs {format_number(best.step.cost)} and saves {format_number(saved)} in repairs"
-        if best.step.kind == "call":
-            return "trying parts costs more than it saves"
-        return f"were there one fault, {best.step.name} is it with probability {format_number(best.chance or 0.0)}"
+            saved = format_number(self.repair_cost - best.estimated_cost + best.step.cost)
+            cause = f"it costs {format_number(best.step.cost)} and saves {saved} in repairs"
+        elif best.step.kind == "call":
+            cause = "trying parts costs more than it saves"
+        else:
+            cause = f"were there one fault, {best.step.name} is it with probability {format_number(best.chance or 0.0)}"
+        step = str(best.step)
+        return f"{step[0].upper()}{step[1:]}: estimated cost {format_number(best.estimated_cost)}{margin}; {cause}."
 
     def __str__(self) -> str:
         rows = tuple(
@@ -108,11 +98,6 @@ def _tied(cost: float) -> float:
     return cost + PROOF * abs(cost)
 
 
-def repair_sequence(beliefs: DeviceBeliefs, costs: Costs) -> TryOrder:
-    """The order in which to try the components, if there are no tests: positions among `beliefs.components`."""
-    return best_order(_trials_of(beliefs, costs), costs.service)
-
-
 def advise(knowledge: DeviceKnowledge, costs: Costs) -> Advice:
     """All steps with estimates of what they cost in the end: one test ahead, and all repairs after it.
 
@@ -123,17 +108,15 @@ def advise(knowledge: DeviceKnowledge, costs: Costs) -> Advice:
     """
     beliefs = knowledge.beliefs()
     trials = _trials_of(beliefs, costs)
-    found = best_order(trials, costs.service)
-    sequence = tuple(beliefs.components[place] for place in found.order)
+    tried = best_order(trials, costs.service)
+    sequence = tuple(beliefs.components[place] for place in tried.order)
     if not is_worth_going_on(beliefs, costs):
-        return Advice((), sequence, found.cost)
-    listed = [*_trials(knowledge, beliefs, trials, costs), *_tests(knowledge, beliefs, costs)]
-    if costs.service is not None:
-        listed.append(Alternative(Step("call", "", costs.service), costs.service))
+        return Advice((), sequence, tried.cost)
+    listed = list(_alternatives(knowledge, beliefs, trials, costs))
     least = min(one.estimated_cost for one in listed)
     first = next(one for one in listed if one.estimated_cost <= _tied(least))
     rest = sorted((one for one in listed if one is not first), key=lambda one: one.estimated_cost)
-    return Advice((first, *rest), sequence, found.cost)
+    return Advice((first, *rest), sequence, tried.cost)
 
 
 def is_worth_going_on(beliefs: DeviceBeliefs, costs: Costs) -> bool:
@@ -167,15 +150,25 @@ def _trials_of(beliefs: DeviceBeliefs, costs: Costs) -> Trials:
     return Trials(beliefs.shares, np.where(is_blind, repairs, looks), np.where(is_blind, 0.0, repairs), repairs)
 
 
-def _trials(knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, trials: Trials, costs: Costs) -> Iterator[Alternative]:
+def _alternatives(
+    knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, trials: Trials, costs: Costs
+) -> Iterator[Alternative]:
+    """Every step that can change anything, with what it costs in the end."""
     after = dict(zip(beliefs.components, costs_without_each(trials, costs.service).tolist(), strict=True))
     chances = dict(zip(beliefs.components, trials.chances.tolist(), strict=True))
     for step in possible_steps(beliefs, costs):
-        if step.kind == "observe" and _has_several_faults(beliefs, step.name):
-            yield Alternative(step, _cost_once_seen(step, knowledge, beliefs, costs), chances[step.name])
-        elif step.kind in ("observe", "repair"):
-            more = chances[step.name] * costs.repair[step.name] if step.kind == "observe" else 0.0
-            yield Alternative(step, step.cost + more + after[step.name], chances[step.name])
+        chance = chances.get(step.name)
+        if step.kind == "call":
+            yield Alternative(step, step.cost)
+        elif chance is None or (step.kind == "observe" and _has_several_faults(beliefs, step.name)):
+            expected = step.cost
+            for state, likely in beliefs.outcomes(step).items():
+                seen = _trials_of(knowledge.beliefs({step.name: state}), costs)
+                expected += likely * best_order(seen, costs.service).cost
+            yield Alternative(step, expected, chance)
+        else:
+            more = chance * costs.repair[step.name] if step.kind == "observe" else 0.0
+            yield Alternative(step, step.cost + more + after[step.name], chance)
 
 
 def _has_several_faults(beliefs: DeviceBeliefs, name: str) -> bool:
@@ -183,19 +176,3 @@ def _has_several_faults(beliefs: DeviceBeliefs, name: str) -> bool:
     faulty = beliefs.faulty[beliefs.components.index(name)]
     num_possible = int((beliefs.states[name].values > PROBABILITY_NOISE).sum())
     return num_possible - int(faulty < 1 - PROBABILITY_NOISE) > 1
-
-
-def _tests(knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, costs: Costs) -> Iterator[Alternative]:
-    for step in possible_steps(beliefs, costs):
-        if step.kind == "test":
-            yield Alternative(step, _cost_once_seen(step, knowledge, beliefs, costs))
-
-
-def _cost_once_seen(step: Step, knowledge: DeviceKnowledge, beliefs: DeviceBeliefs, costs: Costs) -> float:
-    """C + Σ_s P(s) ECR(s) over the states that a look or a test may show."""
-    told = beliefs.states[step.name]
-    expected = step.cost
-    for state, chance in zip(told.scope[0].states, told.values.tolist(), strict=True):
-        if chance > PROBABILITY_NOISE:
-            expected += chance * repair_sequence(knowledge.beliefs({step.name: state}), costs).cost
-    return expected

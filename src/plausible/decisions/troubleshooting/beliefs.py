@@ -13,7 +13,6 @@ from plausible.base.arrays import Floats
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.counterfactuals.potential import Finding, Potential, as_evidence
 from plausible.causal.counterfactuals.query import ParallelWorlds, parallel_worlds
-from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.decisions.troubleshooting.device import Device
@@ -33,8 +32,6 @@ _AT_ONCE = Budget(seconds=0.5)
 class DeviceBeliefs:
     """What is believed of the device as it stands now.
 
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
     >>> beliefs = printer_troubleshooter().start({"panel": "clear"}).beliefs
     >>> dict(zip(beliefs.components, beliefs.shares.round(3).tolist()))
@@ -98,8 +95,7 @@ class Situation:
     """
 
     def __init__(self, device: Device, repaired: Sequence[str], findings: Sequence[Finding]) -> None:
-        self._device, self._findings = device, findings
-        self._question = RepairQuestion(device.model, device.ok_states, device.goal, device.working, repaired)
+        self._device, self._repaired, self._findings = device, repaired, findings
         self._open = tuple(name for name in device.ok_states if name not in repaired)
         everything = frozenset(self._open)
         sets = [everything, *(frozenset([name]) for name in self._open), *(everything - {name} for name in self._open)]
@@ -107,17 +103,16 @@ class Situation:
         self._views = self._compiled(list(self._places))
 
     def _compiled(self, choices: list[frozenset[str]]) -> list[ChoiceView]:
-        seen = (*self._open, *self._device.tests)
-        if len(choices) == 1:
-            return [ChoiceView(self._question, choices, seen, self._findings)]
+        budget = None if len(choices) == 1 else _AT_ONCE
         try:
-            return [ChoiceView(self._question, choices, seen, self._findings, _AT_ONCE)]
+            return [ChoiceView(self._device, self._repaired, choices, self._findings, budget)]
         except TooLarge:
+            if budget is None:
+                raise
             half = len(choices) // 2
             return [*self._compiled(choices[:half]), *self._compiled(choices[half:])]
 
     def beliefs(self, tested: Mapping[str, State] | None = None) -> DeviceBeliefs:
-        """What is believed, if some tests also showed these states."""
         return self._asked(tested) if tested else self._untested
 
     @cached_property
@@ -133,37 +128,11 @@ class Situation:
         alone = [self._places[frozenset([name])] for name in left]
         others = [self._places[everything - {name}] for name in left]
         fixable = float(works[self._places[everything]])
-        return DeviceBeliefs(
-            states,
-            left,
-            np.array([faulty[name] for name in left]),
-            works[alone],
-            np.maximum(fixable - works[others], 0.0),
-            fixable,
-        )
+        needed = np.maximum(fixable - works[others], 0.0)
+        return DeviceBeliefs(states, left, np.array([faulty[name] for name in left]), works[alone], needed, fixable)
 
 
 # --- what many sets of repairs would do, in one network ---
-
-
-@dataclass(frozen=True, slots=True)
-class RepairQuestion:
-    """Would the device work, were some components repaired besides those that are?"""
-
-    model: FunctionalModel  # what causes what
-    ok_states: Mapping[str, State]  # component -> the state that its repair puts it into
-    goal: str  # the variable that says whether the device works, and the state in which it does
-    working: State
-    done: Sequence[str]  # the components that are repaired already
-
-    def now(self, name: str) -> Potential:
-        """A variable after the repairs that were made."""
-        return Potential(name, {part: self.ok_states[part] for part in self.done})
-
-    def causes(self) -> list[str]:
-        """The goal and what it depends on, causes first."""
-        needed = {self.goal} | self.model.graph.directed_part().ancestors(self.goal)
-        return [name for name in self.model.topological_order if name in needed]
 
 
 class ChoiceView:
@@ -175,19 +144,23 @@ class ChoiceView:
 
     def __init__(
         self,
-        question: RepairQuestion,
+        device: Device,
+        repaired: Sequence[str],
         choices: Sequence[frozenset[str]],
-        seen: Sequence[str],
         findings: Sequence[Finding],
-        budget: Budget | None = None,
+        budget: Budget | None,
     ) -> None:
-        causes = question.causes()
-        terms = [question.now(name) for name in dict.fromkeys([*seen, *causes])]
-        worlds = parallel_worlds(question.model, [*terms, *(finding.term for finding in findings)])
-        chosen = _ChosenWorld(question, worlds, choices)
-        network = BayesianNetwork([*worlds.network.cpds.values(), *chosen.cpds(causes)])
-        self._nodes = {name: worlds.nodes[question.now(name)] for name in seen}
-        self._fixing, self._num_choices = chosen.fixing, len(choices)
+        model, done = device.model, {part: device.ok_states[part] for part in repaired}
+        seen = [*(name for name in device.ok_states if name not in done), *device.tests]
+        needed = {device.goal} | model.graph.directed_part().ancestors(device.goal)
+        causes = [name for name in model.topological_order if name in needed]
+        terms = {name: Potential(name, done) for name in dict.fromkeys([*seen, *causes])}
+        worlds = parallel_worlds(model, [*terms.values(), *(finding.term for finding in findings)])
+        now = {name: worlds.nodes[term] for name, term in terms.items()}
+        chosen = _chosen_world(device, worlds, choices, {name: now[name] for name in causes}, repaired)
+        network = BayesianNetwork([*worlds.network.cpds.values(), *chosen])
+        self._nodes = {name: now[name] for name in seen}
+        self._fixing, self._num_choices = chosen[-1].variable.name, len(choices)
         self._evidence = {**worlds.constants, **as_evidence(findings, worlds.nodes, worlds.network.variables)}
         kept = dict.fromkeys([*self._nodes.values(), self._fixing, *self._evidence])
         self._engine = network.compile(list(kept), budget=budget)
@@ -195,63 +168,46 @@ class ChoiceView:
     def marginals(self, tested: Mapping[str, State]) -> tuple[dict[str, Factor], Floats]:
         """The distribution of each variable seen, and P(works) after each choice, if tests showed these states."""
         evidence: dict[str, Any] = {**self._evidence, **{self._nodes[name]: state for name, state in tested.items()}}
-        found = self._engine.marginals(evidence)
-        states = {name: _renamed(found[node], name) for name, node in self._nodes.items()}
-        return states, np.minimum(found[self._fixing].values[:-1] * self._num_choices, 1.0)
+        posterior = self._engine.marginals(evidence)
+        states = {name: posterior[node].rename({node: name}) for name, node in self._nodes.items()}
+        return states, np.minimum(posterior[self._fixing].values[:-1] * self._num_choices, 1.0)
 
 
-class _ChosenWorld:
-    """The copies of variables in the world of a choice; what no choice reaches is that of the world as it is."""
+def _chosen_world(
+    device: Device,
+    worlds: ParallelWorlds,
+    choices: Sequence[frozenset[str]],
+    now: Mapping[str, str],
+    repaired: Sequence[str],
+) -> list[CPD]:
+    """The copies of variables in the world of a choice; what no choice reaches is that of the world as it is.
 
-    def __init__(self, question: RepairQuestion, worlds: ParallelWorlds, choices: Sequence[frozenset[str]]) -> None:
-        self._question, self._worlds, self._choices = question, worlds, choices
-        self._variables: dict[str, Variable] = dict(worlds.network.variables)
-        self._taken = {*self._variables, *question.model.network.variables}
-        self._choice = Variable(fresh_name("choice", self._taken), len(choices))
-        #: The choice if it makes the device work, else one more state: its distribution is that of both.
-        self.fixing = fresh_name("fixing choice", self._taken)
+    `now` has the nodes of the goal and its causes in that world, causes first. The last copy is the choice if it makes
+    the device work, else one more state: its distribution is that of both.
+    """
+    model, variables, number = device.model, dict(worlds.network.variables), len(choices)
+    taken = {*variables, *model.network.variables}
+    choice = Variable(fresh_name("choice", taken), number)
+    added: list[CPD] = [TableCPD(choice, np.full(number, 1.0 / number))]
+    inside = dict(now)
 
-    def cpds(self, causes: Sequence[str]) -> list[CPD]:
-        """All that is added to the network of the other worlds."""
-        added: list[CPD] = [TableCPD(self._choice, np.full(len(self._choices), 1.0 / len(self._choices)))]
-        inside: dict[str, str] = {}
-        for name in causes:
-            inside[name] = self._worlds.nodes[self._question.now(name)]
-            if name in self._question.done:
-                continue
-            parents = self._question.model.parents(name)
-            if any(inside[parent] != self._worlds.nodes[self._question.now(parent)] for parent in parents):
-                added.append(self._copy(name, {parent: inside[parent] for parent in parents}))
-                inside[name] = added[-1].variable.name
-            if name in self._question.ok_states:
-                added.append(self._repaired(name, inside[name]))
-                inside[name] = added[-1].variable.name
-        return [*added, self._outcome(inside[self._question.goal])]
-
-    def _copy(self, name: str, inside: Mapping[str, str]) -> CPD:
-        model = self._question.model
-        variables = {noise: model.network.variables[noise] for noise in model.noise_of(name)}
-        variables |= {parent: self._variables[node] for parent, node in inside.items()}
-        return rebuilt(model.functions[name], {**variables, name: self._new(name, f"{name}[chosen]")})
-
-    def _repaired(self, name: str, node: str) -> CPD:
-        before, after = self._variables[node], self._new(name, f"{name}[repaired?]")
-        ok, same = before.index(self._question.ok_states[name]), list(range(before.num_states))
-        positions = [code for choice in self._choices for code in ([ok] * len(same) if name in choice else same)]
-        return DeterministicCPD.from_record(after, (self._choice, before), {"positions": positions})
-
-    def _outcome(self, node: str) -> CPD:
-        goal, number = self._variables[node], len(self._choices)
-        works = goal.index(self._question.working)
-        positions = [choice if code == works else number for choice in range(number) for code in range(goal.num_states)]
-        fixing = Variable(self.fixing, number + 1)
-        return DeterministicCPD.from_record(fixing, (self._choice, goal), {"positions": positions})
-
-    def _new(self, name: str, text: str) -> Variable:
-        variable = self._question.model.variables[name].renamed(fresh_name(text, self._taken, "'"))
-        self._variables[variable.name] = variable
+    def new(name: str, mark: str) -> Variable:
+        variable = model.variables[name].renamed(fresh_name(f"{name}[{mark}]", taken, "'"))
+        variables[variable.name], inside[name] = variable, variable.name
         return variable
 
-
-def _renamed(factor: Factor, name: str) -> Factor:
-    return factor if factor.names == (name,) else factor.rename({factor.names[0]: name})
+    for name in now:
+        parents = model.parents(name)
+        if name not in repaired and any(inside[parent] != now[parent] for parent in parents):
+            causes = {noise: model.network.variables[noise] for noise in model.noise_of(name)}
+            causes |= {parent: variables[inside[parent]] for parent in parents}
+            added.append(rebuilt(model.functions[name], {**causes, name: new(name, "chosen")}))
+        if name not in repaired and name in device.ok_states:
+            before, after = variables[inside[name]], new(name, "repaired?")
+            ok, same = before.index(device.ok_states[name]), list(range(before.num_states))
+            positions = [code for chosen in choices for code in ([ok] * len(same) if name in chosen else same)]
+            added.append(DeterministicCPD.from_record(after, (choice, before), {"positions": positions}))
+    goal, fixing = variables[inside[device.goal]], Variable(fresh_name("fixing choice", taken), number + 1)
+    works = goal.index(device.working)
+    positions = [place if code == works else number for place in range(number) for code in range(goal.num_states)]
+    return [*added, DeterministicCPD.from_record(fixing, (choice, goal), {"positions": positions})]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,7 @@ from plausible.base.records import record
 from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.data import encode_columns
-from plausible.decisions.troubleshooting.costs import Costs
-from plausible.decisions.troubleshooting.device import Device
+from plausible.decisions.troubleshooting.device import Costs, Device
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession, as_session
 from plausible.errors import InvalidArgument
@@ -33,12 +32,10 @@ _MOST_ORDERED = 7
 class TroubleshootingEvaluation:
     """What mending sampled cases cost.
 
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
-    >>> found = evaluate_troubleshooting(printer_troubleshooter(), 200, seed=0)
-    >>> len(found.costs), found.unfixed, found.saving > 0
-    (200, 0.0, True)
+    >>> evaluation = evaluate_troubleshooting(printer_troubleshooter(), 20, seed=0)
+    >>> len(evaluation.costs), evaluation.unfixed, evaluation.saving > 0
+    (20, 0.0, True)
     """
 
     costs: Floats  # By following the advice, case by case
@@ -64,19 +61,14 @@ class TroubleshootingEvaluation:
         return 1.0 - self.mean_cost / fixed if fixed > 0 else 0.0
 
     def __str__(self) -> str:
-        several = self.num_faults > 1
-        rows = tuple(
-            (name, str(int(chosen.sum())), *_means(self.costs[chosen], self.fixed_costs[chosen]))
-            for name, chosen in (("all", several | True), ("one fault or none", ~several), ("several faults", several))
-            if chosen.any()
-        )
-        table = TextTable(("cases", "number", "advice", "fixed order", "saved"), rows, 1)
+        several, rows = self.num_faults > 1, list[tuple[str, ...]]()
+        for name, chosen in (("all", several | True), ("one fault or none", ~several), ("several faults", several)):
+            if chosen.any():
+                advice, fixed = float(self.costs[chosen].mean()), float(self.fixed_costs[chosen].mean())
+                saved = f"{100 * (1.0 - advice / fixed if fixed > 0 else 0.0):.1f}%"
+                rows.append((name, str(int(chosen.sum())), format_number(advice), format_number(fixed), saved))
+        table = TextTable(("cases", "number", "advice", "fixed order", "saved"), tuple(rows), 1)
         return f"{table}\nfixed order: {', '.join(self.fixed_order) or 'call at once'}"
-
-
-def _means(costs: Floats, fixed: Floats) -> tuple[str, str, str]:
-    saved = 1.0 - costs.mean() / fixed.mean() if fixed.mean() > 0 else 0.0
-    return format_number(float(costs.mean())), format_number(float(fixed.mean())), f"{100 * saved:.1f}%"
 
 
 def evaluate_troubleshooting(
@@ -98,92 +90,63 @@ def evaluate_troubleshooting(
     ----------
     session
         A session without steps (see `Troubleshooter.start`), or a troubleshooter, which is started.
-    num_cases
-        How many devices.
     progress
         Told the evaluation so far, every few hundred cases; a true value stops.
 
     Examples
     --------
-    >>> import plausible as pb
-    >>> from plausible.decisions.troubleshooting.costs import Costs
-    >>> from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
-    >>> car = pb.BayesianNetwork(
-    ...     pb.TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
-    ...     pb.TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
-    ...     pb.TableCPD("lights", [[0.98, 0.02], [0.1, 0.9]], parents=["battery"], states=["on", "off"]),
-    ...     pb.NoisyOr("stalls", ["battery", "starter"], [0.9, 0.8]),
-    ... )
-    >>> costs = Costs(repair={"battery": 90, "starter": 200}, observe={"battery": 20, "starter": 60, "lights": 1})
-    >>> mechanic = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs)
-    >>> found = evaluate_troubleshooting(mechanic.start(), 500, seed=0)
-    >>> found.fixed_order, found.saving > 0
-    (('battery', 'starter'), True)
+    >>> from plausible.examples import printer_troubleshooter
+    >>> print(evaluate_troubleshooting(printer_troubleshooter(), 20, seed=0).fixed_order)
+    ('paper', 'cable', 'toner', 'network', 'spooler', 'driver')
     """
     session = as_session(session)
     if session.history or num_cases < 1:
         raise InvalidArgument("An evaluation needs a session without steps, and a case at least.")
-    rng = np.random.default_rng(seed)
     device, costs = session.troubleshooter.device, session.troubleshooter.costs
-    cases = _Cases(device, session.findings, num_cases, rng)
-    mechanic = _Mechanic(session, cases)
-    mended = _Mended(np.zeros(0), np.zeros(0, dtype=bool))
-    clock = Clock.of(time_limit)
-    while (done := len(mended.paid)) < num_cases and (done == 0 or not clock.is_over):
-        more = mechanic.mend(np.arange(done, min(done + _BATCH, num_cases)))
-        mended = _Mended(*(np.concatenate(both) for both in zip(mended, more, strict=True)))
-        if progress is not None and progress(_evaluation(mended, _FixedOrder((), mended.paid), cases)):
+    cases = _Cases(device, session.findings, num_cases, np.random.default_rng(seed))
+    advised: dict[Any, Step | None] = {}
+    paid, is_fixed, clock = np.zeros(0), np.zeros(0, dtype=bool), Clock.of(time_limit)
+
+    def evaluation(order: tuple[str, ...], fixed_costs: Floats) -> TroubleshootingEvaluation:
+        num_faults = cases.num_faults[: len(paid)]
+        return TroubleshootingEvaluation(paid, fixed_costs, order, num_faults, float(1.0 - is_fixed.mean()))
+
+    while (done := len(paid)) < num_cases and (done == 0 or not clock.is_over):
+        more = _mend(session, cases, np.arange(done, min(done + _BATCH, num_cases)), advised)
+        paid, is_fixed = np.concatenate([paid, more[0]]), np.concatenate([is_fixed, more[1]])
+        if progress is not None and progress(evaluation((), paid)):
             break
-    cases.keep(len(mended.paid))
-    return _evaluation(mended, _best_fixed_order(cases, device, costs), cases)
+    cases.keep(len(paid))
+    plans, names = _FixedOrders(cases, costs), tuple(device.ok_states)
+    order = plans.best_of_all(names) if len(names) <= _MOST_ORDERED else plans.descent(names)
+    return evaluation(order, plans.cost(order))
 
 
-def _evaluation(mended: _Mended, plan: _FixedOrder, cases: _Cases) -> TroubleshootingEvaluation:
-    num_faults = cases.num_faults[: len(mended.paid)]
-    return TroubleshootingEvaluation(
-        mended.paid, plan.costs, plan.order, num_faults, float(1.0 - mended.is_fixed.mean())
-    )
-
-
-class _Mended(NamedTuple):
-    """What each case cost, and whether the device works in the end."""
-
-    paid: Floats
-    is_fixed: Flags
-
-
-class _Mechanic:
-    """Follows the advice; asks for it once in each state of knowledge."""
-
-    def __init__(self, session: TroubleshootingSession, cases: _Cases) -> None:
-        self._session, self._cases = session, cases
-        self._advised: dict[object, Step | None] = {}
-
-    def mend(self, rows: Ints) -> _Mended:
-        """All these cases, those with the same history together."""
-        paid, is_fixed = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
-        waiting = [(self._session, np.arange(len(rows)))]
-        while waiting:
-            session, members = waiting.pop()
-            step = self._next_step(session)
-            if step is not None:
-                paid[members] += step.cost
-            if step is None or step.kind == "call":
-                is_fixed[members] = session.is_fixed or step is not None
-                continue
-            codes = self._cases.outcomes(step, session.repaired)[rows[members]]
-            for code in np.unique(codes).tolist():
-                outcome = bool(code) if step.kind == "repair" else self._cases.state(step.name, code)
-                waiting.append((session.after(step, outcome), members[codes == code]))
-        return _Mended(paid, is_fixed)
-
-    def _next_step(self, session: TroubleshootingSession) -> Step | None:
-        if session.is_fixed:
-            return None
-        key = (frozenset(session.findings), frozenset(session.repaired))
-        if key not in self._advised:
-            self._advised[key] = session.next_step()
-        return self._advised[key]
+def _mend(
+    session: TroubleshootingSession, cases: _Cases, rows: Ints, advised: dict[Any, Step | None]
+) -> tuple[Floats, Flags]:
+    """What each of these cases costs by the advice, and whether it works then; those with one history go together."""
+    paid, is_fixed = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+    waiting = [(session, np.arange(len(rows)))]
+    while waiting:
+        session, members = waiting.pop()
+        done = frozenset(session.repaired)
+        key = (frozenset(session.findings), done)
+        if not session.is_fixed and key not in advised:
+            advised[key] = session.next_step()
+        step = None if session.is_fixed else advised[key]
+        if step is not None:
+            paid[members] += step.cost
+        if step is None or step.kind == "call":
+            is_fixed[members] = session.is_fixed or step is not None
+            continue
+        is_repair = step.kind == "repair"
+        codes = (cases.works(done | {step.name}) if is_repair else cases.world(done)[step.name])[rows[members]]
+        states = session.troubleshooter.device.model.variables[step.name].states
+        for code in np.unique(codes).tolist():
+            outcome = code if is_repair else states[code]
+            waiting.append((session.after(step, outcome), members[codes == code]))
+    return paid, is_fixed
 
 
 class _Cases:
@@ -200,7 +163,6 @@ class _Cases:
         self.num_faults = np.sum([self.is_faulty(name) for name in device.ok_states], axis=0)
 
     def keep(self, number: int) -> None:
-        """Forget all cases but the first ones."""
         self._size = number
         self._noise = {name: column[:number] for name, column in self._noise.items()}
         self._worlds.clear()
@@ -227,45 +189,14 @@ class _Cases:
         return np.equal(self.world(repaired)[goal], self._model.variables[goal].index(self._device.working))
 
     def is_faulty(self, name: str, repaired: frozenset[str] = frozenset()) -> Flags:
-        """Whether a component of each device is faulty."""
         return ~self._device.is_ok(name)[self.world(repaired)[name]]
-
-    def outcomes(self, step: Step, repaired: tuple[str, ...]) -> Ints:
-        """What comes of a step: whether each device works after a repair, else the position of the state seen."""
-        done = frozenset(repaired)
-        if step.kind == "repair":
-            return self.works(done | {step.name}).astype(np.intp)
-        return self.world(done)[step.name]
-
-    def state(self, name: str, code: int) -> object:
-        """The state at a position."""
-        return self._model.variables[name].states[code]
 
 
 # --- the best fixed order: what advice has to beat ---
 
 
-class _FixedOrder(NamedTuple):
-    """An order, and what it costs for each device."""
-
-    order: tuple[str, ...]
-    costs: Floats
-
-
-def _best_fixed_order(devices: _Cases, device: Device, costs: Costs) -> _FixedOrder:
-    """The order of least mean cost; up to seven components among all orders, with more by moving one at a time.
-
-    Where service can be called, the order may end early.
-    """
-    plans = _Plans(devices, costs)
-    names = tuple(device.ok_states)
-    if len(names) <= _MOST_ORDERED:
-        return plans.best_completion((), names)
-    return plans.descent(names)
-
-
-class _Plans:
-    """Fixed orders and their costs; what is common to several is worked out once."""
+class _FixedOrders:
+    """Orders of repairs and what they cost; where service can be called, an order may end early."""
 
     def __init__(self, devices: _Cases, costs: Costs) -> None:
         self._devices, self._costs = devices, costs
@@ -293,45 +224,43 @@ class _Plans:
             total += paid
         return total + is_open * (self._costs.service or 0.0)
 
-    def best_completion(self, start: tuple[str, ...], left: tuple[str, ...]) -> _FixedOrder:
-        """The best order of all, depth first; a beginning that costs as much as the best order is given up."""
-        best = [_FixedOrder((), np.full(self._size, np.inf))]
+    def best_of_all(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The order of least mean cost, depth first; a beginning that costs as much as the best order is given up."""
+        best, least = tuple[str, ...](), math.inf
 
-        def search(before: tuple[str, ...], left: tuple[str, ...], paid: Floats, is_open: Flags) -> None:
-            if paid.mean() >= best[0].costs.mean():
+        def search(before: tuple[str, ...], paid: Floats, is_open: Flags) -> None:
+            nonlocal best, least
+            if paid.mean() >= least:
                 return
+            left = [name for name in names if name not in before]
             if not left or self._costs.service is not None:
-                total = paid + is_open * (self._costs.service or 0.0)
-                if total.mean() < best[0].costs.mean():
-                    best[0] = _FixedOrder(before, total)
+                total = float((paid + is_open * (self._costs.service or 0.0)).mean())
+                if total < least:
+                    best, least = before, total
             for name in left:
                 more, still_open = self.step(before, name, is_open)
-                search((*before, name), tuple(other for other in left if other != name), paid + more, still_open)
+                search((*before, name), paid + more, still_open)
 
-        search(start, left, np.zeros(self._size), np.ones(self._size, dtype=bool))
-        return best[0]
+        search((), np.zeros(self._size), np.ones(self._size, dtype=bool))
+        return best
 
-    def descent(self, names: tuple[str, ...]) -> _FixedOrder:
+    def descent(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """By chance per cost at first, then moving one component at a time as long as that is cheaper."""
-        nothing = frozenset[str]()
 
         def ratio(name: str) -> float:
             first = self._costs.observe.get(name, self._costs.repair[name])
-            return float(self._devices.is_faulty(name, nothing).mean()) / first if first > 0 else math.inf
+            return float(self._devices.is_faulty(name).mean()) / first if first > 0 else math.inf
+
+        def mean_cost(order: tuple[str, ...]) -> float:
+            return float(self.cost(order).mean())
 
         order = tuple(sorted(names, key=ratio, reverse=True))
-        costs, is_better = self.cost(order), True
-        while is_better:
-            moves = [
-                (*rest[:place], name, *rest[place:])
-                for name in order
-                for rest in [tuple(other for other in order if other != name)]
-                for place in range(len(order))
-            ]
-            if self._costs.service is not None:
-                moves += [order[:end] for end in range(len(order))]
-            found = min(moves, key=lambda move: self.cost(move).mean())
-            is_better = bool(self.cost(found).mean() < costs.mean() * (1.0 - PROOF))
-            if is_better:
-                order, costs = found, self.cost(found)
-        return _FixedOrder(order, costs)
+        while True:
+            moves = [order[:end] for end in range(len(order))] if self._costs.service is not None else []
+            for name in order:
+                rest = tuple(other for other in order if other != name)
+                moves += [(*rest[:place], name, *rest[place:]) for place in range(len(order))]
+            best = min(moves, key=mean_cost)
+            if not mean_cost(best) < mean_cost(order) * (1.0 - PROOF):
+                return order
+            order = best

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.decisions.troubleshooting.advice import advise, is_worth_going_on, possible_steps
-from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, DeviceKnowledge
-from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs
+from plausible.decisions.troubleshooting.device import Costs
 from plausible.decisions.troubleshooting.profiles import enumerate_profiles
 from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step
 from plausible.decisions.troubleshooting.troubleshooter import (
@@ -20,14 +20,12 @@ from plausible.decisions.troubleshooting.troubleshooter import (
     as_session,
     finding_after,
 )
-from plausible.decisions.troubleshooting.worlds import Worlds
+from plausible.decisions.troubleshooting.worlds import Worlds, WorldState
 from plausible.errors import TooLarge
 from plausible.search.clock import Clock
 from plausible.variables import Jeffrey, State
 
 _FIXED = PlanNode(0.0, is_fixed=True)
-_INSTEAD_OF_ADVISED = "plan fewer steps with depth=, or see evaluate_troubleshooting for an estimate from samples"
-_INSTEAD_OF_BEST = "follow the advice (next_step() of a session), of which exact_plan has the expected cost"
 
 
 def exact_plan(
@@ -80,9 +78,30 @@ def exact_plan(
     """
     session = as_session(session)
     if session.is_fixed:
-        return PlanNode(0.0, is_fixed=True)
-    limits = _PlanLimits(max_states, time_limit, _INSTEAD_OF_ADVISED)
-    return _advised_plan(_state(session), session.troubleshooter.costs, limits, depth)
+        return _FIXED
+    instead = "plan fewer steps with depth=, or see evaluate_troubleshooting for an estimate from samples"
+    costs, limits = session.troubleshooter.costs, _PlanLimits(max_states, Clock.of(time_limit), instead)
+    known: dict[Hashable, PlanNode] = {}
+
+    def plan(state: _PlanState, depth: int | None) -> PlanNode:
+        key = (state.key, depth)
+        if key in known:
+            return known[key]
+        limits.visit()
+        best = advise(state, costs).best
+        if best is None or depth == 0:
+            known[key] = PlanNode(0.0) if best is None else PlanNode(best.estimated_cost, best.step)
+            return known[key]
+        step, later = best.step, None if depth is None else depth - 1
+        outcomes = tuple(
+            (outcome, chance, _FIXED if _mends(step, outcome) else plan(state.after(step, outcome), later))
+            for outcome, chance in state.beliefs().outcomes(step).items()
+        )
+        total = step.cost + sum(chance * node.expected_cost for _, chance, node in outcomes)
+        known[key] = PlanNode(total, step, outcomes)
+        return known[key]
+
+    return plan(_state(session), depth)
 
 
 def optimal_plan(
@@ -109,9 +128,12 @@ def optimal_plan(
     """
     session = as_session(session)
     if session.is_fixed:
-        return PlanNode(0.0, is_fixed=True)
-    limits = _PlanLimits(max_states, time_limit, _INSTEAD_OF_BEST)
-    return _cheapest_plan(_state(session), session.troubleshooter.costs, limits)
+        return _FIXED
+    instead = "follow the advice (next_step() of a session), of which exact_plan has the expected cost"
+    limits = _PlanLimits(max_states, Clock.of(time_limit), instead)
+    best = _Search(session.troubleshooter.costs, limits).plan(_state(session), math.inf)
+    assert best is not None, "nothing is dearer than infinity"
+    return best
 
 
 def _state(session: TroubleshootingSession) -> _PlanState:
@@ -135,14 +157,11 @@ class _QueriedState:
     troubleshooter: Troubleshooter
     repaired: tuple[str, ...]
     findings: tuple[Finding, ...]
+    bound: float = 0.0
 
     @property
     def key(self) -> Hashable:
         return frozenset(self.repaired), frozenset(self.findings)
-
-    @property
-    def bound(self) -> float:
-        return 0.0
 
     def bound_after(self, step: Step) -> float:
         return 0.0
@@ -156,29 +175,8 @@ class _QueriedState:
         return _QueriedState(self.troubleshooter, repaired, (*self.findings, finding))
 
 
-# --- over states of knowledge, each worked out once ---
-
-
-class _PlanState(DeviceKnowledge, Protocol):
-    """A state of knowledge about a device that does not work yet."""
-
-    @property
-    def key(self) -> Hashable:
-        """The same for states in which the same is believed."""
-        ...
-
-    @property
-    def bound(self) -> float:
-        """A cost that no plan from here on can beat."""
-        ...
-
-    def bound_after(self, step: Step) -> float:
-        """What no plan can beat on average, once a step is taken, whatever comes of it."""
-        ...
-
-    def after(self, step: Step, outcome: Outcome) -> _PlanState:
-        """What is known after a look, a test, or a repair that was not enough."""
-        ...
+#: A state of knowledge about a device that does not work yet.
+_PlanState: TypeAlias = WorldState | _QueriedState
 
 
 @dataclass(slots=True)
@@ -186,62 +184,24 @@ class _PlanLimits:
     """How many states may be visited, and for how long; more raises `TooLarge`, which tells what else to do."""
 
     max_states: int
-    time_limit: float
+    clock: Clock
     instead: str  # what else can be done, as in "take this"
     num_visited: int = 0
-    clock: Clock = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.clock = Clock.of(self.time_limit)
 
     def visit(self) -> None:
-        """Count one more state."""
         self.num_visited += 1
         if self.num_visited > self.max_states:
             problem, fix = f"has more than {self.max_states} states of knowledge", "max_states="
         elif self.clock.is_over:
-            problem, fix = f"takes more than {self.time_limit:g} seconds", "time_limit="
+            problem = f"takes more than {self.clock.deadline - self.clock.start:g} seconds"
+            fix = "time_limit="
         else:
             return
         raise TooLarge(f"The plan {problem}. Raise {fix}, leave out tests, or {self.instead}.")
 
 
-def _advised_plan(state: _PlanState, costs: Costs, limits: _PlanLimits, depth: int | None = None) -> PlanNode:
-    """The plan of taking at each state the step that is advised; after `depth` steps it is cut off."""
-    known: dict[Hashable, PlanNode] = {}
-
-    def plan(state: _PlanState, depth: int | None) -> PlanNode:
-        key = (state.key, depth)
-        if key not in known:
-            limits.visit()
-            best = advise(state, costs).best
-            if best is None:
-                known[key] = PlanNode(0.0)
-            elif depth == 0:
-                known[key] = PlanNode(best.estimated_cost, best.step)
-            else:
-                known[key] = follow(state, best.step, None if depth is None else depth - 1)
-        return known[key]
-
-    def follow(state: _PlanState, step: Step, depth: int | None) -> PlanNode:
-        outcomes = tuple(
-            (outcome, chance, _FIXED if _mends(step, outcome) else plan(state.after(step, outcome), depth))
-            for outcome, chance in state.beliefs().outcomes(step).items()
-        )
-        return PlanNode(step.cost + sum(chance * node.expected_cost for _, chance, node in outcomes), step, outcomes)
-
-    return plan(state, depth)
-
-
 def _mends(step: Step, outcome: Outcome) -> bool:
     return step.kind == "call" or (step.kind == "repair" and bool(outcome))
-
-
-def _cheapest_plan(state: _PlanState, costs: Costs, limits: _PlanLimits) -> PlanNode:
-    """The plan of least expected cost: depth first, by branch and bound."""
-    found = _Search(costs, limits).plan(state, math.inf)
-    assert found is not None, "nothing is dearer than infinity"
-    return found
 
 
 class _Search:
@@ -262,7 +222,8 @@ class _Search:
         beliefs = state.beliefs()
         best = None if is_worth_going_on(beliefs, self._costs) else PlanNode(0.0)
         if best is None:
-            for bound, step in self._choices(state, beliefs):
+            choices = [(step.cost + state.bound_after(step), step) for step in possible_steps(beliefs, self._costs)]
+            for bound, step in sorted(choices, key=lambda choice: choice[0]):
                 cheapest = limit if best is None else best.expected_cost
                 if bound < cheapest:
                     best = self._beginning_with(step, state, beliefs, cheapest) or best
@@ -271,11 +232,6 @@ class _Search:
         else:
             self._plans[state.key] = best
         return best
-
-    def _choices(self, state: _PlanState, beliefs: DeviceBeliefs) -> list[tuple[float, Step]]:
-        """Each step behind what it costs at least, by rising costs."""
-        listed = [(step.cost + state.bound_after(step), step) for step in possible_steps(beliefs, self._costs)]
-        return sorted(listed, key=lambda choice: choice[0])
 
     def _beginning_with(self, step: Step, state: _PlanState, beliefs: DeviceBeliefs, limit: float) -> PlanNode | None:
         """A step and the cheapest plans after it, or `None` where that is not cheaper than the limit."""

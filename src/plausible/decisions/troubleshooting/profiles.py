@@ -61,8 +61,8 @@ def grouped(columns: Iterable[tuple[npt.NDArray[np.signedinteger[Any]], int]], s
     key, most = np.zeros(size, dtype=np.int64), 1
     for codes, bound in columns:
         if most * bound >= 2**62:
-            found, key = np.unique(key, return_inverse=True)
-            most = len(found)
+            different, key = np.unique(key, return_inverse=True)
+            most = len(different)
         key, most = key * bound + codes, most * bound
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first, group
@@ -74,11 +74,6 @@ def distinct_rows(table: Ints) -> tuple[Ints, Ints]:
     packed = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
     _, first, group = np.unique(packed, return_index=True, return_inverse=True)
     return first, group.reshape(-1)
-
-
-def _code_type(num_states: int) -> np.dtype[Any]:
-    """The smallest type of integers for positions of states: tables are compared row by row, byte by byte."""
-    return np.min_scalar_type(num_states - 1)
 
 
 def _causes(model: FunctionalModel, name: str) -> tuple[str, ...]:
@@ -136,7 +131,9 @@ class _Enumeration:
         size = len(first) * self._num_sets
         # Any level does: the functions are deterministic.
         drawn = np.broadcast_to(function.quantile(columns, np.full(size, 0.5)), (size,)).astype(np.intp)
-        states = drawn.reshape(len(first), self._num_sets).astype(_code_type(function.variable.num_states))
+        # The smallest type of integers: tables are compared row by row, byte by byte.
+        smallest = np.min_scalar_type(function.variable.num_states - 1)
+        states = drawn.reshape(len(first), self._num_sets).astype(smallest)
         if name in self._places:
             is_repaired = np.arange(self._num_sets) >> self._places[name] & 1 == 1
             states[:, is_repaired] = function.variable.index(self._device.ok_states[name])
@@ -148,12 +145,12 @@ class _Enumeration:
         name = finding.term.variable
         variable = self._model.variables[name]
         done = sum(1 << self._places[part] for part in finding.term.do)
-        found = Evidence.read({name: finding.value}, {name: variable})
+        evidence = Evidence.read({name: finding.value}, {name: variable})
         likelihoods = np.zeros(variable.num_states)
-        if name in found.soft:
-            likelihoods = np.asarray(found.soft[name])
+        if name in evidence.soft:
+            likelihoods = np.asarray(evidence.soft[name])
         else:
-            likelihoods[found.hard[name]] = 1.0
+            likelihoods[evidence.hard[name]] = 1.0
         self._weights = self._weights * likelihoods[self._tables[name][self._ids[name], done]]
         self._take(np.flatnonzero(self._weights > 0))
 
@@ -170,7 +167,6 @@ class _Enumeration:
         self._weights = weights
 
     def profiles(self, names: Sequence[str]) -> Profiles:
-        """What there is, with probabilities."""
         return Profiles(
             self._weights / self._weights.sum(),
             {name: self._ids[name] for name in names},

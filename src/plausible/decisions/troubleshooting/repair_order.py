@@ -25,8 +25,6 @@ Ints = npt.NDArray[np.intp]
 class Component:
     """A part that may be the fault.
 
-    Examples
-    --------
     >>> Component("wire", 0.1, repair_cost=9, observable=False).trial_costs
     (9, 0.0)
     """
@@ -61,8 +59,6 @@ def check_cost(cost: object, name: str) -> float:
 class RepairPlan:
     """An order in which to try components, and what it costs on average.
 
-    Examples
-    --------
     >>> plan = best_repair_order([Component("fuse", 0.6, 2, 1), Component("bulb", 0.4, 0.5, 4)])
     >>> plan.order, round(plan.expected_cost, 6)
     (('bulb', 'fuse'), 3.9)
@@ -100,6 +96,8 @@ def expected_repair_cost(
 
     .. math:: ECR = \\sum_i (1 - \\sum_{j<i} p_j) C^o_i + p_i C^r_i
 
+    Heckerman, Breese & Rommelse (1995), Decision-theoretic troubleshooting. Koller & Friedman (2009), box 23.C.
+
     Parameters
     ----------
     components
@@ -108,10 +106,6 @@ def expected_repair_cost(
         The names of those to try, in order; the order in which they are given where left out.
     service_cost
         What is paid where none that was tried is the fault.
-
-    References
-    ----------
-    Heckerman, Breese & Rommelse (1995), Decision-theoretic troubleshooting. Koller & Friedman (2009), box 23.C.
 
     Examples
     --------
@@ -157,9 +151,9 @@ def best_repair_order(components: Iterable[Component], service_cost: float | Non
     ('bulb', 'fuse')
     """
     listed = _checked(components)
-    call = _service(service_cost)
-    found = best_order(_trials(listed), call)
-    return RepairPlan(tuple(listed[place] for place in found.order), found.cost, call)
+    call, trials = _service(service_cost), _trials(listed)
+    tried = best_order(trials, call)
+    return RepairPlan(tuple(listed[place] for place in tried.order), tried.cost, call)
 
 
 def _service(cost: float | None) -> float | None:
@@ -198,7 +192,6 @@ class Trials(NamedTuple):
     blind: Floats  # what it costs to replace part i without a look; infinite where that is no choice
 
     def ordered(self, order: Ints) -> Trials:
-        """Some of the parts, in an order."""
         return Trials(*(part[order] for part in self))
 
 
@@ -253,8 +246,8 @@ def _by_ratio(trials: Trials) -> Ints:
 def _costs(trials: Trials, is_tried: Flags, call: float, masses: Floats) -> Floats:
     """`order_cost` for each row of flags, which says what is tried of the parts in their order."""
     chances, looks, repairs, blind = trials
-    found = np.cumsum(is_tried * chances, axis=1)
-    left = masses[:, None] - np.concatenate([np.zeros((len(is_tried), 1)), found], axis=1)
+    tried = np.cumsum(is_tried * chances, axis=1)
+    left = masses[:, None] - np.concatenate([np.zeros((len(is_tried), 1)), tried], axis=1)
     reached = np.maximum(left[:, :-1], 0.0)
     replaced = np.where(np.isfinite(blind), reached, 1.0) * blind  # 0 * inf is no number
     paid = np.minimum(reached * looks + chances * repairs, replaced)

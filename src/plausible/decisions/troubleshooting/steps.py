@@ -1,12 +1,16 @@
-"""Steps of a troubleshooting session, what came of them, and plans: trees of steps."""
+"""Steps of a troubleshooting session, what came of them, plans as trees of steps, and sessions as plain data."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from plausible.base.display import html_of_print
-from plausible.variables import State
+from plausible.causal.counterfactuals.potential import Finding
+from plausible.decisions.troubleshooting.device import Device
+from plausible.errors import FormatError
+from plausible.variables import Jeffrey, Likelihood, State, Variable, jeffrey, likelihood
 
 StepKind: TypeAlias = Literal["observe", "repair", "test", "call"]
 #: The state that was seen; after a repair, whether the device works; nothing after a call.
@@ -25,8 +29,6 @@ def whether_it_works(said: object) -> object:
 class Step:
     """Something to do.
 
-    Examples
-    --------
     >>> print(Step("repair", "fuse", 1.0))
     repair fuse
     """
@@ -45,8 +47,6 @@ class Step:
 class TakenStep:
     """A step and what came of it.
 
-    Examples
-    --------
     >>> print(TakenStep(Step("repair", "fuse", 1.0), False))
     repair fuse: it still does not work
     """
@@ -69,8 +69,6 @@ class TakenStep:
 class PlanNode:
     """What to do next, and after each outcome of it.
 
-    Examples
-    --------
     >>> works, broken = PlanNode(0.0, is_fixed=True), PlanNode(0.0)
     >>> plan = PlanNode(3.0, Step("repair", "fuse", 3.0), ((True, 0.9, works), (False, 0.1, broken)))
     >>> plan.is_exact, plan.chance_unfixed
@@ -111,13 +109,6 @@ def plan_text(plan: PlanNode) -> str:
     Three dots mark where a plan was cut off. Where the device may be still broken in the end, the last line tells with
     what probability.
 
-    Parameters
-    ----------
-    plan
-        The plan.
-
-    Examples
-    --------
     >>> works, broken = PlanNode(0.0, is_fixed=True), PlanNode(0.0)
     >>> print(plan_text(PlanNode(3.0, Step("repair", "fuse", 3.0), ((True, 0.9, works), (False, 0.1, broken)))))
     repair fuse (3)
@@ -146,3 +137,71 @@ def _lines(plan: PlanNode, indent: str) -> list[str]:
 def _chance(chance: float) -> str:
     """Three digits, and more where three would make it look impossible or certain."""
     return f"{chance:.3f}" if 0.0005 <= chance < 0.9995 or chance == 1 else f"{chance:.3g}"
+
+
+# --- sessions as plain data, to be kept in a file and gone on with ---
+
+
+def session_record(device: Device, known: Sequence[Finding], history: Iterable[TakenStep]) -> dict[str, Any]:
+    """When the device works, what was known at the start, and the steps with what was paid and what came of them."""
+    variables = device.model.variables
+    return {
+        "works": {device.goal: device.working},
+        "evidence": {
+            finding.term.variable: _plain(finding.value, variables[finding.term.variable]) for finding in known
+        },
+        "history": [
+            {"step": taken.step.kind, "name": taken.step.name, "cost": taken.step.cost, "outcome": taken.outcome}
+            for taken in history
+        ],
+    }
+
+
+def _plain(value: Any, variable: Variable) -> Any:
+    if isinstance(value, Likelihood | Jeffrey):
+        kind = "likelihood" if isinstance(value, Likelihood) else "jeffrey"
+        return {kind: value.vector(variable).tolist()}
+    return list(value) if isinstance(value, tuple) and value not in variable.states else value
+
+
+def read_start(record: Mapping[str, Any], device: Device) -> dict[str, Any]:
+    """What was known at the start of the session of a record; `FormatError` where that does not fit the device."""
+    for part, kind in (("works", Mapping), ("evidence", Mapping), ("history", list)):
+        if not isinstance(record.get(part), kind):
+            raise FormatError(f"This is no saved session: it has no {part!r}.")
+    if {name: str(state) for name, state in record["works"].items()} != {device.goal: str(device.working)}:
+        works = ", ".join(f"{name} is {state}" for name, state in record["works"].items())
+        here = f"{device.goal} is {device.working}"
+        raise FormatError(f"The session was saved of a device that works where {works}, not where {here}.")
+    evidence: dict[str, Any] = {}
+    for name, value in record["evidence"].items():
+        if name not in device.model.variables:
+            raise FormatError(f"The session was saved of another device: {name!r} is no variable of this one.")
+        variable = device.model.variables[name]
+        if isinstance(value, Mapping):
+            if list(value) not in (["likelihood"], ["jeffrey"]):
+                raise FormatError(f"The finding on {name!r} has {list(value)}, where 'likelihood' or 'jeffrey' stands.")
+            is_likelihood = "likelihood" in value
+            evidence[name] = likelihood(value["likelihood"]) if is_likelihood else jeffrey(value["jeffrey"])
+        else:
+            is_list = isinstance(value, list)
+            evidence[name] = tuple(_state(one, variable) for one in value) if is_list else _state(value, variable)
+    return evidence
+
+
+def read_step(record: Mapping[str, Any], device: Device) -> tuple[Step | str, Any]:
+    """A step of a record and what came of it; one without its cost is taken at today's."""
+    kind, name, outcome = record["step"], record["name"], record["outcome"]
+    if kind not in ("repair", "call"):
+        outcome = _state(outcome, device.model.variables[name])
+    return Step(kind, name, record["cost"]) if "cost" in record else f"{kind} {name or 'service'}", outcome
+
+
+def _state(value: Any, variable: Variable) -> State:
+    """The state that was written; a file has texts for states that are neither texts nor numbers."""
+    named = [state for state in variable.states if state == value] or [
+        state for state in variable.states if str(state) == str(value)
+    ]
+    if len(named) != 1:
+        raise FormatError(f"{value!r} is not a state of {variable.name!r}.")
+    return named[0]

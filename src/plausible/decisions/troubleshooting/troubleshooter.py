@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from plausible.base.display import format_number
@@ -13,11 +14,17 @@ from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, Situation
-from plausible.decisions.troubleshooting.costs import Costs
-from plausible.decisions.troubleshooting.device import Device, read_device
-from plausible.decisions.troubleshooting.records import read_start, read_step, session_record
+from plausible.decisions.troubleshooting.device import Costs, Device, read_device
 from plausible.decisions.troubleshooting.repair_order import check_cost
-from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep, whether_it_works
+from plausible.decisions.troubleshooting.steps import (
+    Outcome,
+    Step,
+    TakenStep,
+    read_start,
+    read_step,
+    session_record,
+    whether_it_works,
+)
 from plausible.errors import (
     FormatError,
     ImpossibleEvidence,
@@ -42,6 +49,9 @@ class Troubleshooter(Frozen):
     what a repair does not reach stays as it was (persistence). So several faults at once, and findings between
     repairs, are taken into account exactly; see `plausible.causal.repair`. How a step is chosen, `advise` says.
 
+    Heckerman, Breese & Rommelse (1995), Decision-theoretic troubleshooting. Breese & Heckerman (1996), Decision-
+    theoretic troubleshooting: a framework for repair and experiment.
+
     Parameters
     ----------
     network
@@ -55,11 +65,6 @@ class Troubleshooter(Frozen):
         What each step costs; see `read_costs` for a file.
     coupling
         How a Bayesian network becomes a functional model. "comonotone": a repair changes as little as it can.
-
-    References
-    ----------
-    Heckerman, Breese & Rommelse (1995), Decision-theoretic troubleshooting. Breese & Heckerman (1996), Decision-
-    theoretic troubleshooting: a framework for repair and experiment.
 
     Examples
     --------
@@ -187,12 +192,8 @@ class Troubleshooter(Frozen):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without what is compiled."""
-        return _rebuilt, (
-            self.device.model,
-            dict(self.device.ok_states),
-            {self.device.goal: self.device.working},
-            self.costs,
-        )
+        works = {self.device.goal: self.device.working}
+        return partial(Troubleshooter, works=works, costs=self.costs), (self.device.model, dict(self.device.ok_states))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Troubleshooter):
@@ -216,8 +217,6 @@ class TroubleshootingSession:
 
     Can be pickled, or saved by `to_dict`, and gone on with later.
 
-    Examples
-    --------
     >>> from plausible.examples import printer_troubleshooter
     >>> session = printer_troubleshooter().start({"panel": "clear"})
     >>> step = session.next_step()
@@ -354,12 +353,6 @@ def as_session(given: TroubleshootingSession | Troubleshooter) -> Troubleshootin
     if not isinstance(given, TroubleshootingSession):
         raise InvalidArgument(f"A session is what Troubleshooter(...).start(evidence) gives, not {shortened(given)}.")
     return given
-
-
-def _rebuilt(
-    model: FunctionalModel, components: Mapping[str, State], works: Mapping[str, State], costs: Costs
-) -> Troubleshooter:
-    return Troubleshooter(model, components, works=works, costs=costs)
 
 
 def finding_after(device: Device, repaired: Iterable[str], step: Step, outcome: Outcome) -> Finding:

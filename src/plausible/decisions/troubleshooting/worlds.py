@@ -13,8 +13,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Codes, Flags, Floats
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs
-from plausible.decisions.troubleshooting.costs import Costs
-from plausible.decisions.troubleshooting.device import Device
+from plausible.decisions.troubleshooting.device import Costs, Device
 from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.factors import Factor
@@ -139,11 +138,9 @@ class _Level:
 
     @property
     def num_classes(self) -> int:
-        """How many there are."""
         return len(self._first)
 
     def after(self, name: str) -> int:
-        """The set of repairs with one more."""
         return self.done | 1 << self.worlds.places[name]
 
     def repaired(self, name: str) -> _Level:
@@ -206,7 +203,6 @@ class WorldState:
         return self._mean(self._level.bounds)
 
     def beliefs(self, tested: Mapping[str, State] | None = None) -> DeviceBeliefs:
-        """What is believed, if some tests also showed these states."""
         if not tested:
             return self._believed
         state = self

@@ -10,8 +10,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.decisions.information.chains.scope import ChainScope
-from plausible.decisions.information.chains.tables import ChainProblem, Rewards, read_chain_problem
+from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
 from plausible.models import BayesianNetwork
@@ -38,7 +37,7 @@ class ChainObservations:
             f"Observe {self.best} (expected reward {format_number(self.expected_reward)}, without observations "
             f"{format_number(self.without)})."
         ]
-        lines += [f"{taken:g}: {found}" for taken, found in self.by_limit.items() if len(self.by_limit) > 1]
+        lines += [f"{taken:g}: {chosen}" for taken, chosen in self.by_limit.items() if len(self.by_limit) > 1]
         return "\n".join(lines if len(lines) <= _SHOWN else [*lines[:_SHOWN], f"... {len(lines) - _SHOWN} more"])
 
 
@@ -57,10 +56,15 @@ def choose_chain_observations(
     either side of it only, and the best set is a longest path: from each seen variable to the next one, weighted by the
     expected rewards of those between.
 
+    The best set in general networks is out of reach (NP^PP-hard); `choose_observations` looks at all sets of a few
+    variables. The time here is that of n³ k³ numbers for n variables with k states, and n² steps for each unit of the
+    budget.
+
+    Krause & Guestrin (2009), Optimal value of information in graphical models, Journal of Artificial
+    Intelligence Research 35.
+
     Parameters
     ----------
-    network
-        A network in which variables form a chain, given the evidence.
     rewards
         What it is worth to know a variable as well as one does, for each variable or one for all: `NegativeEntropy`,
         `BestAction`, `Margin`, or any function of distributions with the states on the last axis. Variables that are
@@ -74,17 +78,6 @@ def choose_chain_observations(
         Which variables form the chain, which can be observed, and whether the past alone counts.
     evidence
         What is known before, such as readings of sensors.
-
-    Notes
-    -----
-    The best set in general networks is out of reach (NP^PP-hard); `choose_observations` looks at all sets of a few
-    variables. The time here is that of n³ k³ numbers for n variables with k states, and n² steps for each unit of the
-    budget.
-
-    References
-    ----------
-    Krause & Guestrin (2009), Optimal value of information in graphical models, Journal of Artificial
-    Intelligence Research 35.
 
     Examples
     --------
@@ -102,7 +95,7 @@ def choose_chain_observations(
     """
     search = _Search(read_chain_problem(network, rewards, costs, (limits, scope), evidence))
     by_limit = search.run()
-    best = max(by_limit.values(), key=lambda found: found.net_value)
+    best = max(by_limit.values(), key=lambda chosen: chosen.net_value)
     return ChainObservations(best, by_limit, search.without + best.value, search.without)
 
 
@@ -125,8 +118,7 @@ class _Search:
             self._settle(place)
         ends = self.expected[-1]
         improved = np.flatnonzero(ends > np.append(-np.inf, np.maximum.accumulate(ends)[:-1]))
-        found = [self._set(int(spent)) for spent in improved]
-        return {spent * self.resource.size: chosen for spent, chosen in zip(improved.tolist(), found, strict=True)}
+        return {spent * self.resource.size: self._set(spent) for spent in improved.tolist()}
 
     def _settle(self, place: int) -> None:
         if place == self.tables.end:

@@ -11,8 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import format_number
 from plausible.base.records import record
-from plausible.decisions.information.chains.scope import ChainScope
-from plausible.decisions.information.chains.tables import ChainProblem, Rewards, read_chain_problem
+from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.subsets import Limits
 from plausible.errors import ImpossibleEvidence, TooLarge, UnknownVariable
 from plausible.models import BayesianNetwork
@@ -42,10 +41,7 @@ class ChainPlan:
     def next(self, seen: Mapping[str, State] | None = None) -> str | None:
         """The variable to look at where these, which the plan asked for, were seen; none where the plan is at its end.
 
-        Parameters
-        ----------
-        seen
-            What was seen so far; more may be given, of which the plan takes what it asks for.
+        More may be given, of which the plan takes what it asks for.
         """
         return self._follow(seen or {})[1]
 
@@ -116,22 +112,13 @@ def chain_observation_plan(
     chain. Otherwise each look divides what is left to spend between its two sides, for good; no plan that does so is
     better, and up to two looks none at all.
 
-    Parameters
-    ----------
-    network, rewards, costs, limits, scope, evidence
-        As of `choose_chain_observations`.
+    Arguments are as of `choose_chain_observations`.
 
-    Notes
-    -----
     The time is that of n³ k³ numbers for n variables with k states, times the square of the units of the budget.
 
-    References
-    ----------
     Krause & Guestrin (2009), Optimal value of information in graphical models, Journal of Artificial Intelligence
     Research 35.
 
-    Examples
-    --------
     Seven parts in a row, of which one that fails takes all behind it along: the plan looks in the middle first.
 
     >>> import plausible as pb
@@ -153,7 +140,7 @@ def chain_observation_plan(
     ('P4', 'P6', None)
     """
     problem = read_chain_problem(network, rewards, costs, (limits, scope), evidence)
-    policy = ForwardPolicy(problem) if problem.is_filtering else SplittingPolicy(problem)
+    policy = _Forward(problem) if problem.is_filtering else _Splitting(problem)
     is_exact = problem.is_filtering or not problem.resource.is_limiting or problem.resource.most <= 2
     return ChainPlan(policy.expected, float(problem.tables.between[0, -1]), is_exact, policy)
 
@@ -172,25 +159,15 @@ class Stretch:
 
 
 class ChainPolicy(ABC):
-    """What to look at in each stretch of a chain, and what that brings.
-
-    Attributes
-    ----------
-    tables
-        The chain.
-    costs
-        What is taken off the reward for each place that can be looked at; a little more than its cost, so that none is
-        looked at for nothing.
-    units
-        What looking there takes of the limit.
-    """
+    """What to look at in each stretch of a chain, and what that brings."""
 
     def __init__(self, problem: ChainProblem) -> None:
         tables, resource = problem.tables, problem.resource
         places = {variable.name: place for place, variable in enumerate(tables.variables, 1)}
         self.tables, self.available = tables, resource.available
+        # What is taken off the reward for each place: a little more than its cost, so that no look is for nothing.
         self.costs = {places[name]: cost + tables.rounding() for name, cost in problem.costs.items()}
-        self.units = {places[name]: resource.units[name] for name in problem.costs}
+        self.units = {places[name]: resource.units[name] for name in problem.costs}  # what looking takes of the limit
         size = int(tables.starts[-1])
         if size**2 * (resource.available + 1) > _MAX_ENTRIES:
             raise TooLarge(
@@ -200,7 +177,6 @@ class ChainPolicy(ABC):
 
     @property
     def whole(self) -> Stretch:
-        """All of the chain."""
         return Stretch(0, int(self.tables.starts[-1]) - 1, self.available)
 
     @property
@@ -221,7 +197,7 @@ class ChainPolicy(ABC):
         """What is left of a stretch, in the order to go on in, where a state (numbered through) is seen in it."""
 
 
-class ForwardPolicy(ChainPolicy):
+class _Forward(ChainPolicy):
     """Places are looked at in the order of the chain, each judged by what was seen up to it.
 
     V(x, t) = max over the next place j, or none, of E[rewards before j + reward at j - cost + V(x_j, t - units) | x].
@@ -233,38 +209,31 @@ class ForwardPolicy(ChainPolicy):
         self._worth: Floats = np.repeat(tables.between[:, -1:], shape[1], axis=1)
         self._place: Ints = np.zeros(shape, dtype=np.int64)
         for place in range(tables.end - 1, -1, -1):
-            self._settle(place)
-
-    def _settle(self, place: int) -> None:
-        here = self.tables.rows(place)
-        for ahead in (other for other in self.costs if other > place):
-            there, taken = self.tables.rows(ahead), self.units[ahead]
-            reach = self.tables.reach[here, there]
-            known = (reach * (self.tables.between[here, there] + self.tables.at[there])).sum(axis=1) - self.costs[ahead]
-            worth = known[:, None] + reach @ self._worth[there, : max(self.available + 1 - taken, 0)]
-            better = worth > self._worth[here, taken:]
-            self._worth[here, taken:] = np.where(better, worth, self._worth[here, taken:])
-            self._place[here, taken:] = np.where(better, ahead, self._place[here, taken:])
+            here = tables.rows(place)
+            for ahead in (other for other in self.costs if other > place):
+                there, taken = tables.rows(ahead), self.units[ahead]
+                reach = tables.reach[here, there]
+                known = (reach * (tables.between[here, there] + tables.at[there])).sum(axis=1) - self.costs[ahead]
+                worth = known[:, None] + reach @ self._worth[there, : max(self.available + 1 - taken, 0)]
+                better = worth > self._worth[here, taken:]
+                self._worth[here, taken:] = np.where(better, worth, self._worth[here, taken:])
+                self._place[here, taken:] = np.where(better, ahead, self._place[here, taken:])
 
     @property
     def expected(self) -> float:
-        """The reward to be expected of all of the chain, costs taken off."""
         return float(self._worth[0, -1])
 
     def look(self, stretch: Stretch) -> int:
-        """The place to look at; 0 for none."""
         return int(self._place[stretch.left, stretch.available])
 
     def probability(self, stretch: Stretch, place: int) -> Floats:
-        """Of the states of a place within a stretch."""
         return self.tables.reach[stretch.left, self.tables.rows(place)]
 
     def rest(self, stretch: Stretch, place: int, state: int) -> tuple[Stretch, ...]:
-        """What is left of a stretch where a state is seen in it."""
         return (Stretch(state, stretch.right, stretch.available - self.units[place]),)
 
 
-class SplittingPolicy(ChainPolicy):
+class _Splitting(ChainPolicy):
     """Places are looked at in any order; each divides its stretch, and what is left to spend, between its two sides.
 
     V(x, z, t) = max over j between, or none, of E[reward at j - cost + max_s V(x, x_j, s) + V(x_j, z, t' - s) | x, z],
@@ -316,20 +285,16 @@ class SplittingPolicy(ChainPolicy):
 
     @property
     def expected(self) -> float:
-        """The reward to be expected of all of the chain, costs taken off."""
         return float(self._worth[0, -1, -1])
 
     def look(self, stretch: Stretch) -> int:
-        """The place to look at; 0 for none."""
         return int(self._place[stretch.left, stretch.right, stretch.available])
 
     def probability(self, stretch: Stretch, place: int) -> Floats:
-        """Of the states of a place within a stretch."""
         left, right = slice(stretch.left, stretch.left + 1), slice(stretch.right, stretch.right + 1)
         return self._shares(left, self.tables.rows(place), right)[0, :, 0]
 
     def rest(self, stretch: Stretch, place: int, state: int) -> tuple[Stretch, ...]:
-        """The two sides of a place where a state is seen there."""
         left_over = stretch.available - self.units[place]
         before = self._worth[stretch.left, state, : left_over + 1]
         behind = self._worth[state, stretch.right, : left_over + 1][::-1]

@@ -1,9 +1,11 @@
-"""A chain on arrays: how likely states are given others, and what it is worth to know them."""
+"""A chain of a network, what observing it takes of a limit, and both on arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -11,25 +13,134 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_flag, read_names
 from plausible.base.tolerances import UTILITY_NOISE
-from plausible.decisions.information.chains.scope import (
-    ChainScope,
-    Resource,
-    read_candidates,
-    read_chain,
-    read_resource,
-)
 from plausible.decisions.information.observing import read_costs
 from plausible.decisions.information.subsets import Limits, read_limits
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
+from plausible.graphs import DAG
 from plausible.models import BayesianNetwork
-from plausible.variables import Variable
+from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike
 
 #: From distributions, with the states on the last axis, to what each is worth.
 Reward: TypeAlias = Callable[[Floats], npt.ArrayLike]
 #: One for all variables, or for each that has one.
 Rewards: TypeAlias = Reward | Mapping[str, Reward]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainScope:
+    """The chain to observe."""
+
+    #: The variables of the chain, from one end to the other; by default all that are not known from the evidence, if
+    #: the graph is a single path, from the end that stands first in the network.
+    chain: Iterable[str] | None = None
+    candidates: Iterable[str] | None = None  # Those of them that can be observed; by default all
+    #: Whether a variable is judged when its turn comes, by what was seen up to then, so that a plan has to go along the
+    #: chain; if not, all are judged in the end, by all that was seen.
+    is_filtering: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("is_filtering", self.is_filtering)
+        for option in ("chain", "candidates"):
+            names = getattr(self, option)
+            if names is not None:
+                object.__setattr__(self, option, read_names(option, names))
+
+
+def read_chain(network: BayesianNetwork, scope: ChainScope, evidence: EvidenceLike | None) -> tuple[Variable, ...]:
+    """The variables of the chain, in order; refused where they are no Markov chain given the evidence."""
+    known = Evidence.read(evidence, network.variables, "this network")
+    fixed = {*known.hard, *known.values}
+    names = tuple(scope.chain) if scope.chain is not None else _path(network.graph, fixed)
+    for name in names:
+        if name not in network.variables:
+            raise UnknownVariable.named(name, network.variables, "this network")
+        if name in fixed:
+            raise InvalidArgument(f"{name!r} is known from the evidence: leave it out of the chain.")
+        if network.variables[name].is_continuous:
+            raise InvalidArgument(f"{name!r} is continuous; the variables of a chain must have states.")
+    if not names or len(set(names)) < len(names):
+        raise InvalidArgument(f"chain={list(names)} must name each variable of the chain once.")
+    _check_markov(network.graph, names, fixed, known.names - fixed)
+    return tuple(network.variables[name] for name in names)
+
+
+def _path(graph: DAG, fixed: set[str]) -> tuple[str, ...]:
+    """The nodes of a graph that is a path, from the end that stands first; those that are known are left out."""
+    skeleton = graph.skeleton()
+    ends = [node for node in graph.nodes if graph.degree(node) < 2]
+    order = [ends[0]] if ends else []
+    while order and (ahead := [node for node in skeleton.neighbors(order[-1]) if node not in order[-2:-1]]):
+        if len(ahead) > 1 or ahead[0] in order:
+            break
+        order.append(ahead[0])
+    if len(order) != len(graph.nodes):
+        raise InvalidArgument(
+            "The graph of this network is no single path: name the variables of the chain, in order, with "
+            "scope=ChainScope(chain=[...])."
+        )
+    return tuple(str(node) for node in order if node not in fixed)
+
+
+def _check_markov(graph: DAG, names: tuple[str, ...], fixed: set[str], soft: frozenset[str]) -> None:
+    """Refuse variables of which one does not separate those before it from those behind it.
+
+    Findings that do not fix a variable are like a known child of it.
+    """
+    findings = {name: f"finding on {name}" for name in soft}
+    seen = DAG([*graph.edges, *findings.items()], nodes=graph.nodes)
+    known = [*fixed, *findings.values()]
+    for place in range(1, len(names) - 1):
+        if not seen.d_separated(names[:place], names[place + 1 :], given=[names[place], *known]):
+            raise InvalidArgument(
+                f"{names[place]!r} does not separate what stands before it in the chain from what stands behind it, "
+                "as a chain needs. Check the order; a variable that only reports on the chain can't be a part of it."
+            )
+
+
+#: The units that a budget may have.
+_MAX_UNITS = 2**14
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What there is to spend, and what observations take of it."""
+
+    units: Mapping[str, int]  # what each observation takes; 0 where there is no limit
+    available: int  # how much there is; no more than all observations together take
+    size: float  # what a unit is in terms of costs; 1 where observations are counted
+
+    @property
+    def is_limiting(self) -> bool:
+        return sum(self.units.values()) > self.available
+
+    @property
+    def most(self) -> int:
+        return int((np.cumsum(sorted(self.units.values())) <= self.available).sum())
+
+
+def read_resource(costs: Mapping[str, float], limits: Limits) -> Resource:
+    """The limit in whole units: the largest amount that all costs are multiples of, as they are written in decimals."""
+    if limits.number is not None and limits.budget != math.inf:
+        raise InvalidArgument("For a chain, limits can have number= or budget=, not both.")
+    if limits.number is not None:
+        return Resource(dict.fromkeys(costs, 1), min(limits.number, len(costs)), 1.0)
+    if limits.budget == math.inf:
+        return Resource(dict.fromkeys(costs, 0), 0, 1.0)
+    exact = {name: Fraction(repr(float(cost))) for name, cost in costs.items()}
+    denominator = math.lcm(*(cost.denominator for cost in exact.values()))
+    whole = {name: int(cost * denominator) for name, cost in exact.items()}
+    divisor = math.gcd(*whole.values()) or 1
+    units = {name: cost // divisor for name, cost in whole.items()}
+    available = min(int(Fraction(repr(float(limits.budget))) * denominator / divisor), sum(units.values()))
+    if available > _MAX_UNITS:
+        raise TooLarge(
+            f"The budget has {available} units of {divisor / denominator:g}, the largest amount that all costs are "
+            f"multiples of; at most {_MAX_UNITS} can be dealt with. Round the costs."
+        )
+    return Resource(units, available, divisor / denominator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +179,6 @@ class Margin:
 class BestAction:
     """The expected utility of the best action about a variable: max_d Σ_x p(x) U(x, d).
 
-    Examples
-    --------
     >>> repair = BestAction([[0, -2], [-10, -2]])  # states: sound, broken; actions: leave, repair
     >>> repair(np.array([[0.9, 0.1], [0.5, 0.5]])).tolist()
     [-1.0, -2.0]
@@ -123,11 +232,6 @@ def rewarded(reward: Reward, variable: Variable, distributions: Floats) -> Float
     return worth
 
 
-def point_rewards(reward: Reward, variable: Variable) -> Floats:
-    """What it is worth to know a variable for certain, for each state."""
-    return rewarded(reward, variable, np.eye(variable.num_states))
-
-
 #: The entries of a table over all pairs of states, and of one over pairs and the states of a variable between them.
 _MAX_ENTRIES = 2**27
 
@@ -149,11 +253,9 @@ class ChainTables:
 
     @property
     def end(self) -> int:
-        """The place n + 1."""
         return len(self.variables) + 1
 
     def rows(self, place: int) -> slice:
-        """The states of a place."""
         return slice(int(self.starts[place]), int(self.starts[place + 1]))
 
     def expected_between(self) -> Floats:
@@ -186,21 +288,17 @@ def chain_tables(
             f"The chain has {starts[-1] - 2} states in all, more than fit into tables over pairs of them. Look at a "
             "part of it, or merge states."
         )
-    probability, reach = _reach(_pairs(network, chain, evidence), starts)
+    engine, names = network.compile(), [variable.name for variable in chain]
+    # P(first), as a row, and P(X_i, X_i+1) of the places of the chain.
+    first: Floats = engine.query(names[0], evidence).values[None]
+    pairs = [first, *(engine.query([a, b], evidence).values for a, b in pairwise(names))]
+    probability, reach = _reach(pairs, starts)
     at = np.zeros(starts[-1])
     for place, (variable, reward) in enumerate(zip(chain, worth, strict=True), 1):
         if reward is not None:
-            at[starts[place] : starts[place + 1]] = point_rewards(reward, variable)
+            at[starts[place] : starts[place + 1]] = rewarded(reward, variable, np.eye(variable.num_states))
     between = _between(chain, worth, reach, starts, scope.is_filtering)
     return ChainTables(chain, starts, probability, reach, between, at)
-
-
-def _pairs(network: BayesianNetwork, chain: tuple[Variable, ...], evidence: EvidenceLike | None) -> list[Floats]:
-    """P(first), as a row, and P(X_i, X_i+1) of the places of the chain."""
-    engine = network.compile()
-    names = [variable.name for variable in chain]
-    first: Floats = engine.query(names[0], evidence).values[None]
-    return [first, *(engine.query([a, b], evidence).values for a, b in pairwise(names))]
 
 
 def _reach(pairs: Sequence[Floats], starts: Ints) -> tuple[Floats, Floats]:
@@ -230,17 +328,13 @@ def _between(
             weights = reach[before, here][:, None, :]
         else:
             weights = reach[before, None, here] * reach[here, behind].T[None]
-        between[before, behind] += _conditional(reward, variable, weights)
+        # The rewards of distributions that are not normalised; 0 where they are nothing.
+        total = weights.sum(axis=-1, keepdims=True)
+        uniform = np.full_like(weights, 1.0 / variable.num_states)
+        distributions = np.divide(weights, total, out=uniform, where=total > 0)
+        between[before, behind] += np.where(total[..., 0] > 0, rewarded(reward, variable, distributions), 0.0)
     between[reach == 0] = 0.0
     return between
-
-
-def _conditional(reward: Reward, variable: Variable, weights: Floats) -> Floats:
-    """The reward of a variable with these distributions, which are not normalised; 0 where they are nothing."""
-    total = weights.sum(axis=-1, keepdims=True)
-    uniform = np.full_like(weights, 1.0 / variable.num_states)
-    distributions = np.divide(weights, total, out=uniform, where=total > 0)
-    return np.where(total[..., 0] > 0, rewarded(reward, variable, distributions), 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,6 +357,11 @@ def read_chain_problem(
     """The chain of a network, and what it takes to observe it."""
     limits, scope = read_limits(bounds[0]), bounds[1] or ChainScope()
     tables = chain_tables(network, rewards, scope, evidence)
-    prices = read_costs(costs, read_candidates(tables.variables, scope))
+    names = [variable.name for variable in tables.variables]
+    wanted = names if scope.candidates is None else tuple(scope.candidates)
+    for name in wanted:
+        if name not in names:
+            raise UnknownVariable.named(name, names, "this chain")
+    prices = read_costs(costs, [name for name in names if name in wanted])
     charged = prices if limits.is_charged else dict.fromkeys(prices, 0.0)
     return ChainProblem(tables, charged, read_resource(prices, limits), scope.is_filtering)
