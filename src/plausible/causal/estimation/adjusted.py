@@ -17,7 +17,6 @@ from plausible.causal.estimation.estimate import Means, PreparedEstimate
 from plausible.causal.estimation.rows import (
     EffectRows,
     EffectTask,
-    PositivityReport,
     effect_rows,
     positivity_report,
     totals,
@@ -211,7 +210,15 @@ class _Adjusted(ABC):
         weights = models.rows.weights
         report = positivity_report(task, models.rows, models.propensities(weights))
         if self._divides_by_chances and not models.is_saturated and not report.has_overlap:
-            _refuse_apart(task, covariates, report)
+            levels = " and ".join(f"{task.treatment.name}={level!r}" for level in task.levels)
+            trusted = "if you trust a model of the outcome far from the cases that it was fitted to, take "
+            regression = Argument("method", Call("Standardization", Argument("model", "regression")))
+            cases, other = Remedy("take cases that could have had both"), Remedy("adjust for another set")
+            raise PositivityViolation(
+                f"Only {report.comparable:.2%} of all cases had, by {', '.join(covariates)}, a chance of both {levels},"
+                " so the data do not compare them.",
+                remedies=[cases, other, Remedy(trusted, regression)],
+            )
         return PreparedEstimate(
             weights,
             lambda resampled: self._means(models, models.comparable(resampled)),
@@ -241,7 +248,6 @@ class Standardization(_Adjusted):
     name: ClassVar[str] = "standardization"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
-        """Read the columns, check the graph, and refuse what can't be estimated."""
         if not task.treatment.is_continuous:
             return _Adjusted.prepare(self, task, graph)
         # The effect of a continuous treatment is its slope, linear in the covariates, averaged over the cases.
@@ -311,18 +317,6 @@ def _augmented(models: Nuisances, weights: Floats) -> list[Floats]:
         mean + _inverse(rows, code, chance) * (rows.outcome - mean)
         for code, mean, chance in zip(models.codes, means, chances, strict=True)
     ]
-
-
-def _refuse_apart(task: EffectTask, covariates: tuple[str, ...], report: PositivityReport) -> None:
-    levels = " and ".join(f"{task.treatment.name}={level!r}" for level in task.levels)
-    trusted = "if you trust a model of the outcome far from the cases that it was fitted to, take "
-    regression = Argument("method", Call("Standardization", Argument("model", "regression")))
-    cases, other = Remedy("take cases that could have had both"), Remedy("adjust for another set")
-    raise PositivityViolation(
-        f"Only {report.comparable:.2%} of all cases had, by {', '.join(covariates)}, a chance of both {levels}, so the "
-        "data do not compare them.",
-        remedies=[cases, other, Remedy(trusted, regression)],
-    )
 
 
 def _inverse(rows: EffectRows, code: int, chance: Floats) -> Floats:

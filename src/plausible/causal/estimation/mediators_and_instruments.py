@@ -10,7 +10,6 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Remedy
-from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.adjustment.instruments import check_instrument, instruments
 from plausible.causal.adjustment.mediators import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
@@ -168,14 +167,11 @@ class InstrumentalVariable:
         if not task.treatment.is_continuous and task.treatment.num_states > 2:
             raise NotSupported(f"An instrument needs a treatment with two states or numbers, not {task.treatment!r}.")
         instrument, given = self._chosen(task, graph)
-        table = task.table
-        names = (task.outcome.name, task.treatment.name, instrument, *given)
-        refuse_unusable(table, names)
-        weights = table.row_weights
+        refuse_unusable(task.table, (task.outcome.name, task.treatment.name, instrument, *given))
+        weights = task.table.row_weights
         y, x = task.numbers(task.outcome.name), task.numbers(task.treatment.name)
         covariates = _design(task, given, weights)
-        moving = _design(task, (instrument,), weights)[:, 1:]
-        first = np.column_stack([covariates, moving])
+        first = np.column_stack([covariates, _design(task, (instrument,), weights)[:, 1:]])
         strength = _strength(x, covariates, first, weights)
         if not strength > 1e-9:
             raise InvalidArgument(f"{instrument!r} does not move {task.treatment.name!r} in these data: no instrument.")
@@ -186,7 +182,12 @@ class InstrumentalVariable:
             slope = linear_fit(np.column_stack([predicted, covariates]), y, resampled)[0]
             return Means(float("nan"), float("nan"), float(slope * (high - low)))
 
-        error = _standard_error((y, x), covariates, first, weights) * abs(high - low)
+        # White's robust standard error of the slope.
+        predicted = first @ linear_fit(first, x, weights)
+        slopes = linear_fit(np.column_stack([predicted, covariates]), y, weights)
+        residual = y - slopes[0] * x - covariates @ slopes[1:]
+        apart = predicted - covariates @ linear_fit(covariates, predicted, weights)
+        error = float(np.sqrt(weights @ (apart * residual) ** 2) / (weights @ apart**2)) * abs(high - low)
         assumption = f"the effect of {task.treatment.name} is linear and the same for all cases"
         return PreparedEstimate(weights, estimate, (instrument, *given), None, error, strength, assumption)
 
@@ -219,20 +220,6 @@ def _strength(x: Floats, covariates: Floats, first: Floats, weights: Floats) -> 
     within = float(weights @ (x - first @ linear_fit(first, x, weights)) ** 2)
     num_added = int(np.linalg.matrix_rank(first) - np.linalg.matrix_rank(covariates))
     left = weights.sum() - np.linalg.matrix_rank(first)
-    if num_added == 0 or without - within <= PROBABILITY_NOISE * without:
+    if num_added == 0 or without - within <= 1e-12 * without:
         return 0.0
-    return (
-        float("inf")
-        if within <= PROBABILITY_NOISE * without
-        else (without - within) / num_added / (within / max(left, 1.0))
-    )
-
-
-def _standard_error(variables: tuple[Floats, Floats], covariates: Floats, first: Floats, weights: Floats) -> float:
-    """White's robust standard error of the slope."""
-    y, x = variables
-    predicted = first @ linear_fit(first, x, weights)
-    slopes = linear_fit(np.column_stack([predicted, covariates]), y, weights)
-    residual = y - slopes[0] * x - covariates @ slopes[1:]
-    apart = predicted - covariates @ linear_fit(covariates, predicted, weights)
-    return float(np.sqrt(weights @ (apart * residual) ** 2) / (weights @ apart**2))
+    return float("inf") if within <= 1e-12 * without else (without - within) / num_added / (within / max(left, 1.0))

@@ -175,7 +175,6 @@ class Probability(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """None: it is an atom."""
         return ()
 
     @property
@@ -183,11 +182,9 @@ class Probability(Expression):
         return frozenset(self.outcome), frozenset(self.given)
 
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
-        """P(a | b)."""
         return notation.probability([*map(notation.symbol, self.outcome)], [*map(notation.symbol, self.given)])
 
     def compute(self, computation: Computation[ValueT]) -> ValueT:
-        """From the joint distribution."""
         return computation.conditional(self.outcome, self.given)
 
 
@@ -203,7 +200,6 @@ class Product(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """The factors."""
         return self.factors
 
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
@@ -217,7 +213,6 @@ class Product(Expression):
         return notation.product(texts)
 
     def compute(self, computation: Computation[ValueT]) -> ValueT:
-        """A product, of which nothing is summed."""
         return computation.contract(self.factors, ())
 
 
@@ -234,7 +229,6 @@ class Sum(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """The body."""
         return (self.body,)
 
     @property
@@ -247,14 +241,12 @@ class Sum(Expression):
         return self.body.factors if isinstance(self.body, Product) else (self.body,)
 
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
-        """Σ with its symbols below."""
         body = text_of(self.body)
         if isinstance(self.body, Quotient) and not notation.is_latex:
             body = notation.brackets(body)
         return notation.total([*map(notation.symbol, self.over)], body)
 
     def compute(self, computation: Computation[ValueT]) -> ValueT:
-        """From the factors of the body, symbols summed out."""
         return computation.contract(self.operands, self.over)
 
 
@@ -271,11 +263,9 @@ class Quotient(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """What stands above and what below."""
         return self.above, self.below
 
     def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
-        """a / b."""
         texts = []
         for part in self.parts:
             needs = not notation.is_latex and not isinstance(part, Probability)
@@ -283,7 +273,6 @@ class Quotient(Expression):
         return notation.quotient(*texts)
 
     def compute(self, computation: Computation[ValueT]) -> ValueT:
-        """A division."""
         return computation.ratio(self.above, self.below)
 
 
