@@ -80,16 +80,13 @@ class FamilyCounts(Statistics):
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable."""
         return self._variables
 
     @property
     def total(self) -> float:
-        """How much all cases weigh."""
         return self._total
 
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
-        """How often the joint states of the graph's families are expected to occur."""
         return counted_each(self._family, requests)
 
     def _family(self, child: str, parents: Sequence[str]) -> Counts:
@@ -211,7 +208,6 @@ class ExactExpectations:
         return known
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the cases alone."""
         return ExactExpectations, (self.cases,)
 
 
@@ -254,7 +250,6 @@ class EngineExpectations:
             check_engine(engine, self.cases.variables)
 
     def at(self, network: BayesianNetwork) -> Expectations:
-        """The expectations under a network."""
         cases = self.cases
         counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
         logs, is_exact = np.zeros(cases.num_cases), True

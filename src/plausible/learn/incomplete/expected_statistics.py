@@ -120,12 +120,10 @@ class ExpectedStatistics(Statistics):
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """Name -> variable."""
         return self._cases.variables
 
     @property
     def total(self) -> float:
-        """How much all rows weigh."""
         return self._cases.total
 
     def estimated(self, num_draws: int, generator: np.random.Generator) -> ExpectedStatistics:
@@ -146,7 +144,6 @@ class ExpectedStatistics(Statistics):
         return {name: int(self._cases.is_set(name).sum()) for name in sorted(names)}
 
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
-        """How often the joint states of families are expected to occur."""
         return counted_each(self._counts, requests)
 
     def _counts(self, child: str, parents: Sequence[str]) -> Counts:

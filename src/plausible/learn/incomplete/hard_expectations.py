@@ -77,7 +77,6 @@ class HardExpectations:
     cases: Cases
 
     def at(self, network: BayesianNetwork) -> Expectations:
-        """The counts under a network."""
         codes, logs = most_probable_completions(network, self.cases)
         impossible = np.flatnonzero(np.isneginf(logs))
         if len(impossible):

@@ -72,12 +72,10 @@ class AvailableStatistics(Statistics):
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """Name -> discrete variable."""
         return self._variables
 
     @property
     def total(self) -> float:
-        """How much all rows weigh."""
         return self._marked.total
 
     def num_complete(self, child: str, parents: Sequence[str] = ()) -> float:
@@ -153,7 +151,6 @@ class _ScaledScores(FamilyScores):
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables."""
         return list(self._variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:

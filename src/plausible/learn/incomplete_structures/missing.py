@@ -151,7 +151,6 @@ class MixedJudge(Judge):
         return cls(rows, Cases.of(rows.variables, rows, has_numbers=True), filled, score, stops, clock)
 
     def maximization(self, graph: DAG) -> Maximization:
-        """The M-step of a graph."""
         variables = self.table.variables
         parents = {name: tuple(sorted(map(str, graph.parents(name)))) for name in variables}
         families = Families(variables, parents, FamilyCounts(variables, parents, {}, self.cases.total))

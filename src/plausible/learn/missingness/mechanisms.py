@@ -91,7 +91,6 @@ class AtRandom(Mechanism):
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The variables that decide."""
         return (self.on,) if isinstance(self.on, str) else tuple(self.on)
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
