@@ -29,7 +29,7 @@ from plausible.causal.discovery.fci import PAGResult, fci
 from plausible.data.table import Table
 from plausible.graphs import DAG, PAG, erdos_renyi_dag
 from plausible.graphs.ancestral_class import pag_of
-from plausible.learn.constraint_based.colliders import Variant
+from plausible.learn.constraint_based.orientation import Variant
 from plausible.learn.independence.count_tests import ChiSquareTest
 from plausible.learn.independence.gaussian_tests import FisherZ
 from plausible.learn.independence.independence_test import IndependenceTest

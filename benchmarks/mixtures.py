@@ -16,8 +16,7 @@ from sklearn.mixture import GaussianMixture
 from benchmarks.report import table
 from plausible.data.table import Table
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, step
-from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
-from plausible.learn.mixtures.rows import MixtureSpace
+from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixtureSpace
 from plausible.learn.mixtures.starts import start
 
 #: Rows, numbers, clusters.

@@ -15,8 +15,7 @@ from benchmarks.report import at_least, table
 from plausible.data.table import Table
 from plausible.graphs.dag import DAG
 from plausible.graphs.random import erdos_renyi_dag
-from plausible.learn.learned_structure import learn_structure
-from plausible.learn.structures.result import StructureResult
+from plausible.learn.learned_structure import StructureResult, learn_structure
 
 NETS = Path(__file__).parents[2] / "shared" / "nets"
 NETWORKS = ("alarm", "hailfinder", "hepar2", "andes")

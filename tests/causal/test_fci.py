@@ -20,10 +20,9 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.mark_masks import MarkMasks
 from plausible.graphs.marks import Mark
 from plausible.graphs.random import erdos_renyi_dag
-from plausible.learn.constraint_based.colliders import find_colliders
+from plausible.learn.constraint_based.orientation import find_colliders
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonProgress, SkeletonSearch
-from plausible.learn.independence.independence_test import FunctionTest
-from plausible.learn.independence.oracle import MSeparationOracle
+from plausible.learn.independence.independence_test import FunctionTest, MSeparationOracle
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from refusals import refuses
 from seeds import few_of

@@ -21,7 +21,7 @@ from plausible.graphs.mixed import PDAG
 from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.pc import pc
-from plausible.learn.independence.oracle import MSeparationOracle
+from plausible.learn.independence.independence_test import MSeparationOracle
 from refusals import refuses
 
 

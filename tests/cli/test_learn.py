@@ -12,7 +12,7 @@ import pytest
 
 import plausible as pb
 from plausible.data.discretization import Discretizer
-from plausible.learn.graph_scoring import score_graph
+from plausible.learn.evaluation.measures import score_graph
 from plausible.learn.learned_structure import learn_structure
 
 

@@ -12,12 +12,10 @@ from plausible.data.statistics import Statistics, counted_each
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.learn.confidence.exact_posterior import enumerate_posterior
-from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
-from plausible.learn.constraint_based.markov_blankets import markov_blanket
+from plausible.learn.constraint_based.blanket_structure import markov_blanket, structure_from_blankets
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
 from plausible.learn.constraint_based.pc import pc
-from plausible.learn.estimation.fragmentation import data_fragmentation
-from plausible.learn.estimation.likelihood import graph_log_likelihood
+from plausible.learn.estimation.likelihood import data_fragmentation, graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.independence.choice import read_test
 from plausible.learn.learned_parameters import fit_parameters

@@ -15,8 +15,8 @@ from plausible.cli.streams import input_name, is_standard
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted
-from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
+from plausible.learn.mixtures.comparison import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.reports import cluster_profiles
 
 

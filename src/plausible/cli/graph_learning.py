@@ -12,13 +12,12 @@ from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
 from plausible.learn.confidence.bootstrap import Samples
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
-from plausible.learn.constraint_based.colliders import Variant
+from plausible.learn.constraint_based.orientation import Variant
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
-from plausible.learn.learned_structure import learn_structure, usual_score
+from plausible.learn.learned_structure import StructureResult, learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.result import StructureResult
 from plausible.search.clock import Clock
 from plausible.search.search_state import SearchState
 

@@ -17,7 +17,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.likelihood import log_likelihood
-from plausible.learn.graph_scoring import score_graph
+from plausible.learn.evaluation.measures import score_graph
 from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import SCORES
 from plausible.models import BayesianNetwork

@@ -14,9 +14,9 @@ from plausible.base.arrays import Floats, Positions
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.mixtures.choice import CRITERIA, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
-from plausible.learn.mixtures.options import MixturePrior
+from plausible.learn.mixtures.comparison import CRITERIA, choose_clusters
+from plausible.learn.mixtures.model import MixturePrior
 from plausible.search.clock import Clock
 from plausible.variables import Variable
 

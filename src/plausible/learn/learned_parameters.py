@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -12,16 +13,15 @@ from plausible.base.arrays import Flags, Floats
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
 from plausible.data.table_statistics import DataLike
-from plausible.errors import (
-    InvalidArgument,
-    NotSupported,
-    counted,
-    warn_caller,
-)
+from plausible.errors import InvalidArgument, NotSupported, counted, warn_caller
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyTask, read_families
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
-from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.estimation.learners import UnidentifiedParameters, find_learners
+from plausible.learn.estimation.knowledge import (
+    ParameterKnowledge,
+    UnidentifiedParameters,
+    check_knowledge,
+    find_learners,
+)
 from plausible.learn.estimation.posterior import ParameterPosterior, posterior_of
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.em import learn_em
@@ -36,9 +36,7 @@ class ParameterFit:
     """A network whose parameters were learned, and how much the data tell about them."""
 
     network: BayesianNetwork  # The network
-    #: The posterior over its tables; distributions of other kinds are in it as they were estimated, without any
-    #: uncertainty of their own.
-    posterior: ParameterPosterior
+    posterior: ParameterPosterior  # Over its tables; other distributions are in it as estimated, without uncertainty
     #: Name -> where the data and the prior leave parameters open: for tables, trees and Gaussians a mask with an axis
     #: for each discrete parent, for noisy-or and logistic distributions one entry for each parent. Variables all of
     #: whose parameters are identified are left out.
@@ -149,22 +147,11 @@ def fit_parameters(
 
     Parameters
     ----------
-    graph
-        A DAG, a string of arrows, or a network, which also sets the states of its variables.
-    data
-        Rows, also with missing cells, or statistics of them.
-    prior
-        For tables and trees: one for all, or name -> prior; each a prior or its name.
-    estimate
-        For tables and trees: the posterior "mean", the posterior mode ("map") or maximum likelihood ("mle"). By default
-        the mean if there is a prior, else maximum likelihood.
+    graph, data, prior, estimate, kinds, knowledge
+        As for `learn.parameters`.
     unseen
         What to do with table rows without cases: "uniform", "error", or "prior", which needs a prior for each such
         table.
-    kinds
-        Name -> kind of its distribution, or a learner of it, where it is not the usual one.
-    knowledge
-        Fixed CPDs, tied tables, and starting values.
 
     Examples
     --------
@@ -181,14 +168,25 @@ def fit_parameters(
     families, known = read_families(graph, data), knowledge or ParameterKnowledge()
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
-    families, known = _completed(graph, families, prior, estimate, kinds, known)
+    if any(name in families.variables for name in families.statistics.missing):
+        families, known = _completed(graph, families, prior, estimate, kinds, known)
     learners = find_learners(families, kinds or {}, known)
     chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
-    others, unidentified = _fit_others(families, prior, known, learners, chosen, unseen)
+    others: dict[str, CPD] = {}  # the distributions that are no tables
+    unidentified: dict[str, Flags] = {}
+    for name, learner in learners.items():
+        fit = learner.fit(FamilyTask(families, name, prior, known.start_cpds.get(name), chosen, unseen))
+        others[name] = fit.cpd
+        if fit.unidentified.any():
+            unidentified[name] = fit.unidentified
     given = ParameterKnowledge((*known.fixed_cpds.values(), *others.values()), known.tied)
     posterior = replace(posterior_of(families, prior, given, list(families.variables)), estimated=frozenset(others))
-    tables, open_rows = _tables(posterior, chosen, unseen)
-    unidentified |= open_rows
+    tables: dict[str, Floats] = {}
+    for name, family in posterior.families.items():
+        tables[name], is_open = family.filled(chosen, unseen)
+        if is_open.any():
+            sharing = [other for other, owner in posterior.owners.items() if owner == name]
+            unidentified |= dict.fromkeys([name, *sharing], is_open)
     network = posterior.network_of(tables)
     if unseen != "uniform":
         _refuse_open(network, unidentified, unseen)
@@ -203,16 +201,12 @@ def _completed(
     kinds: Mapping[str, str | CPDLearner] | None,
     knowledge: ParameterKnowledge,
 ) -> tuple[Families, ParameterKnowledge]:
-    """The families with expected counts, where cells are missing: those under the network that EM finds.
+    """The families with the counts expected under the network that EM finds.
 
     Families with numbers have none; they are known by what EM has learned.
     """
-    if not any(name in families.variables for name in families.statistics.missing):
-        return families, knowledge
-
-    fit = learn_em(
-        graph, families.statistics.table, prior, estimate=estimate, kinds=kinds, knowledge=knowledge, tolerance=1e-8
-    )
+    options: dict[str, Any] = {"estimate": estimate, "kinds": kinds, "knowledge": knowledge}
+    fit = learn_em(graph, families.statistics.table, prior, **options, tolerance=1e-8)
     counts = FamilyCounts(families.variables, families.parents, fit.expectations.counts, fit.cases.total)
     numbers = [cpd for cpd in fit.network.cpds.values() if any(v.is_continuous for v in cpd.scope)]
     fixed = {**knowledge.fixed_cpds, **{cpd.variable.name: cpd for cpd in numbers}}
@@ -220,62 +214,27 @@ def _completed(
     return completed, replace(knowledge, fixed=tuple(fixed.values()))
 
 
-def _fit_others(
-    families: Families,
-    prior: PriorLike,
-    knowledge: ParameterKnowledge,
-    learners: Mapping[str, CPDLearner],
-    estimate: Estimate,
-    unseen: Unseen,
-) -> tuple[dict[str, CPD], dict[str, Flags]]:
-    """The distributions that are no tables, and where they are open."""
-    cpds, unidentified = {}, {}
-    for name, learner in learners.items():
-        fit = learner.fit(FamilyTask(families, name, prior, knowledge.start_cpds.get(name), estimate, unseen))
-        cpds[name] = fit.cpd
-        if fit.unidentified.any():
-            unidentified[name] = fit.unidentified
-    return cpds, unidentified
-
-
-def _tables(
-    posterior: ParameterPosterior, estimate: Estimate, unseen: Unseen
-) -> tuple[dict[str, Floats], dict[str, Flags]]:
-    """The tables, by the names of those who own them, and the rows that are open."""
-    tables, unidentified = {}, {}
-    for name, family in posterior.families.items():
-        tables[name], is_open = family.filled(estimate, unseen)
-        if is_open.any():
-            unidentified[name] = is_open
-    shared = {name: unidentified[owner] for name, owner in posterior.owners.items() if owner in unidentified}
-    return tables, unidentified | shared
-
-
 def _refuse_open(network: BayesianNetwork, unidentified: Mapping[str, Flags], unseen: Unseen) -> None:
     """Refuse what is open; of what a prior should fill, only distributions that take one: tables and trees."""
     for name, mask in unidentified.items():
         cpd = network.cpd(name)
-        takes_prior = cpd.kind in ("table", "tree")
+        takes_prior, rows = cpd.kind in ("table", "tree"), ""
+        if cpd.kind not in ("noisy-or", "logistic"):
+            parents = [parent for parent in cpd.parents if not parent.is_continuous]
+            where = f", such as that of {place_text(parents, tuple(np.argwhere(mask)[0].tolist()))}" if parents else ""
+            rows = f"{counted(int(mask.sum()), 'row')} of {name!r}{where}"
         if unseen == "prior" and takes_prior:
             raise InvalidArgument(
-                f"There are no cases for {_open_rows(cpd, mask)}, and no prior either. Give prior= one for {name!r}, "
-                "too, or unseen='uniform'."
+                f"There are no cases for {rows}, and no prior either. Give prior= one for {name!r}, too, or "
+                "unseen='uniform'."
             )
-        if unseen == "error" and cpd.kind in ("noisy-or", "logistic"):
-            parents = [parent for parent, is_open in zip(cpd.parent_names, mask, strict=True) if is_open]
+        if unseen == "error" and not rows:
+            never = next(parent for parent, is_open in zip(cpd.parent_names, mask, strict=True) if is_open)
             lacking = "is never active" if cpd.kind == "noisy-or" else "never varies"
             raise InvalidArgument(
-                f"The {cpd.kind} distribution of {name!r} can't be learned: its parent {parents[0]!r} {lacking} in the "
-                f"data. Leave {parents[0]!r} out, give cases in which it does, or unseen='uniform'."
+                f"The {cpd.kind} distribution of {name!r} can't be learned: its parent {never!r} {lacking} in the "
+                f"data. Leave {never!r} out, give cases in which it does, or unseen='uniform'."
             )
         if unseen == "error":
             advice = "Give a prior=, such as BDeu(10)," if takes_prior else "Give more rows,"
-            raise InvalidArgument(
-                f"There are too few cases to learn {_open_rows(cpd, mask)}. {advice} or unseen='uniform'."
-            )
-
-
-def _open_rows(cpd: CPD, mask: Flags) -> str:
-    parents = [parent for parent in cpd.parents if not parent.is_continuous]
-    where = f", such as that of {place_text(parents, tuple(np.argwhere(mask)[0].tolist()))}" if parents else ""
-    return f"{counted(int(mask.sum()), 'row')} of {cpd.variable.name!r}{where}"
+            raise InvalidArgument(f"There are too few cases to learn {rows}. {advice} or unseen='uniform'.")

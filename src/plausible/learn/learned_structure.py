@@ -1,45 +1,82 @@
-"""The door to learning graphs from data."""
+"""The door to learning graphs from data, and what it hands back."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from plausible.base.display import html_of, repr_of_print
+from plausible.base.hints import RESULT_HINTS, Hinted
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
+from plausible.learn.estimation.priors import read_named_option
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
-from plausible.learn.named_options import read_named_option
+from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.scores.reading import fitting_score, read_score
-from plausible.learn.scores.score import Score
+from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
-from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.result import StructureResult
-from plausible.learn.structures.task import Progress, check_progress
+from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, check_progress
+from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")
 
+_COMPLETELY_AT_RANDOM = "Cells are assumed to be missing completely at random, whatever the row holds."
+#: What was done about missing cells -> what makes that right.
+_ASSUMPTIONS = {
+    "sem": "Cells are assumed to be missing at random: given the observed cells, not by their own values.",
+    **dict.fromkeys(("available", "pairwise", "complete-rows"), _COMPLETELY_AT_RANDOM),
+}
 
 #: How parts of the names of scores are written.
 _SPELLED = {
-    "aic": "AIC",
-    "bic": "BIC",
-    "mdl": "MDL",
-    "k2": "K2",
-    "bdeu": "BDeu",
-    "bds": "BDs",
-    "bge": "BGe",
-    "fnml": "fNML",
-    "qnml": "qNML",
-    "gaussian": "Gaussian",
+    name.lower(): name for name in ("AIC", "BIC", "MDL", "K2", "BDeu", "BDs", "BGe", "fNML", "qNML", "Gaussian")
 }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructureResult(FoundGraph, Hinted):
+    """A graph learned from data, with how it was found: see `FoundGraph`; made by `learn.structure`."""
+
+    _hints = RESULT_HINTS
+
+    method: str = field(kw_only=True)  # By which it was found
+    #: The scores of families on the data, for further questions such as `scores.graph(other)`.
+    scores: FamilyScores = field(repr=False, kw_only=True)
+    table: Table | Statistics = field(repr=False, kw_only=True)  # The data, or statistics of them
+    #: What was done about missing cells: "sem", "available", "pairwise" or "complete-rows"; empty where there are none.
+    #: With "sem" the score is that of the observed cells, and `scores` are those of the completed data.
+    missing: str = field(default="", kw_only=True)
+    score_name: str = field(default="score", kw_only=True)  # What the score is called, such as "BIC"
+
+    @property
+    def assumption(self) -> str:
+        """What was assumed about how cells came to be missing, in a sentence; empty where none is missing."""
+        return _ASSUMPTIONS.get(self.missing, "")
+
+    def network(self, prior: Any = None, **options: Any) -> BayesianNetwork:
+        """The graph with parameters learned from the same data; see `learn.parameters` for the options."""
+        return learn_parameters(self.graph, self.table, prior, **options)
+
+    def __str__(self) -> str:
+        treated = f", missing cells: {self.missing}" if self.missing else ""
+        steps = f" after {counted(self.num_steps, 'step')}" if self.num_steps else ""
+        size = f"{counted(len(self.graph), 'variable')}, {counted(self.graph.num_edges, 'edge')}"
+        how = f"{self.stopped_by}{steps}, {self.seconds:.2g} s{treated}"
+        return f"{self.method}: {size}, {self.score_name} {self.score:.6g} ({how})"
+
+    __repr__ = repr_of_print
+
+    def _repr_html_(self) -> str:
+        return f"{html_of(str(self))}{self.graph._repr_html_()}"
 
 
 def learn_structure(
@@ -101,9 +138,6 @@ def learn_structure(
     start
         Where a local search starts: a DAG, a string of arrows, "tree" for the best forest, or "random"; by default the
         required edges alone.
-    seed
-        An integer or a NumPy generator; the same seed gives the same answer. `None` for answers that may differ from
-        run to run.
     missing
         What to do with missing cells. "sem", the default, completes them by structural EM, which assumes that they are
         missing at random (numbers by a Gaussian over all columns; numbers and states together by draws from the current
@@ -129,50 +163,24 @@ def learn_structure(
     source: Table | Statistics = data if isinstance(data, Statistics) else Table.read(data)
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
-    name = method if isinstance(method, str) else type(method).__name__
-    wanted = score or usual_score(source, name)
-    read, called = read_score(wanted), _score_name(wanted)
-    search = StructureSearch(
-        method,
-        options,
-        read,
-        Knowledge.read(knowledge),
-        start,
-        int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62)),
-        progress,
-        clock,
-    )
+    wanted = score or usual_score(source, method if isinstance(method, str) else "")
+    number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62))
+    known = Knowledge.read(knowledge)
+    search = StructureSearch(method, options, read_score(wanted), known, start, number, progress, clock)
     if isinstance(source, Table) and source.missing:
-        return _result(search, treat_missing(source, search, missing or "sem"), called)
-    statistics = TableStatistics(source) if isinstance(source, Table) else source
-    found, scores = search.on(statistics)
-    return _result(search, Treated(found, scores, scores.graph(found.graph), source, ""), called)
-
-
-def _result(search: StructureSearch, treated: Treated, called: str) -> StructureResult:
-    found = treated.found
+        treated = treat_missing(source, search, missing or "sem")
+    else:
+        found, scores = search.on(TableStatistics(source) if isinstance(source, Table) else source)
+        treated = Treated(found, scores, scores.graph(found.graph), source, "")
+    found, scores, value, table, treatment = treated
+    if isinstance(wanted, str):
+        called = "-".join(_SPELLED.get(part, part) for part in read_named_option(wanted)[0].split("-"))
+    else:
+        called = type(wanted).__name__
+    how = (found.stopped_by, found.num_steps, found.trace, max(found.bound, value), clock.seconds)
     return StructureResult(
-        found.graph,
-        treated.score,
-        found.stopped_by,
-        found.num_steps,
-        found.trace,
-        max(found.bound, treated.score),
-        search.clock.seconds,
-        method=search.name,
-        scores=treated.scores,
-        table=treated.data,
-        missing=treated.missing,
-        score_name=called,
+        found.graph, value, *how, method=search.name, scores=scores, table=table, missing=treatment, score_name=called
     )
-
-
-def _score_name(score: str | Score) -> str:
-    """What a score is called in print."""
-    if not isinstance(score, str):
-        return type(score).__name__
-    name = read_named_option(score).name
-    return "-".join(_SPELLED.get(part, part) for part in name.split("-"))
 
 
 def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:
@@ -181,5 +189,4 @@ def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:
     >>> usual_score(Table.read({"x": [0.5, 1.5], "y": ["a", "b"]}), "tan")
     'conditional-gaussian-log-likelihood'
     """
-    kind = "log-likelihood" if name in _BY_LIKELIHOOD else "bic"
-    return fitting_score(source, kind)
+    return fitting_score(source, "log-likelihood" if name in _BY_LIKELIHOOD else "bic")

@@ -15,81 +15,50 @@ from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.parents_and_children import learn_max_min
-from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
-from plausible.learn.scores.gaussian import GaussianLikelihood
-from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
+from plausible.learn.scores.penalized import BIC
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
+from plausible.learn.structures.constructive import learn_buntine, learn_by_edge_counts, learn_k2, learn_tan, learn_tree
 from plausible.learn.structures.exact.equivalence import search_classes
-from plausible.learn.structures.exact.order_graph import optimal_by_orders
+from plausible.learn.structures.exact.optimal_graphs import optimal_by_orders, optimal_by_subsets
+from plausible.learn.structures.exact.optimal_parents import bound_for
 from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
-from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound, SupersetBound
-from plausible.learn.structures.greedy import learn_buntine, learn_by_edge_counts, learn_k2
-from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, StructureTask
 from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_stages
-from plausible.learn.structures.task import FoundGraph, Progress, StructureTask
-from plausible.learn.structures.trees import learn_tan, learn_tree
 from plausible.search.clock import Clock
 from plausible.search.local_search import GreedyAscent, SearchMethod
 
 
-def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBound | None:
-    """What rules out parent sets that can't be best under a score; `None` where nothing is known of it."""
-    if statistics is None:
-        return None
-    if isinstance(score, BIC):
-        return PenaltyBound(statistics)
-    if isinstance(score, AIC):
-        return PenaltyBound(statistics, 1.0)
-    if isinstance(score, PenalizedLikelihood):
-        return PenaltyBound(statistics, score.penalty)
-    if isinstance(score, GaussianLikelihood):
-        return GaussianBound(statistics, score.penalty)
-    return DirichletBound(statistics) if isinstance(score, (BDeuScore, BDsScore, K2Score)) else None
-
-
 def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> FoundGraph:
-    bound, num_sets = bound_for(task.score, task.statistics), 2.0 ** len(task.scores.names)
-    climbed = _climbed(task)
-    found = optimal_by_subsets(
-        task.scores,
-        task.knowledge,
-        bound=bound,
-        max_bytes=max_bytes,
-        max_families=max_families,
-        time_limit=_seconds_left(task),
-        progress=lambda fraction: task.is_told(round(fraction * num_sets)),
-    )
-    return _better(found, climbed)
+    num_sets = 2.0 ** len(task.scores.names)
+
+    def told(fraction: float) -> bool:
+        return task.is_told(round(fraction * num_sets))
+
+    return _proved(task, optimal_by_subsets, max_bytes=max_bytes, max_families=max_families, progress=told)
 
 
 def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000, max_families: int = MAX_FAMILIES) -> FoundGraph:
+    def told(score: float, _: float) -> bool:
+        return task.is_told(0, score)
+
+    return _proved(task, optimal_by_orders, max_nodes=max_nodes, max_families=max_families, progress=told)
+
+
+def _proved(task: StructureTask, search: Callable[..., FoundGraph], **options: Any) -> FoundGraph:
+    """What a search that is to be exact finds, or hill climbing if that was better when the search had to stop."""
     bound, climbed = bound_for(task.score, task.statistics), _climbed(task)
-    found = optimal_by_orders(
-        task.scores,
-        task.knowledge,
-        bound=bound,
-        max_nodes=max_nodes,
-        max_families=max_families,
-        time_limit=_seconds_left(task),
-        progress=lambda score, _: task.is_told(0, score),
-    )
-    return _better(found, climbed)
+    found = search(task.scores, task.knowledge, bound=bound, time_limit=_seconds_left(task), **options)
+    if climbed is None or climbed.score <= found.score:
+        return found
+    return replace(found, graph=climbed.graph, score=climbed.score, trace=climbed.trace)
 
 
 def _orders(task: StructureTask, *, max_families: int = FEW_FAMILIES) -> FoundGraph:
-    bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
-    return search_orders(
-        task.scores,
-        task.knowledge,
-        bound=bound,
-        max_families=max_families,
-        seed=task.seed,
-        time_limit=seconds,
-        progress=task.progress,
-    )
+    bound, limit = bound_for(task.score, task.statistics), _seconds_left(task)
+    told: dict[str, Any] = {"seed": task.seed, "time_limit": limit, "progress": task.progress}
+    return search_orders(task.scores, task.knowledge, bound=bound, max_families=max_families, **told)
 
 
 def _classes(task: StructureTask) -> FoundGraph:
@@ -116,20 +85,10 @@ def _classes(task: StructureTask) -> FoundGraph:
 
 
 def _climbed(task: StructureTask) -> FoundGraph | None:
-    """A graph by hill climbing, for when a method that is to be exact has to stop: none if time sets no limit.
-
-    A quarter of the time goes to it at most.
-    """
+    """A graph by hill climbing, in a quarter of the time at most; none if time sets no limit."""
     if task.clock.deadline == math.inf:
         return None
     return search_in_stages(replace(task, clock=task.clock.share(0.25)), [Stage(GreedyAscent())])
-
-
-def _better(found: FoundGraph, other: FoundGraph | None) -> FoundGraph:
-    """What was found, with the graph of the other if that is better."""
-    if other is None or other.score <= found.score:
-        return found
-    return replace(found, graph=other.graph, score=other.score, trace=other.trace)
 
 
 def _seconds_left(task: StructureTask) -> float | None:
@@ -179,7 +138,15 @@ class StructureSearch:
 
     def __post_init__(self) -> None:
         """Refuse methods and options that there are not."""
-        _check_options(_learner(self.method), self.name, self.options)
+        known = dict(list(inspect.signature(_learner(self.method)).parameters.items())[1:])
+        for option in self.options:
+            if option not in known:
+                raise InvalidArgument(
+                    f"{self.name!r} has no option {option!r}.{_instead_of(option, self.options[option], known)}"
+                )
+        for option, parameter in known.items():
+            if parameter.default is inspect.Parameter.empty and option not in self.options:
+                raise InvalidArgument(f"{self.name!r} needs {option}=.")
         if self.start is not None and not self.has_start:
             raise InvalidArgument(f"{self.name!r} has no start; only local searches have one.")
 
@@ -200,10 +167,8 @@ class StructureSearch:
 
     def by(self, scores: FamilyScores, statistics: Statistics | None = None) -> FoundGraph:
         """The graph found by scores of families, wherever they come from."""
-        task = StructureTask(
-            scores, self.knowledge, self.start, self.seed, self.progress, self.clock, self.score, statistics
-        )
-        return _learner(self.method)(task, **self.options)
+        limits = (self.knowledge, self.start, self.seed, self.progress, self.clock)
+        return _learner(self.method)(StructureTask(scores, *limits, self.score, statistics), **self.options)
 
 
 def _learner(method: str | SearchMethod) -> Callable[..., FoundGraph]:
@@ -236,14 +201,3 @@ def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
         return " Graphs with hidden variables are learned by learn.structural_em(data, hidden=...)."
     has = f"It has {', '.join(known)}." if known else "It has none."
     return f"{_close(option, (*known, 'score', 'method', 'knowledge', 'start', 'seed'))} {has}"
-
-
-def _check_options(learner: Callable[..., FoundGraph], name: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that a method does not have, and ask for those that it needs."""
-    known = dict(list(inspect.signature(learner).parameters.items())[1:])
-    for option in options:
-        if option not in known:
-            raise InvalidArgument(f"{name!r} has no option {option!r}.{_instead_of(option, options[option], known)}")
-    for option, parameter in known.items():
-        if parameter.default is inspect.Parameter.empty and option not in options:
-            raise InvalidArgument(f"{name!r} needs {option}=.")

@@ -14,8 +14,15 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.bayesian.completion_problem import CompletionProblem
-from plausible.learn.bayesian.completions import block_log_ratio, draw_rows, weigh_column
-from plausible.learn.bayesian.samplers import BlockMetropolis, CollapsedCellGibbs, ParameterWalk, PriorWeighting
+from plausible.learn.bayesian.samplers import (
+    BlockMetropolis,
+    CollapsedCellGibbs,
+    ParameterWalk,
+    PriorWeighting,
+    block_log_ratio,
+    draw_rows,
+    weigh_column,
+)
 from plausible.learn.bayesian.sampling import SAMPLERS, sample_parameters
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, Dirichlet

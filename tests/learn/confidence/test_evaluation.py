@@ -16,8 +16,7 @@ from plausible.learn.evaluation.cross_validation import (
     cross_validate,
     learning_curve,
 )
-from plausible.learn.evaluation.losses import mean_loss, row_losses
-from plausible.learn.evaluation.recovery import recovery, recovery_curve
+from plausible.learn.evaluation.measures import mean_loss, recovery, recovery_curve, row_losses
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable

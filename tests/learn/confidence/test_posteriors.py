@@ -9,10 +9,15 @@ import pytest
 
 from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.learn.confidence.chains import (
+    GraphMoves,
+    StructureWalk,
+    order_posterior,
+    sample_orders,
+    sample_structures,
+)
 from plausible.learn.confidence.exact_posterior import edge_posterior, enumerate_posterior, score_sensitivity
 from plausible.learn.confidence.model_average import ModelAverage
-from plausible.learn.confidence.order_posterior import order_posterior, sample_orders
-from plausible.learn.confidence.structure_chain import GraphMoves, StructureWalk, sample_structures
 from plausible.learn.scores.score import FamilyFunction
 from plausible.learn.structures.graph_search import Move
 from plausible.learn.structures.knowledge import Knowledge

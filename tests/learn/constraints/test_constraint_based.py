@@ -12,16 +12,14 @@ from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, Un
 from plausible.graphs import DAG, PDAG, essential_graph, immoralities
 from plausible.graphs.consistent_extension import near_extension
 from plausible.graphs.random import erdos_renyi_dag
-from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
-from plausible.learn.constraint_based.colliders import CopyGuard
-from plausible.learn.constraint_based.markov_blankets import markov_blanket
+from plausible.learn.constraint_based.blanket_structure import markov_blanket, structure_from_blankets
+from plausible.learn.constraint_based.orientation import CopyGuard
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import largest_accepted
 from plausible.learn.estimation.priors import BDeu
 from plausible.learn.independence.count_tests import GTest
-from plausible.learn.independence.independence_test import FunctionTest
-from plausible.learn.independence.oracle import DSeparationOracle
+from plausible.learn.independence.independence_test import DSeparationOracle, FunctionTest
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.score import CountScore

@@ -11,8 +11,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.learn.independence.choice import read_test
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest, PermutationTest
 from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ
-from plausible.learn.independence.independence_test import FunctionTest, IndependenceResult, Question
-from plausible.learn.independence.oracle import DSeparationOracle
+from plausible.learn.independence.independence_test import DSeparationOracle, FunctionTest, IndependenceResult, Question
 
 KINDS = {"log-likelihood": GTest, "pearson": ChiSquareTest}
 

@@ -11,8 +11,8 @@ from plausible.graphs.class_size import class_members
 from plausible.graphs.equivalence import essential_graph, is_essential_graph
 from plausible.graphs.random import erdos_renyi_dag, uniform_dag
 from plausible.learn.learned_structure import learn_structure
-from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
 from plausible.learn.structures.exact.equivalence import ClassGraph, search_classes
+from plausible.learn.structures.exact.optimal_graphs import optimal_by_subsets
 from plausible.learn.structures.knowledge import Knowledge
 
 

@@ -13,11 +13,10 @@ from plausible.errors import InvalidArgument, TooLarge
 from plausible.kernels.parent_sets import best_of_subsets, find_fitting
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
-from plausible.learn.structures.exact.order_graph import optimal_by_orders
+from plausible.learn.structures.exact.optimal_graphs import optimal_by_orders, optimal_by_subsets
+from plausible.learn.structures.exact.optimal_parents import DirichletBound, GaussianBound, PenaltyBound
 from plausible.learn.structures.exact.orders import OrderSearch, search_orders
 from plausible.learn.structures.exact.parent_sets import find_parent_sets
-from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.search.local_search import GreedyAscent
 

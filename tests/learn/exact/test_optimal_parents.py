@@ -8,8 +8,13 @@ import pytest
 from family_oracle import PricedLikelihood, RandomScores, UniformDirichlet, random_frame
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
-from plausible.learn.structures.exact.optimal_parents import optimal_along_order, optimal_parents
-from plausible.learn.structures.exact.superset_bounds import DirichletBound, NoBound, PenaltyBound
+from plausible.learn.structures.exact.optimal_parents import (
+    DirichletBound,
+    NoBound,
+    PenaltyBound,
+    optimal_along_order,
+    optimal_parents,
+)
 from plausible.learn.structures.knowledge import Knowledge
 
 

@@ -11,8 +11,7 @@ from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.learners import UnidentifiedParameters
+from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em

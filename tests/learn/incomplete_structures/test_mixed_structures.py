@@ -14,7 +14,7 @@ from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.missing import MixedJudge, drawn_completions
 from plausible.learn.incomplete_structures.structural_em import SEMRules
 from plausible.learn.learned_structure import learn_structure
-from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
+from plausible.learn.scores.gaussian import ConditionalGaussian
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.search.clock import Clock

@@ -10,9 +10,9 @@ import pytest
 
 from mixture_oracle import log_joint, random_columns
 from plausible.errors import InvalidArgument
-from plausible.learn.mixtures.choice import choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
-from plausible.learn.mixtures.options import COVARIANCES, MixturePrior
+from plausible.learn.mixtures.comparison import choose_clusters
+from plausible.learn.mixtures.model import COVARIANCES, MixturePrior
 
 
 @pytest.mark.parametrize("criterion", ["bic", "icl", "holdout"])

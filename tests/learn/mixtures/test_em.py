@@ -14,8 +14,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, mixture_run
-from plausible.learn.mixtures.options import COVARIANCES, MixtureKind, MixturePrior
-from plausible.learn.mixtures.rows import MixtureSpace
+from plausible.learn.mixtures.model import COVARIANCES, MixtureKind, MixturePrior, MixtureSpace
 from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters, start
 from plausible.search.run import Stops
 

@@ -9,7 +9,7 @@ from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownState, UnknownVariable
 from plausible.learn.classifiers.estimator import NotFitted
 from plausible.learn.mixtures.clustering import MixtureClustering
-from plausible.learn.mixtures.options import MixturePrior
+from plausible.learn.mixtures.model import MixturePrior
 
 
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks warn on purpose

@@ -17,7 +17,7 @@ from plausible.graphs import DAG
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
-from plausible.learn.evaluation.losses import row_losses
+from plausible.learn.evaluation.measures import row_losses
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.variables import Variable
 from row_oracle import loop_counts, rows_of

@@ -16,10 +16,9 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fragmentation import data_fragmentation
-from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.learners import UnidentifiedParameters
+from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.likelihood import (
+    data_fragmentation,
     empirical_divergence,
     empirical_entropy,
     graph_log_likelihood,

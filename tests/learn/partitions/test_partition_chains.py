@@ -17,12 +17,14 @@ from plausible.learn.partitions.partition_chain import (
     GammaPrior,
     PartitionModel,
     PartitionMoves,
+    PartitionProblem,
+    Workspace,
+    cluster_posteriors,
     partition_init,
     partition_step,
 )
 from plausible.learn.partitions.partition_posterior import LOSSES, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
-from plausible.learn.partitions.partition_problem import PartitionProblem, Workspace, cluster_posteriors
 from plausible.search.chains import ChainLengths
 
 PRIORS = [ChineseRestaurant(1.3), FiniteDirichlet(1.3, 3)]

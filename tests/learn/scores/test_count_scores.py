@@ -15,16 +15,18 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, class_members
 from plausible.kernels.family_terms import sum_family_terms
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.graph_scoring import score_graph
+from plausible.learn.evaluation.measures import score_graph
 from plausible.learn.scores.dirichlet import BDeScore, BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
-from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML, log_regret
 from plausible.learn.scores.penalized import (
     AIC,
     BIC,
     DescriptionLength,
+    FactorizedNML,
     LogLikelihood,
     PenalizedLikelihood,
+    QuotientNML,
     conditional_entropy,
+    log_regret,
     mutual_information,
 )
 from plausible.learn.scores.reading import SCORES, read_score
@@ -32,14 +34,7 @@ from plausible.learn.scores.score import CountFunction, FamilyFunction
 from plausible.learn.scores.structure_prior import EdgeLogOdds, EdgePenalty, ExpectedParents, WithPrior
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.variables import Variable
-from score_oracles import (
-    dimension,
-    dirichlet,
-    family_counts,
-    log_likelihood,
-    random_columns,
-    regret,
-)
+from score_oracles import dimension, dirichlet, family_counts, log_likelihood, random_columns, regret
 
 SIZES = {"A": 2, "B": 3, "C": 1, "D": 2}
 FAMILIES = [("A", []), ("B", ["A"]), ("D", ["B", "A"]), ("C", ["A"]), ("A", ["C", "D"]), ("B", ["A", "C", "D"])]

@@ -16,9 +16,8 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, class_members
-from plausible.learn.graph_scoring import score_graph
-from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
-from plausible.learn.scores.gaussian import BGe, GaussianLikelihood
+from plausible.learn.evaluation.measures import score_graph
+from plausible.learn.scores.gaussian import BGe, ConditionalGaussian, GaussianLikelihood
 from plausible.learn.scores.penalized import BIC
 from plausible.learn.scores.reading import read_score
 

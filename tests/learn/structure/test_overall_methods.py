@@ -7,7 +7,7 @@ import pytest
 import plausible as pb
 from plausible.data.table import Table
 from plausible.learn import structure_methods as methods
-from plausible.learn.structures.task import FoundGraph
+from plausible.learn.structures.knowledge import FoundGraph
 
 EXACT = ["exact", "a-star"]
 

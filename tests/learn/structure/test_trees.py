@@ -9,9 +9,8 @@ import pytest
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.task import StructureTask
-from plausible.learn.structures.trees import learn_tan, learn_tree
+from plausible.learn.structures.constructive import learn_tan, learn_tree
+from plausible.learn.structures.knowledge import Knowledge, StructureTask
 
 NAMES = ["a", "b", "c", "d", "e"]
 

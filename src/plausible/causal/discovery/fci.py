@@ -19,8 +19,13 @@ from plausible.graphs.ancestral_class import pag_member, stands_for_class
 from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
-from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
-from plausible.learn.constraint_based.orientation import ConstraintBasedResult, Triple
+from plausible.learn.constraint_based.orientation import (
+    VARIANTS,
+    ConstraintBasedResult,
+    Triple,
+    Variant,
+    find_colliders,
+)
 from plausible.learn.constraint_based.pc import read_knowledge
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.independence.choice import TestName, read_test
@@ -174,7 +179,7 @@ def fci(
 
     Examples
     --------
-    >>> from plausible.learn.independence.oracle import MSeparationOracle
+    >>> from plausible.learn.independence.independence_test import MSeparationOracle
     >>> found = fci(MSeparationOracle("D -> G <- I -> S; G -> J"))
     >>> found.graph
     PAG('D o-> G; I o-> G; G -> J; I o-o S')

@@ -27,8 +27,7 @@ from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.exact.equivalence import ClassGraph, ClassSearch, TimeIsUp, class_constraints, direct
-from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.task import check_progress
+from plausible.learn.structures.knowledge import Knowledge, check_progress
 from plausible.search.clock import Clock
 from plausible.search.search_state import improves
 

@@ -27,8 +27,7 @@ from plausible.errors import TooLarge
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores, check_family
 from plausible.learn.structure_methods import StructureSearch
-from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.task import FoundGraph
+from plausible.learn.structures.knowledge import FoundGraph, Knowledge
 
 #: So many rows come first.
 _FIRST_ROWS = 4

@@ -18,7 +18,7 @@ from plausible.causal.partial.linear_query import AssumptionsLike, Limit, Linear
 from plausible.causal.partial.systems import ROUNDING, Contradictions, confidence_polytope, smallest_violation
 from plausible.causal.queries.observed import CausalLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
-from plausible.learn.structures.task import check_progress
+from plausible.learn.structures.knowledge import check_progress
 from plausible.search.clock import Clock
 
 #: The largest joint table of all variables that the bounds look at.

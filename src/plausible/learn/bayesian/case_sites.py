@@ -20,13 +20,6 @@ _MOST_TERMS = 20_000_000
 _ELSEWHERE = -2
 
 
-class Completed(NamedTuple):
-    """What sites find under some tables."""
-
-    log_totals: Floats  # log Σ over completions of Π entries, for each site
-    chances: Floats  # P(entry | observed cells), for each entry of the rows of each site
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseSites:
     """P(D | θ) as Π θ^N over families that are observed altogether, times a sum over completions for each site.
@@ -35,8 +28,6 @@ class CaseSites:
     depends on are summed out beforehand, and sites that look alike are one, which weighs as much as they do together.
     Made by `of`.
 
-    Examples
-    --------
     >>> problem = CompletionProblem.of("a -> b", {"a": [0, 1, None, None], "b": [0, None, 1, None]})
     >>> CaseSites.of(problem)  # that of the third row: in the second and the last nothing observed depends on b
     <CaseSites: 1 different with 2 completions>
@@ -62,16 +53,9 @@ class CaseSites:
 
     @classmethod
     def of(cls, problem: CompletionProblem) -> CaseSites:
-        """Find the sites of a problem, and list their completions.
-
-        Raises
-        ------
-        TooLarge
-            Where the completions have too many entries to list.
-        """
+        """Find the sites of a problem, and list their completions; `TooLarge` where these have too many entries."""
         found = _found(problem)
         counts, site_of_completion, index = _completions(problem, found)
-        starts = np.cumsum(counts) - counts
         places, completion_of_term = _terms(problem, found, site_of_completion, index)
         tables = problem.tables
         # Whole rows of tables, in the order of sites and then of rows.
@@ -93,7 +77,7 @@ class CaseSites:
             row_of_slot,
             np.searchsorted(site_of_slot, np.arange(len(found.weights))),
             site_of_slot,
-            starts,
+            np.cumsum(counts) - counts,
             site_of_completion,
             places - shifts[pair_of_term],
             completion_of_term,
@@ -113,39 +97,45 @@ class CaseSites:
         size = len(self.problem.pseudo_counts)
         return np.bincount(self.entries, self.weights[self.site_of_slot] * values, size).astype(np.float64)
 
-    def completed(self, logs: Floats) -> Completed:
-        """Sum over the completions of each site; `logs` are of its own tables, one for each of `entries`."""
+    def completed(self, logs: Floats) -> tuple[Floats, Floats]:
+        """log Σ over completions of Π entries of each site, and P(entry | observed cells) for each of `entries`.
+
+        `logs` are of its own tables, one for each of `entries`.
+        """
         if not self.num_sites:
-            return Completed(np.zeros(0), np.zeros(0))
+            return np.zeros(0), np.zeros(0)
         scores = np.bincount(self.completion_of_term, logs[self.term_slots], len(self.site_of_completion))
         peaks = np.maximum.reduceat(scores, self.completion_starts)
         weights = np.exp(scores - peaks[self.site_of_completion])
         sums = np.add.reduceat(weights, self.completion_starts)
         weights /= sums[self.site_of_completion]
         chances = np.bincount(self.term_slots, weights[self.completion_of_term], len(self.entries))
-        return Completed(np.asarray(peaks + np.log(sums)), chances.astype(np.float64))
+        return np.asarray(peaks + np.log(sums)), chances.astype(np.float64)
 
     def __repr__(self) -> str:
         return f"<CaseSites: {self.num_sites} different with {counted(len(self.site_of_completion), 'completion')}>"
 
 
 class _Found(NamedTuple):
-    """Sites before their completions are listed.
+    """Sites before their completions are listed."""
 
-    `codes` has a row for each site, -1 where missing, `_ELSEWHERE` for variables of other sites; `has_family` tells
-    the families of each, and `is_observed` the families of each case that need no site.
-    """
-
-    codes: Codes
-    has_family: Flags
+    codes: Codes  # a row for each site, -1 where missing, `_ELSEWHERE` for variables of other sites
+    has_family: Flags  # the families of each site
     weights: Floats
-    is_observed: Flags
+    is_observed: Flags  # the families of each case that need no site
 
 
 def _found(problem: CompletionProblem) -> _Found:
     """The different sites of all cases."""
     cases, scopes = problem.cases, list(problem.tables.scopes.values())
-    is_barren = _barren(problem)
+    tables, names = problem.tables, list(problem.tables.variables)
+    is_barren = problem.cases.codes < 0
+    depends = np.zeros(is_barren.shape, dtype=np.bool_)
+    for name in reversed(list(TopologicalSorter(tables.parents).static_order())):
+        place = names.index(name)
+        is_barren[:, place] &= ~depends[:, place]
+        known = ~is_barren[:, place] & ~problem.is_case_set[:, place]
+        depends[:, list(tables.scopes[name][:-1])] |= known[:, None]
     is_open = (cases.codes < 0) & ~is_barren
     counts_here = ~problem.is_case_set & ~is_barren
     has_open = np.zeros(is_open.shape, dtype=np.bool_)
@@ -166,19 +156,6 @@ def _found(problem: CompletionProblem) -> _Found:
     summed = np.bincount(which, weights, len(distinct)).astype(np.float64)
     width = codes.shape[1]
     return _Found(distinct[:, :width], distinct[:, width:] > 0, summed, counts_here & ~has_open)
-
-
-def _barren(problem: CompletionProblem) -> Flags:
-    """The missing cells that nothing observed depends on: their families sum to one."""
-    tables, names = problem.tables, list(problem.tables.variables)
-    is_barren = problem.cases.codes < 0
-    depends = np.zeros(is_barren.shape, dtype=np.bool_)
-    for name in reversed(list(TopologicalSorter(tables.parents).static_order())):
-        place = names.index(name)
-        is_barren[:, place] &= ~depends[:, place]
-        known = ~is_barren[:, place] & ~problem.is_case_set[:, place]
-        depends[:, list(tables.scopes[name][:-1])] |= known[:, None]
-    return is_barren
 
 
 def _joined(is_open: Flags, has_open: Flags, scopes: list[tuple[int, ...]]) -> Ints:
@@ -242,12 +219,9 @@ def _terms(problem: CompletionProblem, found: _Found, site_of: Ints, index: Ints
     for family, name in enumerate(tables.variables):
         mine = np.flatnonzero(found.has_family[site_of, family])
         sites, scope = site_of[mine], tables.scopes[name]
-        cells = [
-            np.where(
-                found.codes[sites, v] < 0, index[mine] // strides[sites, v] % sizes[sites, v], found.codes[sites, v]
-            )
-            for v in scope
-        ]
-        places.append(tables.starts[family] + np.ravel_multi_index(tuple(cells), tables.shapes[name]))
+        here = found.codes[sites][:, scope]
+        digits = index[mine][:, None] // strides[sites][:, scope] % sizes[sites][:, scope]
+        cells = np.where(here < 0, digits, here)
+        places.append(tables.starts[family] + np.ravel_multi_index(tuple(cells.T), tables.shapes[name]))
         owners.append(mine)
     return np.concatenate(places), np.concatenate(owners)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,19 +28,10 @@ from plausible.search.run import HasRun, Run
 from plausible.variables import Variable
 
 
-class CaseSums(NamedTuple):
-    """What a pass over the clique tree finds."""
-
-    log_totals: Floats  # log Σ over completions of Π entries, for each case
-    counts: Floats  # The expected counts of all families, flat
-
-
 @dataclass(frozen=True, eq=False)
 class CompletionProblem:
     """Cases, and Dirichlet priors of the rows of all tables; made by `of`.
 
-    Examples
-    --------
     >>> problem = CompletionProblem.of("a -> b", {"a": [0, 1, None], "b": [0, None, 1]})
     >>> problem.codes.tolist(), problem.cells.tolist()
     ([[-1, 1], [0, 0], [1, -1]], [[0, 0], [2, 1]])
@@ -59,19 +50,7 @@ class CompletionProblem:
         *,
         hidden: Mapping[str, int] | Iterable[Variable] = (),
     ) -> CompletionProblem:
-        """Read a graph, rows and a prior; that of `K2` where none is given.
-
-        Parameters
-        ----------
-        graph
-            A DAG, arrow text, or a network, which says which states its variables have.
-        data
-            Rows with missing cells (None, NaN).
-        prior
-            One for all tables, or name -> prior; all pseudo-counts must be positive.
-        hidden
-            Variables of the graph that the data lack: name -> number of states, or variables.
-        """
+        """Read a graph, rows and a prior, `K2` by default: all pseudo-counts must be positive."""
         read = read_problem(graph, data, hidden, K2() if prior is None else prior, "mean")
         tables = FamilyTables(dict(read.maximization.variables), dict(read.maximization.parents))
         for name, alpha in read.maximization.exponents.items():
@@ -81,8 +60,6 @@ class CompletionProblem:
                     "cells needs positive ones, such as prior=K2() or BDeu(10)."
                 )
         return cls(read.cases, tables, tables.flat(read.maximization.exponents))
-
-    # --- rows ---
 
     @cached_property
     def case_of_row(self) -> Ints:
@@ -128,10 +105,6 @@ class CompletionProblem:
         """The counts of all families in completed rows."""
         return self.tables.counts(codes, self.is_set)
 
-    def log_marginal(self, codes: Codes) -> float:
-        """log P(completed rows), all parameters integrated out."""
-        return float(self.tables.log_marginal(self.pseudo_counts, self.counts(codes)))
-
     def log_prior(self, flat: Floats) -> float:
         """The log density of all tables before any data."""
         return float(self.tables.log_density(self.pseudo_counts, flat))
@@ -155,8 +128,6 @@ class CompletionProblem:
         """Refuse what is no variable of the graph."""
         if name not in self.tables.variables:
             raise UnknownVariable.named(name, self.tables.variables, "this graph")
-
-    # --- the clique tree ---
 
     @cached_property
     def _compiled(self) -> Any:
@@ -191,8 +162,8 @@ class CompletionProblem:
             logs[places] = rows.answer(self.sources(flat, names)).log_totals
         return float(self.cases.weights @ logs)
 
-    def case_sums(self, flat: Floats) -> CaseSums:
-        """Sums over the completions of each case, and expected counts; tables need not be normalised."""
+    def case_sums(self, flat: Floats) -> tuple[Floats, Floats]:
+        """log Σ over the completions of each case, and expected counts, flat; tables need not be normalised."""
         logs, counts = np.zeros(self.cases.num_cases), np.zeros(len(flat))
         for names, (places, rows) in zip(self.cases.setting_names, self._compiled.rows, strict=True):
             answers = rows.answer(self.sources(flat, names), self.cases.weights[places])
@@ -200,13 +171,10 @@ class CompletionProblem:
             for reading in self._compiled.readings:
                 if reading.name not in names:
                     counts[self.tables.part(reading.name)] += reading.counts(answers.totals).ravel()
-        return CaseSums(logs, counts)
+        return logs, counts
 
     def cell_probabilities(self, flat: Floats, name: str) -> Floats:
-        """(rows, states): P(state of a variable | observed cells) of each row; tables need not be normalised.
-
-        NaN for rows that weigh nothing.
-        """
+        """(rows, states): P(state | observed cells) of each row, NaN for those without weight; tables as they are."""
         found = np.zeros((self.cases.num_cases, self.tables.variables[name].num_states))
         for place, set_names in enumerate(self.cases.setting_names):
             rows = np.flatnonzero(self.cases.settings == place)
@@ -240,11 +208,11 @@ class DirichletFit(ABC, HasRun, Generic[StateT]):
     """Q(θ), independent Dirichlet rows, in place of P(θ | rows with missing cells)."""
 
     problem: CompletionProblem  # the data and the prior
-    run: Run[StateT]
+    run: Run[StateT]  # how it went; it or its state can be given as `start=` to go on
 
     @property
     def state(self) -> StateT:
-        """Where the algorithm ended: give it, or `run`, as `start=` to go on."""
+        """Where the algorithm ended."""
         return self.run.state
 
     @property

@@ -19,13 +19,9 @@ from plausible.variables import Variable
 class FamilyTables:
     """How tables with axes (parents..., child) lie one after the other, in the order of the variables.
 
-    Examples
-    --------
     >>> tables = FamilyTables({"a": Variable("a", 2), "b": Variable("b", 3)}, {"a": (), "b": ("a",)})
-    >>> tables.named(np.arange(8.0))["b"].tolist()
-    [[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]]
-    >>> tables.row_sums(np.arange(8.0)).tolist()
-    [1.0, 9.0, 18.0]
+    >>> tables.named(np.arange(8.0))["b"].tolist(), tables.row_sums(np.arange(8.0)).tolist()
+    ([[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]], [1.0, 9.0, 18.0])
     """
 
     variables: Mapping[str, Variable]  # Name -> variable; name -> the names of its parents
@@ -81,8 +77,6 @@ class FamilyTables:
         """The inverse of `named`, for one set of tables."""
         return np.concatenate([np.zeros(0), *(np.ravel(named[name]) for name in self.shapes)])
 
-    # --- rows ---
-
     def row_sums(self, flat: Floats) -> Floats:
         """The sum of each row, along the last axis."""
         if not self.num_rows:
@@ -104,8 +98,6 @@ class FamilyTables:
         scaled = logs - peaks[self.row_of_entry]
         return np.asarray(scaled - np.log(self.row_sums(np.exp(scaled)))[self.row_of_entry])
 
-    # --- Dirichlet distributions ---
-
     def draw(self, parameters: Floats, rng: np.random.Generator) -> Floats:
         """Each row from its Dirichlet distribution; logarithms keep small parameters from losing all digits."""
         return self.softmax(self.draw_log_gammas(parameters, rng))
@@ -118,8 +110,7 @@ class FamilyTables:
     def log_density(self, parameters: Floats, tables: Floats) -> Floats:
         """Σ over rows of the log Dirichlet density; entries that are zero up to underflow count as the smallest.
 
-        Axes but the last are broadcast. With θ = m (1 + d), m the means, the density is written by ln(1 + d) - d, as
-        Σ m d = 0: so that large parameters do not cancel.
+        With θ = m (1 + d), m the means, it is written by ln(1 + d) - d, as Σ m d = 0: large parameters don't cancel.
         """
         positive = np.maximum(tables, 1e-300)
         sums = self.row_sums(parameters)
@@ -134,21 +125,12 @@ class FamilyTables:
         """log ∫ Π θ^N Dirichlet(θ; α) dθ = Σ log Γ(α + N) / Γ(α) - Σ over rows of log Γ(α_u + N_u) / Γ(α_u).
 
         For each array of counts along the last axis; they need not be whole.
-
-        >>> coin = FamilyTables({"coin": Variable("coin", 2)}, {"coin": ()})
-        >>> float(np.exp(coin.log_marginal(np.ones(2), np.array([2.0, 1.0]))).round(6))  # 2! 1! / 4!
-        0.083333
         """
         rows = log_rising(self.row_sums(parameters), self.row_sums(counts))
         return np.asarray(log_rising(parameters, counts).sum(axis=-1) - rows.sum(axis=-1))
 
     def expected_logs(self, parameters: Floats) -> Floats:
-        """E[ln θ] = ψ(a_x) - ψ(Σ a) of Dirichlet rows.
-
-        >>> coin = FamilyTables({"coin": Variable("coin", 2)}, {"coin": ()})
-        >>> coin.expected_logs(np.array([5.0, 3.0])).round(6)[0]
-        np.float64(-0.509524)
-        """
+        """E[ln θ] = ψ(a_x) - ψ(Σ a) of Dirichlet rows."""
         from scipy.special import digamma
 
         return np.asarray(digamma(parameters) - digamma(self.row_sums(parameters))[self.row_of_entry])
@@ -157,8 +139,6 @@ class FamilyTables:
         """KL(Dirichlet(parameters) || Dirichlet(others)), summed over rows."""
         added = parameters - others
         return float(added @ self.expected_logs(parameters) - self.log_marginal(others, added))
-
-    # --- counts ---
 
     def places(self, name: str, codes: Codes) -> Ints:
         """The flat place of each complete row in the table of a variable."""
@@ -188,7 +168,10 @@ class FamilyTables:
 
         names = list(self.variables)
         strides = {n: tuple(int(np.prod(s[axis + 1 :])) for axis in range(len(s))) for n, s in self.shapes.items()}
-        touched = [[(names.index(f), self._stride(f, name, strides)) for f in self.touching[name]] for name in names]
+        touched = [
+            [(names.index(f), strides[f][[*self.parents[f], f].index(name)]) for f in self.touching[name]]
+            for name in names
+        ]
         rows = [math.prod(shape[:-1]) for shape in self.shapes.values()]
         lists = (
             [variable.num_states for variable in self.variables.values()],
@@ -202,6 +185,3 @@ class FamilyTables:
             [stride for links in touched for _, stride in links],
         )
         return FamilyArrays(*(np.asarray(listed, dtype=np.int64) for listed in lists))
-
-    def _stride(self, family: str, name: str, strides: Mapping[str, tuple[int, ...]]) -> int:
-        return strides[family][[*self.parents[family], family].index(name)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -41,38 +41,30 @@ def align_states(problem: CompletionProblem, draws: Floats, reference: Floats) -
 
     order = np.tile(np.arange(draws.shape[1]), (len(draws), 1))
     for name in problem.cases.hidden:
-        moved = np.take_along_axis(draws, order, axis=1)
-        size = problem.tables.variables[name].num_states
-        best = np.array([linear_sum_assignment(cost)[1] for cost in _costs(problem, name, moved, reference)])
-        order = np.take_along_axis(order, _permuted(problem, name, best.reshape(len(draws), size)), axis=1)
+        moved, size = np.take_along_axis(draws, order, axis=1), problem.tables.variables[name].num_states
+        # (draws, K, K): the squared distance of state i of the reference and state j of each draw
+        costs = np.zeros((len(draws), size, size))
+        for part, shape, axis in _families(problem, name):
+            mine = np.moveaxis(moved[:, part].reshape(-1, *shape), axis + 1, 1).reshape(len(draws), size, -1)
+            wanted = np.moveaxis(reference[part].reshape(shape), axis, 0).reshape(size, -1)
+            costs += ((wanted[None, :, None, :] - mine[:, None, :, :]) ** 2).sum(axis=-1)
+        states = np.array([linear_sum_assignment(cost)[1] for cost in costs]).reshape(len(draws), size)
+        # (draws, entries): what comes to each place where state i of the variable is what was `states[:, i]`
+        places = np.tile(np.arange(draws.shape[1]), (len(draws), 1))
+        for part, shape, axis in _families(problem, name):
+            inside = np.moveaxis(places[:, part].reshape(-1, *shape), axis + 1, 1)
+            picks = states.reshape(*states.shape, *([1] * (inside.ndim - 2)))
+            picked = np.take_along_axis(inside, np.broadcast_to(picks, inside.shape), axis=1)
+            places[:, part] = np.moveaxis(picked, 1, axis + 1).reshape(len(states), -1)
+        order = np.take_along_axis(order, places, axis=1)
     return order
 
 
-def _costs(problem: CompletionProblem, name: str, draws: Floats, reference: Floats) -> Floats:
-    """(draws, K, K): the squared distance of state i of the reference and state j of each draw."""
-    tables, size = problem.tables, problem.tables.variables[name].num_states
-    total = np.zeros((len(draws), size, size))
-    for family in tables.touching[name]:
-        axis = (*tables.parents[family], family).index(name)
-        part, shape = tables.part(family), tables.shapes[family]
-        mine = np.moveaxis(draws[:, part].reshape(-1, *shape), axis + 1, 1).reshape(len(draws), size, -1)
-        wanted = np.moveaxis(reference[part].reshape(shape), axis, 0).reshape(size, -1)
-        total += ((wanted[None, :, None, :] - mine[:, None, :, :]) ** 2).sum(axis=-1)
-    return total
-
-
-def _permuted(problem: CompletionProblem, name: str, states: Ints) -> Ints:
-    """(draws, entries): the entry that comes to each place where state i of a variable is what was `states[:, i]`."""
+def _families(problem: CompletionProblem, name: str) -> Iterator[tuple[slice, tuple[int, ...], int]]:
+    """Of each family with a variable where its table is, the shape of it, and the axis of the variable."""
     tables = problem.tables
-    places = np.tile(np.arange(int(tables.starts[-1])), (len(states), 1))
     for family in tables.touching[name]:
-        axis = (*tables.parents[family], family).index(name)
-        part, shape = tables.part(family), tables.shapes[family]
-        inside = np.moveaxis(places[:, part].reshape(-1, *shape), axis + 1, 1)
-        picks = states.reshape(*states.shape, *([1] * (inside.ndim - 2)))
-        moved = np.take_along_axis(inside, np.broadcast_to(picks, inside.shape), axis=1)
-        places[:, part] = np.moveaxis(moved, 1, axis + 1).reshape(len(states), -1)
-    return places
+        yield tables.part(family), tables.shapes[family], (*tables.parents[family], family).index(name)
 
 
 #: Proposals that are taken less often hardly move a chain.
@@ -96,20 +88,16 @@ class ParameterDraws(HasChains):
     do: their means are of all orders that the chains visited, until `aligned()` has brought draws into one.
     """
 
-    #: The data and the prior, and how draws were made.
-    problem: CompletionProblem
-    sampler: ParameterSampler
+    problem: CompletionProblem  # The data and the prior
+    sampler: ParameterSampler  # How draws were made
     tables: Floats  # (chains, draws, entries): θ
     #: (chains, draws, entries): E[θ | completed rows] where chains have completions, which has less noise; else θ.
     means: Floats
-    #: (chains, draws): see `ParameterState`.
-    log_posteriors: Floats
+    log_posteriors: Floats  # (chains, draws): see `ParameterState`, as for the weights
     log_weights: Floats
     #: Name -> the share of proposals for its table, or its cells, that were taken; none where nothing is refused.
     acceptance: Mapping[str, float]
     run: ChainRun[ParameterState]  # How the chains went; its last `states` can be given to `sample_parameters` to go on
-
-    # --- parameters ---
 
     @cached_property
     def weights(self) -> Floats:
@@ -172,17 +160,10 @@ class ParameterDraws(HasChains):
         tables, means = (np.take_along_axis(drawn, order, axis=2) for drawn in (self.tables, self.means))
         return replace(self, tables=tables, means=means)
 
-    # --- predictions ---
-
     def log_predictive(self, data: TableLike, *, max_draws: int = 200) -> Floats:
         """log P(row | all data) of each row as the next one, missing cells summed out: the mean over draws.
 
-        Parameters
-        ----------
-        data
-            Rows over variables of the network; what was set from outside is not charged for.
-        max_draws
-            So many draws, evenly spaced, are averaged; each costs a pass over the rows.
+        Each of the `max_draws` evenly spaced draws costs a pass; what was set from outside is not charged for.
         """
         cases = Cases.of(self.problem.tables.variables, data)
         if (cases.case_of_row < 0).any():
@@ -199,14 +180,7 @@ class ParameterDraws(HasChains):
     def predictive(self, target: str, evidence: EvidenceLike | None = None, *, max_draws: int = 200) -> Factor:
         """P(target | evidence, all data) in the next row: Σ P(target, evidence | θ) over Σ P(evidence | θ), over draws.
 
-        Parameters
-        ----------
-        target
-            A variable.
-        evidence
-            States of others.
-        max_draws
-            So many draws, evenly spaced, are averaged.
+        At most `max_draws` of them, evenly spaced, are averaged.
         """
         variables = self.problem.tables.variables
         if target not in variables:
@@ -228,8 +202,6 @@ class ParameterDraws(HasChains):
             raise NotSupported("Chains do not tell P(D): draw with PriorWeighting(), or take the bound of VB.")
         return float(np.logaddexp.reduce(self.log_weights.ravel()) - np.log(self.log_weights.size))
 
-    # --- diagnostics ---
-
     @property
     def diagnostics(self) -> ChainDiagnostics:
         """R-hat and effective sizes of the log posterior along the chains; it does not depend on labels."""
@@ -242,14 +214,13 @@ class ParameterDraws(HasChains):
 
     @property
     def effective_sample_size(self) -> float:
-        """How many independent draws these are worth: 1 / Σ w² of weights, else the smallest of the entries of tables.
+        """How many independent draws these are worth: 1 / Σ w² of weights, else the least of the entries of tables.
 
-        Families of hidden variables are left out; the log posterior counts as an entry. NaN where chains have too few
-        draws to tell.
+        The log posterior counts as an entry, families of hidden variables don't; NaN where chains are too short.
         """
         if self.log_weights.any():
             return float(1.0 / (self.weights**2).sum())
-        if self._is_short:
+        if self.log_posteriors.shape[1] < _FEWEST_IN_CHAIN:
             return float("nan")
         sizes = [effective_sample_size(self.draws(name)).min() for name in self._labelled]
         return float(min([effective_sample_size(self.log_posteriors), *sizes]))
@@ -270,7 +241,7 @@ class ParameterDraws(HasChains):
                 f"{refused[0]!r} took {self.acceptance[refused[0]]:.2g} of its proposals: the chains hardly moved. "
                 f"{self.sampler.remedy}"
             )
-        if self._is_short:
+        if self.log_posteriors.shape[1] < _FEWEST_IN_CHAIN:
             return (
                 f"Chains of {self.log_posteriors.shape[1]} draws tell nothing of how far they can be trusted: draw at "
                 f"least {_FEWEST_IN_CHAIN}, and rather hundreds."
@@ -283,12 +254,6 @@ class ParameterDraws(HasChains):
     def __repr__(self) -> str:
         chains, draws = self.log_posteriors.shape
         return f"<ParameterDraws: {counted(chains, 'chain')} of {counted(draws, 'draw')} by {self.sampler!r}>"
-
-    # --- inside ---
-
-    @property
-    def _is_short(self) -> bool:
-        return bool(self.log_posteriors.shape[1] < _FEWEST_IN_CHAIN)
 
     @property
     def _labelled(self) -> list[str]:

@@ -1,24 +1,110 @@
-"""Samplers of P(θ | rows with missing cells): each is an option with `init` and `step`, all share one state."""
+"""Samplers of P(θ | rows with missing cells): each is an option with `init` and `step`, all share one state.
+
+What missing cells are drawn given, and how, comes first.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.options import check_count, check_number
 from plausible.errors import counted
+from plausible.kernels.completion import gibbs_cells
 from plausible.learn.bayesian.completion_problem import CompletionProblem
-from plausible.learn.bayesian.completions import block_move, draw_cells, draw_rows, random_completion
+
+Places: TypeAlias = NDArray[np.intp]
 
 #: A random walk is tuned to this share of accepted proposals (Roberts, Gelman & Gilks 1997, for few dimensions).
 _ACCEPTANCE = 0.3
 
 #: Where completions are summed out.
 _NO_ROWS = np.zeros((0, 0), dtype=np.int32)
+
+
+def draw_cells(problem: CompletionProblem, codes: Codes, tables: Floats | None, rng: np.random.Generator) -> Codes:
+    """Each missing cell once, given all other cells: O(cells · states · families of the variable).
+
+    Given tables θ, P(x | rest) ∝ Π θ over the family of the cell and those of its children. Without them, parameters
+    are summed out: P(x | rest) ∝ Π (N₋[x_j, u_j] + α) / (N₋[u_j] + α_u), where N₋ counts all other rows (Koller &
+    Friedman 2009, exercise 19.22).
+    """
+    drawn = codes.copy()
+    if not len(problem.cells):
+        return drawn
+    layout, levels = problem.tables, rng.random(len(problem.cells))
+    if tables is None:
+        entries = problem.pseudo_counts + problem.counts(drawn)
+        totals, step = layout.row_sums(entries), 1.0
+    else:
+        entries, totals, step = tables, np.ones(layout.num_rows), 0.0
+    gibbs_cells(layout.arrays, entries, totals, step, drawn, problem.is_set, problem.cells, levels)
+    return drawn
+
+
+def draw_rows(problem: CompletionProblem, tables: Floats, rng: np.random.Generator) -> Codes:
+    """All missing cells of each row together, from P(missing | observed, θ), whatever they were before.
+
+    By the chain rule P(h_1 | o) P(h_2 | o, h_1) ..., a variable at a time, for all rows that miss it in one pass over
+    the clique tree, where rows that agree in what a clique can tell share messages.
+    """
+    codes = problem.codes.copy()
+    settings = problem.cases.settings[problem.case_of_row]
+    for place, set_names in enumerate(problem.cases.setting_names):
+        sources = problem.sources(tables, set_names)
+        for column, name in enumerate(problem.tables.variables):
+            rows = np.flatnonzero((problem.codes[:, column] < 0) & (settings == place))
+            if len(rows):
+                chances = problem.tree.prepared_rows(codes[rows], name).answer(sources).marginals
+                assert chances is not None
+                codes[rows, column] = _draw(chances, rng)
+    return codes
+
+
+class WeighedColumn(NamedTuple):
+    """log of the chance of each state in each row, (rows, states), and log P(completed rows)."""
+
+    log_chances: Floats
+    log_marginal: float
+
+
+def weigh_column(problem: CompletionProblem, codes: Codes, column: int, rows: Places) -> WeighedColumn:
+    """What is proposed for a variable in some rows: P(x | rest of the row, θ̂), θ̂ the mean given the completed rows."""
+    layout, counts = problem.tables, problem.counts(codes)
+    name = list(layout.variables)[column]
+    logs = np.log(layout.normalized(problem.pseudo_counts + counts))
+    states = layout.variables[name].num_states
+    wide = np.repeat(codes[rows], states, axis=0)
+    wide[:, column] = np.tile(np.arange(states), len(rows))
+    found = np.zeros((len(rows), states))
+    for family in layout.touching[name]:
+        free = ~problem.is_set[rows, layout.scopes[family][-1]]
+        found += logs[layout.part(family)][layout.places(family, wide)].reshape(found.shape) * free[:, None]
+    log_chances = np.asarray(found - np.logaddexp.reduce(found, axis=1, keepdims=True))
+    return WeighedColumn(log_chances, float(layout.log_marginal(problem.pseudo_counts, counts)))
+
+
+def block_log_ratio(before: WeighedColumn, after: WeighedColumn, old: Places, new: Places) -> float:
+    """log of P(D') T(D' → D) / (P(D) T(D → D')) for completions with the states `old` and `new` of one column.
+
+    T is the product over rows of the chances proposed, P the marginal likelihood (Koller & Friedman 2009, algorithm
+    19.5).
+    """
+    every = np.arange(len(old))
+    back, ahead = after.log_chances[every, old].sum(), before.log_chances[every, new].sum()
+    return float(after.log_marginal - before.log_marginal + back - ahead)
+
+
+def _draw(chances: Floats, rng: np.random.Generator) -> Places:
+    """A state for each row of probabilities."""
+    summed = np.cumsum(chances, axis=1)
+    levels = rng.random(len(chances))[:, None] * summed[:, -1:]
+    return np.asarray(np.minimum((levels >= summed).sum(axis=1), chances.shape[1] - 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +117,10 @@ class ParameterState:
     #: log of the density of what the chain moves over, with the data: P(θ, D, H), P(D, H) or P(θ, D).
     log_posterior: float
     log_weight: float  # log of the weight of the draw: zero, but for `PriorWeighting`
-    #: Where a random walk is, and how far it steps, for each table.
-    coordinates: Floats
+    coordinates: Floats  # Where a random walk is, and how far it steps, for each table
     scales: Floats
     num_accepted: Floats  # Proposals taken so far, for each variable
-    #: Random numbers of the next step are those of this pair.
-    seed: int
+    seed: int  # Random numbers of the next step are those of this pair
     num_steps: int
 
     @property
@@ -67,9 +151,11 @@ class ParameterSampler(ABC):
         return state.codes.shape == problem.codes.shape
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """The state before the first step: a random completion, and parameters drawn given it."""
-        rng = np.random.default_rng([seed, 0, 1])
-        codes = random_completion(problem, rng)
+        """The state before the first step: each missing cell drawn uniformly, and parameters given them."""
+        rng, codes = np.random.default_rng([seed, 0, 1]), problem.codes.copy()
+        rows, columns = problem.cells.T
+        sizes = np.array([variable.num_states for variable in problem.tables.variables.values()], dtype=np.int64)
+        codes[rows, columns] = np.floor(rng.random(len(rows)) * sizes[columns])
         return _first(problem, codes, problem.tables.draw(problem.pseudo_counts + problem.counts(codes), rng), seed)
 
     @abstractmethod
@@ -109,10 +195,8 @@ class RowGibbs(ParameterSampler):
     """
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
-        """H given θ, θ given H."""
         rng = state.generator
-        codes = draw_rows(problem, state.tables, rng)
-        return _with_completion(problem, state, codes, rng, collapsed=False)
+        return _with_completion(problem, state, draw_rows(problem, state.tables, rng), rng, collapsed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +208,6 @@ class CellGibbs(ParameterSampler):
     """
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
-        """H given θ, θ given H."""
         rng = state.generator
         codes = draw_cells(problem, state.codes, state.tables, rng)
         return _with_completion(problem, state, codes, rng, collapsed=False)
@@ -138,10 +221,8 @@ class CollapsedCellGibbs(ParameterSampler):
     """
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
-        """Each cell of H given all others; θ given H."""
         rng = state.generator
-        codes = draw_cells(problem, state.codes, None, rng)
-        return _with_completion(problem, state, codes, rng, collapsed=True)
+        return _with_completion(problem, state, draw_cells(problem, state.codes, None, rng), rng, collapsed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +253,20 @@ class BlockMetropolis(ParameterSampler):
         return [name for name, missing in zip(problem.tables.variables, columns, strict=True) if missing]
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
-        """A proposal for each variable; θ given H."""
+        """A proposal for each variable, taken or not; θ given H."""
         rng, codes, accepted = state.generator, state.codes, state.num_accepted.copy()
         for name in self.proposed(problem):
             column = problem.tables.scopes[name][-1]
-            codes, taken = block_move(problem, codes, column, self.block_size, rng)
-            accepted[column] += taken
+            rows = np.flatnonzero(problem.codes[:, column] < 0)
+            if self.block_size is not None and self.block_size < len(rows):
+                rows = np.sort(rng.choice(rows, self.block_size, replace=False))
+            before, proposed = weigh_column(problem, codes, column, rows), codes.copy()
+            new = _draw(np.exp(before.log_chances), rng)
+            proposed[rows, column] = new
+            after = weigh_column(problem, proposed, column, rows)
+            if np.log1p(-rng.random()) < block_log_ratio(before, after, codes[rows, column].astype(np.intp), new):
+                codes = proposed
+                accepted[column] += 1
         moved = _with_completion(problem, state, codes, rng, collapsed=True)
         return replace(moved, num_accepted=accepted)
 

@@ -17,7 +17,7 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs import DAG
-from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, DirichletFit
+from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit
 from plausible.learn.estimation.priors import PriorLike
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
@@ -43,8 +43,7 @@ def named_beliefs(problem: CompletionProblem, beliefs: Floats) -> dict[str, Floa
 def swept(problem: CompletionProblem, logs: Floats, beliefs: Floats) -> Floats:
     """Each variable once: q(x) ∝ exp E[Σ ln θ] over the families that it is in, all other beliefs held.
 
-    No update lowers the bound of `factorized_sums`. Cost: each table once for each of its variables and each case,
-    whatever the width of the graph.
+    No update lowers the bound of `factorized_sums`, and no width of the graph matters.
     """
     moved = beliefs.copy()
     parts, tables = named_beliefs(problem, moved), problem.tables.named(logs)
@@ -60,15 +59,19 @@ def swept(problem: CompletionProblem, logs: Floats, beliefs: Floats) -> Floats:
     return moved
 
 
-def factorized_sums(problem: CompletionProblem, logs: Floats, beliefs: Floats) -> CaseSums:
+def factorized_sums(problem: CompletionProblem, logs: Floats, beliefs: Floats) -> tuple[Floats, Floats]:
     """E_q[Σ ln θ] + entropy of q of each case, at most the log of the sum over completions; and expected counts."""
     parts, tables = named_beliefs(problem, beliefs), problem.tables.named(logs)
     totals = -(beliefs * np.log(np.where(beliefs > 0, beliefs, 1.0))).sum(axis=1)
     counts = {}
     for family in problem.tables.variables:
         totals = totals + (_expected(problem, tables, parts, (family, family)) * parts[family]).sum(axis=1)
-        counts[family] = _counts(problem, parts, family)
-    return CaseSums(totals, problem.tables.flat(counts))
+        *parents, child = (parts[name] for name in (*problem.tables.parents[family], family))
+        joint = (problem.cases.weights * ~problem.is_case_set[:, problem.tables.scopes[family][-1]])[:, None]
+        for part in parents:
+            joint = (joint[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+        counts[family] = np.asarray((joint.T @ child).reshape(problem.tables.shapes[family]))
+    return totals, problem.tables.flat(counts)
 
 
 def _expected(
@@ -82,15 +85,6 @@ def _expected(
     for axis in reversed(others):
         found = np.einsum("c...k,ck->c...", found, parts[scope[axis]], optimize=False)
     return np.asarray(found * ~problem.is_case_set[:, problem.tables.scopes[family][-1], None])
-
-
-def _counts(problem: CompletionProblem, parts: dict[str, Floats], family: str) -> Floats:
-    """Σ weight · Π beliefs, with the axes of a table, over the cases in which the child was not set."""
-    *parents, child = (parts[name] for name in (*problem.tables.parents[family], family))
-    joint = (problem.cases.weights * ~problem.is_case_set[:, problem.tables.scopes[family][-1]])[:, None]
-    for part in parents:
-        joint = (joint[:, :, None] * part[:, None, :]).reshape(len(part), -1)
-    return np.asarray((joint.T @ child).reshape(problem.tables.shapes[family]))
 
 
 _CELLS = ("auto", "exact", "mean-field")
@@ -119,23 +113,16 @@ class VariationalState:
 def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "exact") -> VariationalState:
     """The state whose Q(H) is the posterior under tables drawn uniformly: random, so that hidden states differ.
 
-    Parameters
-    ----------
-    problem
-        The data and the prior.
-    cells
-        "exact" or "mean-field", as for `variational_bayes`.
+    `cells` is "exact" or "mean-field", as for `variational_bayes`.
 
-    Examples
-    --------
     >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
     >>> variational_init(problem)
     <VariationalState: 6 entries of tables, bound -...>
     """
     tables = problem.tables
     logs = tables.log_softmax(tables.draw_log_gammas(np.ones(len(problem.pseudo_counts)), generator_of(seed)))
-    sums, beliefs = _completed(problem, logs, first_beliefs(problem) if cells == "mean-field" else None)
-    return _state(problem, problem.pseudo_counts + sums.counts, beliefs)
+    (_, counts), beliefs = _completed(problem, logs, first_beliefs(problem) if cells == "mean-field" else None)
+    return _state(problem, problem.pseudo_counts + counts, beliefs)
 
 
 def variational_step(problem: CompletionProblem, state: VariationalState) -> VariationalState:
@@ -149,7 +136,9 @@ def variational_step(problem: CompletionProblem, state: VariationalState) -> Var
     return _state(problem, problem.pseudo_counts + state.counts, state.beliefs)
 
 
-def _completed(problem: CompletionProblem, logs: Floats, beliefs: Floats | None) -> tuple[CaseSums, Floats | None]:
+def _completed(
+    problem: CompletionProblem, logs: Floats, beliefs: Floats | None
+) -> tuple[tuple[Floats, Floats], Floats | None]:
     """Q(h) ∝ Π exp(logs) of each case, or some sweeps of mean field towards it."""
     if beliefs is None:
         return problem.case_sums(np.exp(logs)), None
@@ -160,16 +149,16 @@ def _completed(problem: CompletionProblem, logs: Floats, beliefs: Floats | None)
 
 def _state(problem: CompletionProblem, parameters: Floats, beliefs: Floats | None) -> VariationalState:
     """Q(h) by exp(E[ln θ]) of each case; F = Σ log of its sum, or its bound, - KL(Q(θ) || prior)."""
-    sums, after = _completed(problem, problem.tables.expected_logs(parameters), beliefs)
-    lost = np.isneginf(sums.log_totals)
+    (log_totals, counts), after = _completed(problem, problem.tables.expected_logs(parameters), beliefs)
+    lost = np.isneginf(log_totals)
     if lost.any():
         row = problem.cases.first_row(int(np.argmax(lost)))
         raise InvalidArgument(
             f"exp(E[ln θ]) is zero, up to underflow, for all completions of row {row}: pseudo-counts are too small. "
             "Take a prior with at least 0.01 for each entry, such as K2()."
         )
-    bound = problem.cases.weights @ sums.log_totals - problem.tables.divergence(parameters, problem.pseudo_counts)
-    return VariationalState(parameters, sums.counts, float(bound), after)
+    bound = problem.cases.weights @ log_totals - problem.tables.divergence(parameters, problem.pseudo_counts)
+    return VariationalState(parameters, counts, float(bound), after)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,13 +168,6 @@ class VariationalFit(DirichletFit[VariationalState]):
     Q is fitted around one mode. Where states of a hidden variable may be renamed, the posterior has as many modes as
     there are orders of them, and Q stands for one: its tables are those of one order, which the seed chose, and it is
     too certain. `bound` stays a bound of log P(D), which counts them all.
-
-    Attributes
-    ----------
-    problem
-        The data and the prior.
-    run
-        The best run: its state or itself can be given as `start=` to go on.
     """
 
     bounds: tuple[float, ...]  # The last bound of each run, the best first
@@ -229,32 +211,22 @@ def variational_bayes(
     many cases ψ(a) tends to ln a, and the steps to those of EM (Beal & Ghahramani 2003; Koller & Friedman 2009, §19.3.3
     and theorem 19.8).
 
+    A step costs as much as one of EM, or with mean field three sweeps over the tables for each different row. Missing
+    cells that nothing observed depends on are completed as all others are, which leaves the bound a little lower than
+    it would be without them.
+
     Parameters
     ----------
-    graph
-        A DAG, arrow text, or a network, which says which states its variables have.
-    data
-        Rows with missing cells (None, NaN); any weights.
-    prior
-        Of tables: one for all, or name -> prior, with positive pseudo-counts; `K2` unless given.
-    hidden
-        Variables of the graph that the data lack: name -> number of states, or variables.
+    graph, data, prior, hidden
+        As for `sample_parameters`; rows may have any weights.
     cells
         How the missing cells of a row are under Q: "exact" for their joint posterior, by a clique tree; "mean-field"
         for independent cells, which bounds less tightly and costs no more in wide graphs; "auto" for mean field where
         the clique tree would be too large.
     start
-        A run before, or its state, which goes on with the cells that it has; a random one unless given.
-    restarts
-        So many more runs from random starts; the one with the largest bound is the answer.
+        A run before, or its state, which goes on with the cells that it has; by default a random one.
     tolerance
         A run has converged when the bound gains at most tolerance · (1 + |bound|).
-
-    Notes
-    -----
-    A step costs as much as one of EM, or with mean field three sweeps over the tables for each different row. Missing
-    cells that nothing observed depends on are completed as all others are, which leaves the bound a little lower than
-    it would be without them.
 
     Examples
     --------
@@ -316,17 +288,11 @@ def cluster_by_variational_bayes(
 
     Parameters
     ----------
-    data
-        Rows with discrete features; cells may be missing.
-    num_clusters
-        The most clusters.
-    prior
-        Of tables, with positive pseudo-counts; `K2` unless given.
-    features
-        The columns to use; all unless given.
-    cluster
-        The name of the hidden variable.
-    restarts, seed, tolerance, max_steps, progress, time_limit
+    data, num_clusters
+        Rows with discrete features, of which cells may be missing, and the most clusters.
+    features, cluster
+        The columns to use, by default all; and the name of the hidden variable.
+    prior, restarts, seed, tolerance, max_steps, progress, time_limit
         As for `variational_bayes`.
 
     Examples

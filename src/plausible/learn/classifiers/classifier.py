@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -12,23 +12,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats, Positions
+from plausible.base.arrays import Flags, Floats
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data.columns import refuse_others
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, warn_caller
 from plausible.graphs import DAG
-from plausible.learn.classifiers.estimator import Estimator
-from plausible.learn.classifiers.features import (
+from plausible.learn.classifiers.estimator import (
     Classes,
+    Estimator,
     read_classes,
     read_features,
     unseen_states,
     with_unseen_missing,
 )
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
-from plausible.learn.estimation.gaussian import GaussianLearner
+from plausible.learn.estimation.learners import GaussianLearner
 from plausible.learn.estimation.priors import Dirichlet, PriorLike
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
@@ -48,10 +48,9 @@ class UnseenStates(PlausibleWarning):
 
 @dataclass(frozen=True, slots=True)
 class SmoothedGaussian:
-    """The Gaussian of greatest likelihood, with a variance everywhere.
+    """The Gaussian of greatest likelihood, with a small share of the variance of the whole column added to each.
 
-    A feature that is constant in a class would have no density there: it gets the variance that it has in all classes
-    together. A small share of the variance of the whole column is added to each.
+    A feature that is constant in a class gets the variance that it has in all classes together.
     """
 
     share: float = 1e-9
@@ -59,34 +58,26 @@ class SmoothedGaussian:
     def fit(self, task: FamilyTask) -> FamilyFit:
         """The distribution of a continuous variable given its parents."""
         fit = GaussianLearner().fit(task)
-        cpd, more = fit.cpd, self._more(task)
-        if isinstance(cpd, ConditionalGaussianCPD):
-            variance = np.where(cpd.variance > 0, cpd.variance, _variance_in_all_contexts(task)) + more
-            wider = ConditionalGaussianCPD(cpd.variable, cpd.intercept, cpd.coefficients, variance, cpd.parents)
-            return fit._replace(cpd=wider)
-        assert isinstance(cpd, LinearGaussianCPD)
-        return fit._replace(
-            cpd=LinearGaussianCPD(cpd.variable, cpd.intercept, cpd.coefficients, cpd.variance + more, cpd.parents)
-        )
-
-    def _more(self, task: FamilyTask) -> float:
         rows = task.rows()
         column = np.asarray(rows.columns[task.name], dtype=np.float64)
         mean = float(np.average(column, weights=rows.weights))
         spread = float(np.average((column - mean) ** 2, weights=rows.weights))
         is_constant = spread <= (1e-12 * mean) ** 2  # nothing but rounding
-        return self.share * (1.0 if is_constant else spread)
+        cpd, more = fit.cpd, self.share * (1.0 if is_constant else spread)
+        if isinstance(cpd, ConditionalGaussianCPD):
+            continuous = tuple(parent.name for parent in task.parents if parent.is_continuous)
+            parents = {**task.families.parents, task.name: continuous}
+            pooled = GaussianLearner().fit(replace(task, families=replace(task.families, parents=parents))).cpd
+            assert isinstance(pooled, LinearGaussianCPD)
+            variance = np.where(cpd.variance > 0, cpd.variance, pooled.variance) + more
+            wider = ConditionalGaussianCPD(cpd.variable, cpd.intercept, cpd.coefficients, variance, cpd.parents)
+            return fit._replace(cpd=wider)
+        assert isinstance(cpd, LinearGaussianCPD)
+        spread_out = LinearGaussianCPD(cpd.variable, cpd.intercept, cpd.coefficients, cpd.variance + more, cpd.parents)
+        return fit._replace(cpd=spread_out)
 
 
-def _variance_in_all_contexts(task: FamilyTask) -> float:
-    """What is left of the variance by the continuous parents alone."""
-    continuous = tuple(parent.name for parent in task.parents if parent.is_continuous)
-    parents = {**task.families.parents, task.name: continuous}
-    pooled = GaussianLearner().fit(replace(task, families=replace(task.families, parents=parents))).cpd
-    assert isinstance(pooled, LinearGaussianCPD)
-    return pooled.variance
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(Estimator, ABC):
     """A Bayesian network over features and a class; subclasses choose the graph.
 
@@ -106,21 +97,23 @@ class NetworkClassifier(Estimator, ABC):
     smoothing
         What is added to the variance of a Gaussian, as a share of that of the feature.
 
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        How many features there are, and their names where these were given.
     """
 
     #: For users of scikit-learn before 1.6, who ask by this name.
     _estimator_type: ClassVar[str] = "classifier"
 
-    classes_: NDArray[Any]  # The classes, sorted
-    class_name_: str  # What the class is called in the network: the name of `y`, or "class"
+    prior: PriorLike | float = 1.0
+    discretizer: Discretizer | str | None = None
+    bins: int = 4
+    unseen: str = "warn"
+    smoothing: float = 1e-9
+
+    classes_: NDArray[Any] = field(init=False)  # The classes, sorted
+    class_name_: str = field(init=False)  # What the class is called in the network: the name of `y`, or "class"
     #: The network that was learned, over the features (discretised ones as intervals) and the class.
-    network_: BayesianNetwork
-    discretizer_: Discretizer | None  # What cuts continuous features into intervals; `None` where they are Gaussian
-    n_features_in_: int
+    network_: BayesianNetwork = field(init=False)
+    discretizer_: Discretizer | None = field(init=False)  # What cuts continuous features; `None` for Gaussians
+    n_features_in_: int = field(init=False)  # with `feature_names_in_` where names were given
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Let the docstrings of subclasses tell the options that all share, which are written here."""
@@ -129,59 +122,43 @@ class NetworkClassifier(Estimator, ABC):
             options_of_all = cleandoc(NetworkClassifier.__doc__).partition("----------\n")[2].partition("\n\n")[0]
             cls.__doc__ = cleandoc(cls.__doc__).replace(_SHARED_OPTIONS, options_of_all)
 
-    def __init__(
-        self,
-        *,
-        prior: PriorLike | float = 1.0,
-        discretizer: Discretizer | str | None = None,
-        bins: int = 4,
-        unseen: str = "warn",
-        smoothing: float = 1e-9,
-    ) -> None:
-        self.prior, self.discretizer, self.bins = prior, discretizer, bins
-        self.unseen, self.smoothing = unseen, smoothing
-
     @abstractmethod
     def _graph(self, table: Table, target: str) -> DAG:
         """The graph over the columns of a table, of which the target is the class."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn graph, tables and densities.
+        """Learn graph, tables and densities from rows of a frame, name -> column, a matrix, or a list of rows.
 
-        Parameters
-        ----------
-        X
-            Rows of features: a frame, a mapping from names to columns, a matrix, or a list of rows. Columns of
-            fractional numbers are continuous, all others have states. Rows with missing cells are left out, with a
-            warning (`IncompleteRows`).
-        y
-            The class of each row.
-        sample_weight
-            How often each row counts.
+        Columns of fractional numbers are continuous, all others have states. Rows with missing cells are left out, with
+        a warning (`IncompleteRows`); `y` is the class of each row, and `sample_weight` how often it counts.
         """
-        self._check_parameters()
+        if self.unseen not in ("warn", "missing", "error"):
+            raise InvalidArgument(f"unseen= is 'warn', 'missing' or 'error', not {self.unseen!r}.")
+        if not self.smoothing >= 0:
+            raise InvalidArgument(f"smoothing= is a share of the variance, not {self.smoothing!r}.")
         columns = read_features(X)
         classes = read_classes(y, columns)
         raw = _training_table(columns, classes, sample_weight)
         self._raw_variables_ = {name: raw.variables[name] for name in columns}
-        self.discretizer_ = self._fitted_discretizer(raw, classes.name)
+        given = self.discretizer
+        if isinstance(given, str):
+            given = Discretizer.fit(raw, given, self.bins, target=classes.name)
+        self.discretizer_ = given
         table = raw if self.discretizer_ is None else self.discretizer_.encode(raw)
         if table.continuous and table.num_rows == 1:
             raise InvalidArgument("X has 1 sample; densities of continuous features need more rows.")
-        self.network_ = self._network(self._graph(table, classes.name), table)
+        prior: Any = Dirichlet(float(self.prior)) if isinstance(self.prior, Real) else self.prior
+        kinds = {name: SmoothedGaussian(self.smoothing) for name in table.continuous}
+        self.network_ = learn_parameters(self._graph(table, classes.name), table, prior, kinds=kinds, unseen="uniform")
         self.class_name_, self.n_features_in_ = classes.name, len(columns)
-        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
-            self.feature_names_in_ = np.array(list(columns), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._note_names(X, columns)
         self.classes_ = classes.states
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row), a column for each of `classes_`; missing cells, and columns of a frame, are summed out."""
         self._check_fitted()
-        table = self._evidence(X)
-        return class_posteriors(self.network_, self.class_name_, table)
+        return class_posteriors(self.network_, self.class_name_, self._evidence(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(class | row)."""
@@ -190,8 +167,8 @@ class NetworkClassifier(Estimator, ABC):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; of equally probable ones the first."""
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right."""
@@ -204,37 +181,19 @@ class NetworkClassifier(Estimator, ABC):
                 )
         return float(np.average(given == predicted, weights=weights))
 
-    # --- parts of fitting ---
-
-    def _check_parameters(self) -> None:
-        if self.unseen not in ("warn", "missing", "error"):
-            raise InvalidArgument(f"unseen= is 'warn', 'missing' or 'error', not {self.unseen!r}.")
-        if not self.smoothing >= 0:
-            raise InvalidArgument(f"smoothing= is a share of the variance, not {self.smoothing!r}.")
-
-    def _fitted_discretizer(self, table: Table, target: str) -> Discretizer | None:
-        if self.discretizer is None or isinstance(self.discretizer, Discretizer):
-            return self.discretizer
-        return Discretizer.fit(table, self.discretizer, self.bins, target=target)
-
-    def _network(self, graph: DAG, table: Table) -> BayesianNetwork:
-        # NumPy's numbers, as a grid search gives them, are no `float` or `int`, but `Real`.
-        prior: Any = Dirichlet(float(self.prior)) if isinstance(self.prior, Real) else self.prior
-        kinds = {name: SmoothedGaussian(self.smoothing) for name in table.continuous}
-        return learn_parameters(graph, table, prior, kinds=kinds, unseen="uniform")
-
-    # --- parts of predicting ---
-
     def _evidence(self, X: Any) -> Table:
         """Rows of features as the network knows them."""
-        names = list(self._raw_variables_)
-        columns = read_features(X, names)
-        if not (isinstance(X, Mapping) or hasattr(X, "columns")) and len(columns) != len(names):
-            raise InvalidArgument(
-                f"X has {len(columns)} features, but {type(self).__name__} is expecting {len(names)} features as input."
+        columns = read_features(X, list(self._raw_variables_))
+        if not (isinstance(X, Mapping) or hasattr(X, "columns")):
+            self._check_width(len(columns))
+        if self.unseen == "warn" and (states := unseen_states(columns, self._raw_variables_)):
+            name, values = next(iter(states.items()))
+            more = f", and in {len(states) - 1} other columns" if len(states) > 1 else ""
+            warn_caller(
+                f"{name!r} has states that were not there when fitting, such as {values[0]!r}{more}. They count as "
+                "missing; unseen='missing' says that this is meant, unseen='error' that it is not.",
+                UnseenStates,
             )
-        if self.unseen == "warn":
-            _warn_of_unseen(unseen_states(columns, self._raw_variables_))
         if self.unseen != "error":
             columns = with_unseen_missing(columns, self._raw_variables_)
         known = {name: self._raw_variables_[name] for name in columns if name in self._raw_variables_}
@@ -247,7 +206,7 @@ class NetworkClassifier(Estimator, ABC):
 
 
 def _training_table(columns: dict[str, Any], classes: Classes, weights: Any) -> Table:
-    """Features and class, without the rows that count nothing; complete."""
+    """Features and class, without the rows that count nothing; complete, with a warning if some are not."""
     if not len(classes.codes):
         raise InvalidArgument("There are 0 sample(s) in y; at least one row is needed to learn from.")
     variable = Variable(classes.name, classes.states.tolist())
@@ -255,24 +214,10 @@ def _training_table(columns: dict[str, Any], classes: Classes, weights: Any) -> 
     for name, numbers in zip(table.continuous, table.numbers, strict=True):
         if np.isinf(numbers).any():
             raise InvalidArgument(f"{name!r} has infinite values (inf): leave these rows out.")
-    if table.weights is not None and not table.weights.any():
-        raise InvalidArgument("All sample weights are zero; some must be positive.")
-    return _complete(table if table.weights is None else table.take(table.weights > 0))
-
-
-def _warn_of_unseen(states: Mapping[str, list[Any]]) -> None:
-    if states:
-        name, values = next(iter(states.items()))
-        more = f", and in {len(states) - 1} other columns" if len(states) > 1 else ""
-        warn_caller(
-            f"{name!r} has states that were not there when fitting, such as {values[0]!r}{more}. They count as "
-            "missing; unseen='missing' says that this is meant, unseen='error' that it is not.",
-            UnseenStates,
-        )
-
-
-def _complete(table: Table) -> Table:
-    """The rows without missing cells; a warning tells how many there are not."""
+    if table.weights is not None:
+        if not table.weights.any():
+            raise InvalidArgument("All sample weights are zero; some must be positive.")
+        table = table.take(table.weights > 0)
     complete = np.asarray((table.codes >= 0).all(axis=0) & ~np.isnan(table.numbers).any(axis=0))
     if complete.all():
         return table
@@ -291,7 +236,6 @@ def class_posteriors(network: BayesianNetwork, target: str, table: Table) -> Flo
 
     Where the Markov blanket of the target is known, P(c | x) ∝ Π P(x_i | u_i) over the families that mention it, in
     logarithms, so that no product of densities is too small; else missing cells are summed out by the engine.
-    Cost: O(rows · families · classes), and exact inference for the rows with missing cells.
     """
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
@@ -308,25 +252,21 @@ def class_posteriors(network: BayesianNetwork, target: str, table: Table) -> Flo
         for state in range(num_states):
             given = {**rows, target: np.full(len(logs), state)}
             logs[:, state] = sum(cpd.log_probability(given) for cpd in families)
-        answers[complete] = _normalized(logs, np.flatnonzero(complete))
+        top = logs.max(axis=1, keepdims=True, initial=-np.inf)
+        if not np.isfinite(top).all():
+            row = int(np.flatnonzero(complete)[np.argmin(np.isfinite(top[:, 0]))])
+            raise ImpossibleEvidence(
+                f"Row {row} can't happen in any class: what it holds was never seen with them, or is too far from all "
+                "that was seen. Give the classifier a prior, such as prior=1.0, or mend the row."
+            )
+        shares = np.exp(logs - top)
+        answers[complete] = np.asarray(shares / shares.sum(axis=1, keepdims=True))
     if not complete.all():
         # Rows already answered are left blank, so that the engine does them once and counts the others right.
         frame: dict[str, Any] = {name: _values(table, name, column, ~complete) for name, column in columns.items()}
         found = network.compile().predict_proba(frame, target).to_numpy()
         answers[~complete] = found[~complete]
     return answers
-
-
-def _normalized(logs: Floats, rows: Positions) -> Floats:
-    top = logs.max(axis=1, keepdims=True, initial=-np.inf)
-    if not np.isfinite(top).all():
-        row = int(rows[np.argmin(np.isfinite(top[:, 0]))])
-        raise ImpossibleEvidence(
-            f"Row {row} can't happen in any class: what it holds was never seen with them, or is too far from all that "
-            "was seen. Give the classifier a prior, such as prior=1.0, or mend the row."
-        )
-    shares = np.exp(logs - top)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _values(table: Table, name: str, column: NDArray[Any], shown: Flags) -> NDArray[Any]:

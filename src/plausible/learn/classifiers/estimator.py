@@ -1,13 +1,22 @@
-"""What scikit-learn asks of an estimator, without needing scikit-learn: it is looked at only where it is loaded."""
+"""Features and classes as users of scikit-learn give them, and what it asks of an estimator, without needing it."""
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from plausible.errors import InvalidArgument, PlausibleError, close_match
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.base.arrays import Positions
+from plausible.data.columns import factorize
+from plausible.data.sources import columns_of
+from plausible.errors import InvalidArgument, NotSupported, PlausibleError, close_match
+from plausible.variables import Variable
+from plausible.variables.variable import is_missing
 
 
 class NotFitted(PlausibleError, ValueError, AttributeError):
@@ -15,10 +24,10 @@ class NotFitted(PlausibleError, ValueError, AttributeError):
 
 
 class Estimator:
-    """Parameters that are stored as they were given, by the names of the arguments of `__init__`.
+    """Parameters that are stored as they were given, by the names of the arguments of `__init__`, and nothing else."""
 
-    Subclasses set nothing but these in `__init__`; what is learned has a name that ends in `_`.
-    """
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -60,8 +69,27 @@ class Estimator:
         )
 
     def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise _not_fitted_class()(f"This {type(self).__name__} has not seen any data yet: call fit first.")
+        if self.__sklearn_is_fitted__():
+            return
+        kind: type = NotFitted
+        if "sklearn" in sys.modules:  # a kind of it that code written for scikit-learn catches, too
+            also = import_module("sklearn.exceptions").NotFittedError
+            kind = type("NotFitted", (NotFitted, also), {})
+        raise kind(f"This {type(self).__name__} has not seen any data yet: call fit first.")
+
+    def _note_names(self, X: Any, names: Iterable[str]) -> None:
+        """Keep the names of the features, where X has any."""
+        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
+            self.feature_names_in_ = np.array(list(names), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_width(self, number: int) -> None:
+        if number != self.n_features_in_:
+            raise InvalidArgument(
+                f"X has {number} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                "input."
+            )
 
 
 class Clusterer(Estimator):
@@ -81,9 +109,100 @@ class Clusterer(Estimator):
         )
 
 
-def _not_fitted_class() -> type[NotFitted]:
-    """`NotFitted`; where scikit-learn is loaded, a kind of it that code written for scikit-learn catches, too."""
-    if "sklearn" not in sys.modules:
-        return NotFitted
-    also = import_module("sklearn.exceptions").NotFittedError
-    return type("NotFitted", (NotFitted, also), {})
+class Classes(NamedTuple):
+    """The class of each row as a position, what the positions stand for, and a name."""
+
+    codes: Positions
+    states: NDArray[Any]
+    name: str
+
+
+def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
+    """Name -> column; the columns of a matrix have the names given, or X0, X1, ..."""
+    if hasattr(X, "toarray"):
+        raise NotSupported("Sparse data is not supported: give X.toarray().")
+    if isinstance(X, (str, Mapping)) or hasattr(X, "columns"):
+        columns = dict(columns_of(X))
+        if all(isinstance(name, str) for name in columns):
+            return columns
+        return _named(list(columns.values()), names)
+    matrix = np.asarray(X)
+    if matrix.dtype.kind in "US":
+        matrix = np.asarray(X, dtype=object)  # numbers among texts stay numbers
+    if matrix.ndim != 2:
+        raise InvalidArgument(
+            f"Expected 2D array, rows and features, got {matrix.ndim}D array instead. Reshape your data: one row is "
+            "X.reshape(1, -1), one feature X.reshape(-1, 1)."
+        )
+    if matrix.dtype.kind == "c":
+        raise InvalidArgument("Complex data not supported: a feature is a real number or a state.")
+    if not matrix.shape[1]:
+        raise InvalidArgument(f"X has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
+    return _named([column.tolist() if matrix.dtype == object else column for column in matrix.T], names)
+
+
+def _named(columns: list[Any], names: list[str] | None) -> dict[str, Any]:
+    """Columns that go by their places; those that there are no names for are counted by the caller."""
+    known = list(names or ())
+    return dict(zip([*known, *(f"X{number}" for number in range(len(known), len(columns)))], columns, strict=False))
+
+
+def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
+    """The classes, sorted; named as the column that they come from, or "class"."""
+    if y is None:
+        raise InvalidArgument("A classifier requires y to be passed, but the target y is None.")
+    values = np.asarray(y)
+    # Numbers among texts stay numbers there.
+    cells = (np.asarray(y, dtype=object) if values.dtype.kind in "US" else values).tolist()
+    if values.ndim == 2 and values.shape[1] == 1:
+        raise InvalidArgument("A column-vector y was passed when a 1d array was expected: give y.ravel().")
+    if values.ndim != 1:
+        raise InvalidArgument(f"y is a list with the class of each row, but has the shape {values.shape}.")
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (values != np.floor(values)).any():
+        raise InvalidArgument(
+            "Unknown label type: y holds fractional numbers, but a classifier needs classes. Cut it into intervals "
+            "first, as Discretizer does."
+        )
+    if any(value is None or is_missing(value) or value in (np.inf, -np.inf) for value in cells):
+        raise InvalidArgument("y has missing or infinite values (NaN, None, inf): leave these rows out.")
+    name = getattr(y, "name", None)
+    if isinstance(name, str) and name in features:
+        raise InvalidArgument(f"X has the column {name!r}, which is also the class: leave it out of X.")
+    if not isinstance(name, str) or not name:
+        name = "class"
+        while name in features:
+            name += "_"
+    texts = [value for value in cells if isinstance(value, str)]
+    if texts and len(texts) < len(cells):
+        other = next(value for value in cells if not isinstance(value, str))
+        raise InvalidArgument(
+            f"y mixes texts and others, such as {texts[0]!r} and {other!r}, which can't be sorted. Make all of them "
+            "texts, or all numbers."
+        )
+    states, codes = np.unique(values, return_inverse=True)
+    return Classes(codes.astype(np.intp), states, name)
+
+
+def unseen_states(columns: Mapping[str, Any], variables: Mapping[str, Variable]) -> dict[str, list[Any]]:
+    """Name -> what its column holds that is no state of its variable, for the columns that hold any."""
+    unseen = {}
+    for name, column in columns.items():
+        if name in variables and not variables[name].is_continuous:
+            values = [value for value in factorize(name, column)[1] if not (value is None or is_missing(value))]
+            unseen[name] = [value for value in values if not variables[name].has_state(value)]
+    return {name: values for name, values in unseen.items() if values}
+
+
+def with_unseen_missing(columns: Mapping[str, Any], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    """The columns with `None` in place of what is no state of their variables."""
+    return {
+        name: column if name not in variables or variables[name].is_continuous else _known(variables[name], column)
+        for name, column in columns.items()
+    }
+
+
+def _known(variable: Variable, column: Any) -> list[Any]:
+    places, values = factorize(variable.name, column)
+    known = np.empty(len(values) + 1, dtype=object)
+    known[:-1] = [value if variable.has_state(value) else None for value in values]
+    return list(known[places])

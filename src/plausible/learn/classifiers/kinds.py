@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
 from plausible.base.method_names import own_methods
 from plausible.base.tolerances import SCORE_NOISE
-from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.learn.classifiers.classifier import NetworkClassifier
-from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.reading import read_score
-from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.scores.score import Score
+from plausible.learn.structures.constructive import edge_weights
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.trees import edge_weights
 
 
 @own_methods
@@ -45,6 +44,7 @@ class NaiveBayesClassifier(NetworkClassifier):
 
 
 @own_methods
+@dataclass(kw_only=True, eq=False, repr=False)
 class TANClassifier(NetworkClassifier):
     """Tree-augmented naive Bayes: the features also form a tree, the best given the class (Friedman et al. 1997).
 
@@ -69,20 +69,9 @@ class TANClassifier(NetworkClassifier):
     ('X0', 'class')
     """
 
-    def __init__(
-        self,
-        *,
-        root: str | None = None,
-        is_forest: bool = False,
-        edge_score: str | Score | None = None,
-        prior: PriorLike | float = 1.0,
-        discretizer: Discretizer | str | None = None,
-        bins: int = 4,
-        unseen: str = "warn",
-        smoothing: float = 1e-9,
-    ) -> None:
-        super().__init__(prior=prior, discretizer=discretizer, bins=bins, unseen=unseen, smoothing=smoothing)
-        self.root, self.is_forest, self.edge_score = root, is_forest, edge_score
+    root: str | None = None
+    is_forest: bool = False
+    edge_score: str | Score | None = None
 
     def _graph(self, table: Table, target: str) -> DAG:
         options: dict[str, Any] = {"class_variable": target, "root": self.root, "is_forest": self.is_forest}
@@ -90,6 +79,7 @@ class TANClassifier(NetworkClassifier):
 
 
 @own_methods
+@dataclass(eq=False, repr=False)
 class KDBClassifier(NetworkClassifier):
     """k-dependence: each feature has the class and up to k other features as parents (Sahami 1996).
 
@@ -110,18 +100,7 @@ class KDBClassifier(NetworkClassifier):
     (('X1', 'X0'), ('X1', 'X2'), ('class', 'X0'), ('class', 'X1'), ('class', 'X2'))
     """
 
-    def __init__(
-        self,
-        k: int = 2,
-        *,
-        prior: PriorLike | float = 1.0,
-        discretizer: Discretizer | str | None = None,
-        bins: int = 4,
-        unseen: str = "warn",
-        smoothing: float = 1e-9,
-    ) -> None:
-        super().__init__(prior=prior, discretizer=discretizer, bins=bins, unseen=unseen, smoothing=smoothing)
-        self.k = k
+    k: int = 2
 
     def _graph(self, table: Table, target: str) -> DAG:
         k: Any = self.k
@@ -130,23 +109,18 @@ class KDBClassifier(NetworkClassifier):
         name = "conditional-gaussian-log-likelihood" if table.continuous else "log-likelihood"
         scores = read_score(name).on(TableStatistics(table))
         features = sorted(name for name in table.variables if name != target)
-        return DAG(_k_dependences(scores, features, target, self.k), nodes=table.variables)
-
-
-def _k_dependences(scores: FamilyScores, features: list[str], target: str, k: int) -> list[tuple[str, str]]:
-    """Sahami's algorithm; ties go to the first name."""
-    information = {name: scores.family(name, (target,)) - scores.family(name, ()) for name in features}
-    sizes = [abs(scores.family(name, ())) for name in features]
-    unit = SCORE_NOISE * max((size for size in sizes if 0 < size < math.inf), default=1.0)
-    order = sorted(range(len(features)), key=lambda place: (-_rounded(information[features[place]], unit), place))
-    weights = edge_weights(scores, features, (target,)) if k else None
-    edges = [(target, name) for name in features]
-    for number, child in enumerate(order):
-        if weights is not None:
-            able = [parent for parent in order[:number] if weights[parent, child] > -math.inf]
-            best = sorted(able, key=lambda parent: (-_rounded(weights[parent, child], unit), parent))[:k]
-            edges += [(features[parent], features[child]) for parent in best]
-    return edges
+        information = {name: scores.family(name, (target,)) - scores.family(name, ()) for name in features}
+        sizes = [abs(scores.family(name, ())) for name in features]
+        unit = SCORE_NOISE * max((size for size in sizes if 0 < size < math.inf), default=1.0)
+        order = sorted(range(len(features)), key=lambda place: (-_rounded(information[features[place]], unit), place))
+        weights = edge_weights(scores, features, (target,)) if self.k else None
+        edges = [(target, name) for name in features]
+        for number, child in enumerate(order):
+            if weights is not None:
+                able = [parent for parent in order[:number] if weights[parent, child] > -math.inf]
+                best = sorted(able, key=lambda parent: (-_rounded(weights[parent, child], unit), parent))[: self.k]
+                edges += [(features[parent], features[child]) for parent in best]
+        return DAG(edges, nodes=table.variables)
 
 
 def _rounded(information: float, unit: float) -> float:
@@ -157,6 +131,7 @@ def _rounded(information: float, unit: float) -> float:
 
 
 @own_methods
+@dataclass(eq=False, repr=False)
 class BayesianNetworkClassifier(NetworkClassifier):
     """Any network over features and class, learned or given; only the class's Markov blanket matters.
 
@@ -184,23 +159,12 @@ class BayesianNetworkClassifier(NetworkClassifier):
     ['bronc', 'either']
     """
 
-    def __init__(
-        self,
-        method: str = "hill-climbing",
-        *,
-        structure_score: str | Score | None = None,
-        knowledge: Knowledge | None = None,
-        graph: GraphLike[DAG] | None = None,
-        options: Mapping[str, Any] | None = None,
-        prior: PriorLike | float = 1.0,
-        discretizer: Discretizer | str | None = None,
-        bins: int = 4,
-        unseen: str = "warn",
-        smoothing: float = 1e-9,
-    ) -> None:
-        super().__init__(prior=prior, discretizer=discretizer, bins=bins, unseen=unseen, smoothing=smoothing)
-        self.method, self.structure_score, self.knowledge = method, structure_score, knowledge
-        self.graph, self.options = graph, options
+    method: str = "hill-climbing"
+    _: KW_ONLY
+    structure_score: str | Score | None = None
+    knowledge: Knowledge | None = None
+    graph: GraphLike[DAG] | None = None
+    options: Mapping[str, Any] | None = None
 
     def _graph(self, table: Table, target: str) -> DAG:
         if self.graph is None:

@@ -19,7 +19,7 @@ from plausible.kernels.jit import repeated
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.learned_structure import learn_structure
-from plausible.learn.structures.task import check_progress
+from plausible.learn.structures.knowledge import check_progress
 from plausible.search.clock import Clock
 
 Learned = TypeVar("Learned")
@@ -56,15 +56,11 @@ def bootstrap(
 
     Parameters
     ----------
-    data
-        What `Table.read` takes.
     learner
         A method of `learn.structure`, "pc", "grow-shrink" or "iamb"; or a function of a `Table` that gives a DAG, a
         PDAG, or a result with `.graph`.
-    num_samples
-        How many graphs to learn.
-    kind
-        "ordinary" or "bayesian".
+    num_samples, kind
+        How many graphs to learn, by the "ordinary" or the "bayesian" bootstrap.
     num_threads
         Samples at work at the same time.
     progress
@@ -78,7 +74,13 @@ def bootstrap(
     >>> strengths.strength("smoke", "bronc"), strengths.strength("asia", "smoke") < 0.5
     (1.0, True)
     """
-    learn = _named(learner) if isinstance(learner, str) else learner
+    learn: GraphLearner
+    if not isinstance(learner, str):
+        learn = learner
+    elif learner.lower() in CLASS_LEARNERS:
+        learn = CLASS_LEARNERS[learner.lower()].learn
+    else:
+        learn = partial(learn_structure, method=learner)
 
     def work(rows: Table) -> DAG | PDAG:
         found = learn(rows)
@@ -121,12 +123,6 @@ class Samples:
                 if (self.progress is not None and self.progress(len(found), self.number)) or clock.is_over:
                     break
         return found
-
-
-def _named(learner: str) -> GraphLearner:
-    if learner.lower() in CLASS_LEARNERS:
-        return CLASS_LEARNERS[learner.lower()].learn
-    return partial(learn_structure, method=learner)
 
 
 def _drawn(table: Table, kind: str, rng: np.random.Generator) -> Table:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Floats
+from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.learn.confidence.parent_sets import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
+from plausible.learn.confidence.posteriors import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs, closures
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
@@ -77,8 +77,7 @@ class _Step(NamedTuple):
     last: Sets  # The subsets of U, each of which may be its last layer
     following: Sets  # The sets of others that may follow, none first
     others: list[int]  # The variables not in U
-    #: By other variable and last layer, log of the sum over its parent sets within U that meet the last layer
-    gains: Floats
+    gains: Floats  # By other variable and last layer, log Σ over its parent sets within U that meet the last layer
     weights: Floats  # By following layer and last layer, the sum of the gains of its variables
 
 
@@ -88,10 +87,9 @@ def edges_over_graphs(sums: Floats) -> tuple[float, Floats]:
     Every acyclic graph falls into layers in one way: a variable is in the first one if it has no parents, else in the
     one after the last of its parents. With α_v(S) the sum over the parent sets within S, the sum over the graphs on U
     with last layer L' that go on with L is f(U, L') Π_{v in L} (α_v(U) - α_v(U - L')): the parents of v are in U, at
-    least one of them in L'. A pass forward and one backward give the probability of each step, and u is a parent of v
-    in a share of it. Unlike inclusion and exclusion over sinks (Tian & He 2009, "Computing posterior probabilities of
-    structural features"), there are no alternating sums: errors stay near the precision of numbers. O(4^n), in 2^n
-    array operations.
+    least one of them in L'. A pass forward and one backward give the probability of each step. Unlike inclusion and
+    exclusion over sinks (Tian & He 2009) there are no alternating sums: errors stay near the precision of numbers.
+    O(4^n), in 2^n array operations.
     """
     num = len(sums)
     full = (1 << num) - 1
@@ -123,8 +121,11 @@ def _step(sums: Floats, base: int) -> _Step:
     bits = range(len(sums))
     inside, others = [b for b in bits if base >> b & 1], [b for b in bits if not base >> b & 1]
     last, following = _doubled([1 << b for b in inside]), _doubled([1 << b for b in others])
-    whole = sums[others, base][:, None]
-    gains = _log_difference(whole, sums[others][:, base & ~last]) if base else whole
+    gains = whole = sums[others, base][:, None]
+    if base:
+        smaller = sums[others][:, base & ~last]
+        with np.errstate(divide="ignore", invalid="ignore"):  # log(exp a - exp b); -inf where nothing is left
+            gains = np.where(smaller < whole, whole + np.log(-np.expm1(smaller - whole)), -np.inf)
     weights = np.zeros((1, len(last)))
     for gain in gains:
         weights = np.concatenate([weights, weights + gain])
@@ -157,12 +158,6 @@ def _doubled(parts: list[int]) -> Sets:
     for part in parts:
         sums = np.concatenate([sums, sums + part])
     return sums
-
-
-def _log_difference(larger: Floats, smaller: Floats) -> Floats:
-    """log(exp a - exp b) for a ≥ b, up to rounding; -inf where nothing is left."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(smaller < larger, larger + np.log(-np.expm1(smaller - larger)), -np.inf)
 
 
 def _log_sums(logs: Floats, axis: int) -> Floats:
@@ -205,14 +200,11 @@ def edge_posterior(
 
     Parameters
     ----------
-    data
-        What `Table.read` takes, or scores of families.
-    score
-        Usually "bdeu", or "bge" for numbers; add a structure prior with `WithPrior`.
-    knowledge
-        Limits the graphs.
-    over
-        "graphs" or "orders".
+    data, score
+        What `Table.read` takes, or scores of families; by default of "bdeu", or of "bge" for numbers. Add a structure
+        prior with `WithPrior`.
+    knowledge, over
+        Limits the graphs; "graphs" or "orders".
 
     Examples
     --------
@@ -241,17 +233,8 @@ def enumerate_posterior(
 ) -> WeightedGraphs:
     """All acyclic graphs on up to five variables (29281), weighted by exp(score): the posterior of any feature.
 
-    Parameters
-    ----------
-    data
-        What `Table.read` takes, or scores of families.
-    score
-        Usually "bdeu", or "bge" for numbers.
-    knowledge
-        Limits the graphs.
+    The arguments are those of `edge_posterior`.
 
-    Examples
-    --------
     >>> rows = {"rain": ["no", "no", "yes", "yes"] * 5, "wet": ["no", "no", "yes", "yes"] * 5, "coin": [0, 1] * 10}
     >>> graphs = enumerate_posterior(rows)
     >>> len(graphs), round(graphs.strengths().blanket("rain", "wet"), 3)
@@ -265,7 +248,14 @@ def enumerate_posterior(
             "for other features sample_structures."
         )
     sets = score_parent_sets(scores, knowledge)
-    adjacency = _all_graphs(num)
+    pairs = list(combinations(range(num), 2))
+    choices = np.arange(3 ** len(pairs))
+    adjacency = np.zeros((len(choices), num, num), dtype=np.bool_)
+    for place, (first, second) in enumerate(pairs):
+        digit = choices // 3**place % 3
+        adjacency[:, first, second], adjacency[:, second, first] = digit == 1, digit == 2
+    is_cyclic = closures(adjacency).diagonal(axis1=1, axis2=2).any(axis=1)
+    adjacency = adjacency[~is_cyclic]
     logs = np.zeros(len(adjacency))
     for child in range(num):
         by_mask = np.full(1 << num, -np.inf)
@@ -275,18 +265,6 @@ def enumerate_posterior(
     _refuse_none(total)
     live = logs > -np.inf
     return WeightedGraphs(sets.names, adjacency[live], np.exp(logs[live] - total), "all graphs", is_posterior=True)
-
-
-def _all_graphs(num: int) -> Flags:
-    """All acyclic graphs: each pair of variables without an edge, or with one in either direction."""
-    pairs = list(combinations(range(num), 2))
-    choices = np.arange(3 ** len(pairs))
-    adjacency = np.zeros((len(choices), num, num), dtype=np.bool_)
-    for place, (first, second) in enumerate(pairs):
-        digit = choices // 3**place % 3
-        adjacency[:, first, second], adjacency[:, second, first] = digit == 1, digit == 2
-    is_cyclic = closures(adjacency).diagonal(axis1=1, axis2=2).any(axis=1)
-    return adjacency[~is_cyclic]
 
 
 def _refuse_none(total: float) -> None:
@@ -326,12 +304,10 @@ def score_sensitivity(
 
     Parameters
     ----------
-    data
-        What `Table.read` takes.
-    scores
-        Name -> score.
+    data, scores
+        What `Table.read` takes, and name -> score.
     strengths
-        What finds strengths under a score: usually the exact posterior over graphs, for few variables; else for
+        What finds strengths under a score: by default the exact posterior over graphs, for few variables; else for
         instance `lambda table, score: sample_orders(table, score).strengths`, or a bootstrap.
 
     Examples
@@ -344,9 +320,5 @@ def score_sensitivity(
     """
     if not scores:
         raise InvalidArgument("There are no scores to vary.")
-    table, find = Table.read(data), strengths or _exact
+    table, find = Table.read(data), strengths or (lambda table, score: edge_posterior(table, score).strengths)
     return ScoreSensitivity({name: find(table, score) for name, score in scores.items()})
-
-
-def _exact(table: Table, score: str | Score) -> EdgeStrengths:
-    return edge_posterior(table, score).strengths

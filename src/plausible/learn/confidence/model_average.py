@@ -28,8 +28,6 @@ from plausible.models import BayesianNetwork
 class ModelAverage:
     """Networks over the same variables, each with a probability.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> fair, loaded = (BayesianNetwork(TableCPD("coin", row)) for row in ([0.5, 0.5], [0.9, 0.1]))
     >>> ModelAverage.of([fair, loaded], [0.75, 0.25]).query("coin").values.round(6)
@@ -53,18 +51,9 @@ class ModelAverage:
     def learn(
         cls, graphs: WeightedGraphs, data: TableLike, prior: PriorLike = None, *, most: int = 100
     ) -> ModelAverage:
-        """Learn the parameters of the heaviest graphs.
+        """Learn the parameters of the heaviest graphs, `most` at most, with the prior BDeu(1) where none is given.
 
-        Parameters
-        ----------
-        graphs
-            From `enumerate_posterior`, chains or a bootstrap. A partially directed one stands for any of its members.
-        data
-            Complete rows.
-        prior
-            Of the parameters; usually `BDeu(1)`.
-        most
-            Networks at most; the others are left out.
+        A partially directed graph stands for any of its members; the rows are complete.
         """
         table, distinct = Table.read(data), graphs.distinct()
         num = min(most, len(distinct))
@@ -77,7 +66,7 @@ class ModelAverage:
         """The probabilities of the networks after evidence: P(M | e) ∝ P(M) P(e | M)."""
         if not evidence:
             return self.weights
-        logs = np.array([_log_probability(network, evidence) for network in self.networks])
+        logs = np.array([float(network.log_probability(evidence)) for network in self.networks])
         with np.errstate(divide="ignore"):
             logs += np.log(self.weights)
         if logs.max() == -math.inf:
@@ -86,35 +75,21 @@ class ModelAverage:
         return np.asarray(shares / shares.sum())
 
     def query(self, targets: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> Factor:
-        """P(targets | e) = Σ P(M | e) P(targets | e, M).
-
-        Parameters
-        ----------
-        targets
-            One name or several, all of discrete variables.
-        evidence
-            As in `BayesianNetwork.query`.
-        """
+        """P(targets | e) = Σ P(M | e) P(targets | e, M), of one or several discrete variables."""
         names = [targets] if isinstance(targets, str) else list(targets)
-        shares = zip(self.networks, self.posterior(evidence).tolist(), strict=True)
-        parts = [_answer(network, names, evidence) * share for network, share in shares if share > 0]
+        parts = []
+        for network, share in zip(self.networks, self.posterior(evidence).tolist(), strict=True):
+            answer = network.query(names, evidence=evidence) if share > 0 else None
+            if answer is not None and not isinstance(answer, Factor):
+                raise NotSupported(f"{names[0]!r} is continuous; only tables are averaged.")
+            if answer is not None:
+                parts.append(answer.reorder(names) * share)
         average: Factor = reduce(add, parts)
         return average
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
         """log Σ P(M) P(e | M)."""
-        logs = [_log_probability(network, evidence) for network in self.networks]
+        logs = [float(network.log_probability(evidence)) for network in self.networks]
         live = [(weight, log) for weight, log in zip(self.weights, logs, strict=True) if weight > 0 and log > -math.inf]
         top = max((log for _, log in live), default=-math.inf)
         return top + math.log(sum(weight * math.exp(log - top) for weight, log in live)) if live else top
-
-
-def _answer(network: BayesianNetwork, names: list[str], evidence: Mapping[str, Any] | None) -> Factor:
-    answer = network.query(names, evidence=evidence)
-    if not isinstance(answer, Factor):
-        raise NotSupported(f"{names[0]!r} is continuous; only tables are averaged.")
-    return answer.reorder(names)
-
-
-def _log_probability(network: BayesianNetwork, evidence: Mapping[str, Any]) -> float:
-    return float(network.log_probability(evidence))

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 class EdgeStrengths:
     """Probabilities of features of a graph: shares of bootstrap graphs, or a posterior.
 
-    Examples
-    --------
     >>> strengths = EdgeStrengths(("A", "B"), np.array([[0.0, 0.6], [0.2, 0.0]]), None, None, "an expert")
     >>> round(strengths.strength("A", "B"), 3), round(strengths.direction("A", "B"), 3)
     (0.8, 0.75)
@@ -48,8 +46,6 @@ class EdgeStrengths:
             if matrix is not None:
                 matrix.setflags(write=False)
 
-    # --- single features ---
-
     def edge(self, parent: str, child: str) -> float:
         """The probability of parent -> child."""
         return float(self.edges[self._place(parent), self._place(child)])
@@ -71,8 +67,6 @@ class EdgeStrengths:
         """The probability that the two are in each other's Markov blankets: parent, child, or a common child."""
         return float(_known(self.blankets, "Markov blankets")[self._place(first), self._place(second)])
 
-    # --- all together ---
-
     @property
     def strengths(self) -> Floats:
         """The probabilities of edges, whatever their direction: a symmetric matrix."""
@@ -87,12 +81,8 @@ class EdgeStrengths:
         """The graph of the edges that are stronger than a threshold, each in its more probable direction.
 
         Edges come in the order of their probability, ties by names. One that would close a cycle is turned round, which
-        can't close another: all edges that stand out are there.
-
-        Parameters
-        ----------
-        threshold
-            In [0, 1]; usually one half of a posterior, and of others the estimate of Scutari & Nagarajan.
+        can't close another: all edges that stand out are there. The threshold, in [0, 1], is by default one half of a
+        posterior, and of others the estimate of Scutari & Nagarajan.
         """
         least = self.threshold if threshold is None else threshold
         if not 0 <= least <= 1:
@@ -149,18 +139,9 @@ def estimate_threshold(strengths: Floats) -> float:
     If all edges were certain, the distribution function F of the strengths would be a constant t on [0, 1). The t
     nearest to F, which minimises ∫|F(x) - t| dx, is the median of F; the threshold is F⁻¹(t).
 
-    Parameters
-    ----------
-    strengths
-        Of all pairs of variables.
+    The strengths are those of all pairs of variables. Scutari & Nagarajan (2013), Identifying significant edges in
+    graphical models of molecular networks, Artificial Intelligence in Medicine 57.
 
-    References
-    ----------
-    Scutari & Nagarajan (2013), Identifying significant edges in graphical models of molecular networks, Artificial
-    Intelligence in Medicine 57.
-
-    Examples
-    --------
     >>> estimate_threshold(np.array([0.0460, 0.2242, 0.3921, 0.7689, 0.8935, 0.9439]))
     0.3921
     """
@@ -191,8 +172,6 @@ _SHOWN = 3
 class WeightedGraphs:
     """Graphs over the same variables, each with a weight.
 
-    Examples
-    --------
     >>> graphs = WeightedGraphs.of([DAG("A -> B -> C"), DAG("A -> B; C")], [0.7, 0.3], source="two experts")
     >>> graphs.strengths().path("A", "C"), graphs.probability(lambda graph: graph.d_separated("A", "C"))
     (0.7, 0.3)
@@ -257,9 +236,8 @@ class WeightedGraphs:
         """
         distinct = self.distinct()
         classes = [essential_graph(graph) if isinstance(graph, DAG) else graph for graph in distinct._graphs()]
-        return replace(
-            WeightedGraphs.of(classes, distinct.masses, self.source), is_posterior=self.is_posterior
-        ).distinct()
+        merged = WeightedGraphs.of(classes, distinct.masses, self.source)
+        return replace(merged, is_posterior=self.is_posterior).distinct()
 
     def probability(self, feature: Callable[[DAG | PDAG], float]) -> float:
         """P(f) = Σ f(G) P(G) of any feature: a function of a graph that is true, or a number. Asked once a graph."""
@@ -285,10 +263,8 @@ class WeightedGraphs:
 
     def __str__(self) -> str:
         distinct = self.distinct()
-        lines = [
-            f"{self.source}: {counted(len(self), 'graph')} over "
-            f"{counted(len(self.names), 'variable')}, {len(distinct)} of them different"
-        ]
+        size = f"{counted(len(self), 'graph')} over {counted(len(self.names), 'variable')}"
+        lines = [f"{self.source}: {size}, {len(distinct)} of them different"]
         shown = zip(distinct.weights[:_SHOWN].tolist(), map(distinct.graph, range(_SHOWN)), strict=False)
         return "\n".join([*lines, *(f"{weight:.3f}  {graph}" for weight, graph in shown)])
 

@@ -1,4 +1,7 @@
-"""From a skeleton to a partially directed graph: colliders, knowledge, Meek's rules, and what contradicts."""
+"""From a skeleton to a partially directed graph: colliders, knowledge, Meek's rules, and what contradicts.
+
+Also what tests can't tell of copies.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar, final
+
+import numpy as np
 
 from plausible.base.records import record
 from plausible.errors import counted
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.meek import Orientation
-from plausible.learn.constraint_based.skeleton import Pair
+from plausible.learn.constraint_based.skeleton import Pair, Skeleton
+from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
+
+Variant: TypeAlias = Literal["stable", "original", "majority", "conservative"]
+
+VARIANTS = ("stable", "original", "majority", "conservative")
+
 
 #: A variable between two neighbours of it: (left, middle, right), left before right by name.
 Triple: TypeAlias = tuple[str, str, str]
@@ -69,7 +80,15 @@ def orient(
     edges = [(a, b) for a in ordered for b in sorted(neighbors[a])]
     fixed = {(a, b) for a, b in edges if not known.allowed[places[b], places[a]]}
     required = {(a, b) for a, b in edges if known.required[places[a], places[b]]}
-    arrows, conflicts = _reconcile(_arrows(colliders), fixed)
+    wanted = {(end, middle) for left, middle, right in colliders for end in (left, right)}
+    arrows, conflicts = set(), []
+    for tail, head in sorted(wanted):
+        if (head, tail) in fixed:
+            conflicts.append(Conflict("against knowledge", (tail, head)))
+        elif (head, tail) not in wanted or (tail, head) in fixed:
+            arrows.add((tail, head))
+        elif tail < head:
+            conflicts.append(Conflict("opposed colliders", (tail, head)))
     closing = _in_cycles(arrows | fixed) - required
     conflicts += [Conflict("cycle", arrow) for arrow in sorted(closing)]
     arrows = (arrows | fixed) - closing
@@ -80,9 +99,8 @@ def orient(
     after, cyclic = _close(before, [*ambiguous, *colliders])
     conflicts += [Conflict("cycle", arrow) for arrow in cyclic]
     conflicts += [Conflict("new collider", triple) for triple in _triples(after) - _triples(before) - set(colliders)]
-    return PDAG(after.edges, nodes=names), tuple(
-        sorted(conflicts, key=lambda conflict: (conflict.kind, conflict.names))
-    )
+    conflicts.sort(key=lambda conflict: (conflict.kind, conflict.names))
+    return PDAG(after.edges, nodes=names), tuple(conflicts)
 
 
 def _triples(pdag: PDAG) -> set[Triple]:
@@ -92,23 +110,6 @@ def _triples(pdag: PDAG) -> set[Triple]:
         left, right = sorted((str(one.left), str(one.right)))
         found.add((left, str(one.child), right))
     return found
-
-
-def _arrows(colliders: Iterable[Triple]) -> set[Arrow]:
-    return {(end, middle) for left, middle, right in colliders for end in (left, right)}
-
-
-def _reconcile(wanted: set[Arrow], fixed: set[Arrow]) -> tuple[set[Arrow], list[Conflict]]:
-    """The arrows of colliders that neither knowledge nor other colliders contradict."""
-    kept, conflicts = set(), []
-    for tail, head in sorted(wanted):
-        if (head, tail) in fixed:
-            conflicts.append(Conflict("against knowledge", (tail, head)))
-        elif (head, tail) not in wanted or (tail, head) in fixed:
-            kept.add((tail, head))
-        elif tail < head:
-            conflicts.append(Conflict("opposed colliders", (tail, head)))
-    return kept, conflicts
 
 
 def _in_cycles(arrows: Iterable[Arrow]) -> set[Arrow]:
@@ -134,8 +135,6 @@ def _close(pdag: PDAG, ambiguous: Iterable[Triple]) -> tuple[PDAG, list[Arrow]]:
 
 class _CautiousOrientation(Orientation):
     """Meek's rules, except where they count on an ambiguous triple not to be a collider."""
-
-    __slots__ = ("_ambiguous",)
 
     def __init__(self, pdag: PDAG, ambiguous: Iterable[Triple]) -> None:
         super().__init__(pdag)
@@ -173,8 +172,7 @@ class ConstraintBasedResult(ABC, Generic[GraphT]):
     #: Pairs separated by a set that determines one of them, such as a copy of it: independent they are then, whether or
     #: not they have to do with each other besides.
     determined: tuple[Pair, ...] = ()
-    #: "" if the search came to its end, else "time limit" or "interrupted".
-    stopped_by: Literal["", "time limit", "interrupted"] = ""
+    stopped_by: Literal["", "time limit", "interrupted"] = ""  # "" if the search came to its end
 
     @abstractmethod
     def _described(self) -> str:
@@ -190,3 +188,115 @@ class ConstraintBasedResult(ABC, Generic[GraphT]):
             f"stopped by {self.stopped_by}" if self.stopped_by else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"
+
+
+def find_colliders(
+    test: IndependenceTest, skeleton: Skeleton, alpha: float, variant: Variant, *, recorded_votes: bool = False
+) -> tuple[list[Triple], tuple[Triple, ...]]:
+    """The unshielded triples that are colliders, and those of which the tests do not tell."""
+    separators, verdicts, recorded = skeleton.separating_sets, {}, {}
+    for triple in unshielded_triples(skeleton.neighbors):
+        given = separators.get(frozenset((triple[0], triple[2])))
+        if given is None or variant in ("majority", "conservative"):  # or nothing was tested
+            verdicts[triple] = _vote(test, skeleton, alpha, triple, variant, given if recorded_votes else None)
+        else:
+            verdicts[triple] = "no collider" if triple[1] in given else "collider"
+        if verdicts[triple] == "collider" and given is not None and variant in ("stable", "original"):
+            recorded[triple] = given  # told by one set, in which the middle could as well be
+    verdicts |= dict.fromkeys(interchangeable(test, recorded), "ambiguous")
+    ambiguous = tuple(triple for triple, verdict in verdicts.items() if verdict == "ambiguous")
+    return [triple for triple, verdict in verdicts.items() if verdict == "collider"], ambiguous
+
+
+def _vote(
+    test: IndependenceTest,
+    skeleton: Skeleton,
+    alpha: float,
+    triple: Triple,
+    variant: Variant,
+    recorded: tuple[str, ...] | None,
+) -> Literal["collider", "no collider", "ambiguous"]:
+    """By the share of sets of neighbours of either end that separate both and have the middle in them."""
+    left, middle, right = triple
+    largest = max(len(skeleton.num_tests) - 1, 0)
+    sides = [[one for one in skeleton.neighbors[end] if one not in (left, right)] for end in (left, right)]
+    subsets = sorted({given for side in sides for size in range(largest + 1) for given in combinations(side, size)})
+    separates = test.ask([Question(left, given, (right,)) for given in subsets]).are_independent(alpha)
+    votes = {subsets[place]: middle in subsets[place] for place in np.flatnonzero(separates).tolist()}
+    if recorded is not None:
+        votes[recorded] = middle in recorded
+    share = sum(votes.values()) / len(votes) if votes else 0.5
+    if variant == "conservative":
+        return "collider" if share == 0 else "no collider" if share == 1 else "ambiguous"
+    return "collider" if share < 0.5 else "no collider" if share > 0.5 else "ambiguous"
+
+
+@final
+class CopyGuard(IndependenceTest):
+    """A test that says nothing of x and y where a copy of one of them is given.
+
+    Given a copy, a variable is independent of all, and so is the copy given the variable: taken at their word such
+    tests would leave neither an edge. Two variables are copies if each determines the other. Tests given what
+    determines x, but is not determined by it, count. With it `pc`, `structure_from_blankets` and `causal.fci` keep more
+    edges of data in which variables determine each other, at the price of more tests.
+
+    >>> from plausible.learn.constraint_based.pc import pc
+    >>> from plausible.learn.independence.count_tests import GTest
+    >>> rows = {"a": [0, 1] * 50, "copy": [0, 1] * 50, "b": [0, 1, 0, 1, 0, 1, 0, 1, 1, 0] * 10}
+    >>> pc(GTest(rows)).graph.num_edges, pc(CopyGuard(GTest(rows))).graph.num_edges
+    (1, 3)
+    """
+
+    #: The test without the guard.
+    plain: IndependenceTest
+
+    def __init__(self, test: IndependenceTest) -> None:
+        self.plain = test
+        self._are_copies: dict[tuple[str, str, str], bool] = {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables that can be asked about."""
+        return self.plain.names
+
+    def ask(self, questions: Sequence[Question]) -> Answers:
+        answers = self.plain.ask(questions)
+        determined = np.flatnonzero(answers.are_determined).tolist()
+        if determined:
+            asked = [(x, other, given) for x, given, others in questions for other in others]
+            hidden = [place for place in determined if self._has_copy(*asked[place])]
+            for values in (answers.statistics, answers.p_values):
+                values[hidden] = np.nan
+            answers.are_reliable[hidden] = False
+        return answers
+
+    def _has_copy(self, x: str, y: str, given: tuple[str, ...]) -> bool:
+        """Whether one of those given and x, or y, determine each other: each leaves nothing to compare of the other."""
+        for key in [(one, copy, other) for copy in given for one, other in ((x, y), (y, x))]:
+            if key not in self._are_copies:
+                one, copy, other = key
+                answers = self.plain.ask([Question(one, (copy,), (other,)), Question(copy, (one,), (other,))])
+                self._are_copies[key] = bool(answers.are_determined.all())
+            if self._are_copies[key]:
+                return True
+        return False
+
+
+def interchangeable(test: IndependenceTest, separators: Mapping[Triple, tuple[str, ...]]) -> set[Triple]:
+    """The triples whose middle could stand in a set that separates their ends, in place of one that is in it.
+
+    A copy of a common cause separates its effects as well as the cause does: that the cause is not in the set then
+    shows no collider. So it is where the set determines the middle, or the middle and the rest of the set determine
+    one of the set: a test of the one against an end has no degrees of freedom, given the others.
+    """
+    asked: list[tuple[Triple, Question]] = []
+    for triple, given in separators.items():
+        left, middle, _ = triple
+        if given:
+            asked.append((triple, Question(middle, given, (left,))))
+        for one in given:
+            rest = sorted({*given, middle} - {one})
+            asked.append((triple, Question(one, tuple(rest), (left,))))
+    plain = test.plain if isinstance(test, CopyGuard) else test  # which says what a copy determines
+    answers = plain.ask([question for _, question in asked])
+    return {asked[place][0] for place in np.flatnonzero(answers.are_determined).tolist()}

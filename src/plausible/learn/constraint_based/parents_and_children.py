@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,8 @@ from plausible.data.table import TableLike
 from plausible.errors import NotSupported, UnknownVariable
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
-from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.knowledge import FoundGraph, StructureTask
 from plausible.learn.structures.local import LOCAL_METHODS
-from plausible.learn.structures.task import FoundGraph, StructureTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +41,21 @@ def parents_and_children(
     candidates that some set makes independent are out for good. Then those leave that a set of the others makes
     independent. A descendant that is no child can be left over, but then the target is not among its neighbours: each
     neighbour is asked about the target too. With tests that are right about a faithful distribution the answer is
-    right.
+    right. Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning
+    algorithm.
 
     Parameters
     ----------
-    source
-        What `Table.read` takes, or a test.
-    target
-        Whose neighbours.
-    test
-        Which test, for data.
-    alpha
-        The level of the tests.
+    source, target
+        What `Table.read` takes, or a test; and whose neighbours.
+    test, alpha
+        Which test, for data, and its level.
     max_given
         At most so many variables are given; `None` for no limit.
 
-    References
-    ----------
-    Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm.
-
     Examples
     --------
-    >>> from plausible.learn.independence.oracle import DSeparationOracle
+    >>> from plausible.learn.independence.independence_test import DSeparationOracle
     >>> parents_and_children(DSeparationOracle("D -> G <- I -> S; G -> L"), "G").neighbors
     ('D', 'I', 'L')
     """
@@ -75,26 +67,8 @@ def parents_and_children(
     return NeighborsResult(target, tuple(sorted(found)), work.num_tests)
 
 
-def all_neighbors(
-    test: IndependenceTest, alpha: float, max_given: int | None, is_over: Callable[[int], object]
-) -> dict[str, set[str]]:
-    """The neighbours of each variable; those of variables that were not reached before it was over are empty.
-
-    `is_over` is told how many variables were asked about.
-    """
-    work = _MaxMin(test, alpha, max_given)
-    found: dict[str, set[str]] = {name: set() for name in sorted(test.names)}
-    for number, name in enumerate(found):
-        if is_over(number):
-            break
-        found[name] = set(work.candidates(name))
-    return {name: {other for other in row if name in found[other]} for name, row in found.items()}
-
-
 class _MaxMin:
     """Candidates of each variable, remembered."""
-
-    __slots__ = ("_alpha", "_found", "_max_given", "_test", "num_tests")
 
     def __init__(self, test: IndependenceTest, alpha: float, max_given: int | None) -> None:
         check_number("alpha", alpha, above=0, below=1)
@@ -107,25 +81,22 @@ class _MaxMin:
     def candidates(self, target: str) -> list[str]:
         """The neighbours before the other side was asked."""
         if target not in self._found:
-            self._found[target] = self._shrink(target, self._grow(target))
+            others = sorted(name for name in self._test.names if name != target)
+            weakest = dict.fromkeys(others, (-1.0, np.inf))  # p-value, statistic for each degree of freedom
+            members: list[str] = []
+            fresh: Iterable[tuple[str, ...]] = [()]
+            while weakest:
+                for given in fresh:
+                    self._weaken(target, given, weakest)
+                dependent = [name for name, (p_value, _) in weakest.items() if 0 <= p_value <= self._alpha]
+                if not dependent:
+                    break
+                best = min(dependent, key=lambda name: (weakest[name][0], -weakest[name][1], name))
+                del weakest[best]
+                fresh = [(*subset, best) for subset in _subsets(members, self._max_given, spare=1)]
+                members.append(best)
+            self._found[target] = self._shrink(target, members)
         return self._found[target]
-
-    def _grow(self, target: str) -> list[str]:
-        others = sorted(name for name in self._test.names if name != target)
-        weakest = dict.fromkeys(others, (-1.0, np.inf))  # p-value, statistic for each degree of freedom
-        members: list[str] = []
-        fresh: Iterable[tuple[str, ...]] = [()]
-        while weakest:
-            for given in fresh:
-                self._weaken(target, given, weakest)
-            dependent = [name for name, (p_value, _) in weakest.items() if 0 <= p_value <= self._alpha]
-            if not dependent:
-                break
-            best = min(dependent, key=lambda name: (weakest[name][0], -weakest[name][1], name))
-            del weakest[best]
-            fresh = [(*subset, best) for subset in _subsets(members, self._max_given, spare=1)]
-            members.append(best)
-        return members
 
     def _weaken(self, target: str, given: tuple[str, ...], weakest: dict[str, tuple[float, float]]) -> None:
         """Bring the weakest dependence of all candidates up to date with one more set, and drop the independent."""
@@ -172,35 +143,26 @@ def learn_max_min(
     max_given: int | None = None,
     escapes: int = 3,
 ) -> FoundGraph:
-    """Learn a graph by hill climbing among those whose edges join neighbours found by tests (MMHC).
+    """Hill climbing among the graphs whose edges join neighbours found by tests (MMHC; Tsamardinos et al. 2006).
 
     Far fewer graphs are looked at than by a search over all, so that many variables can be had.
-
-    References
-    ----------
-    Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm.
     """
     check_count("escapes", escapes)
-    candidates = all_neighbors(_read(task, test), alpha, max_given, task.stopped_by)
-    known = _restricted(task.knowledge, candidates)
-    return LOCAL_METHODS["hill-climbing"](replace(task, knowledge=known), escapes=escapes)
-
-
-def _read(task: StructureTask, test: TestName | IndependenceTest) -> IndependenceTest:
-    if isinstance(test, IndependenceTest):
-        return test
-    if task.statistics is None:
-        raise NotSupported("Tests need data: give a table, statistics, or a test=.")
-    return read_test(task.statistics, test)
-
-
-def _restricted(knowledge: Knowledge, candidates: dict[str, set[str]]) -> Knowledge:
-    """Knowledge, with all edges forbidden that join no candidates and are not required."""
-    required: set[Any] = set(knowledge.required)
+    if not isinstance(test, IndependenceTest):
+        if task.statistics is None:
+            raise NotSupported("Tests need data: give a table, statistics, or a test=.")
+        test = read_test(task.statistics, test)
+    work = _MaxMin(test, alpha, max_given)
+    near: dict[str, set[str]] = {name: set() for name in sorted(test.names)}
+    for number, name in enumerate(near):
+        if task.stopped_by(number):  # the others have no neighbours then
+            break
+        near[name] = set(work.candidates(name))
+    required: set[Any] = set(task.knowledge.required)
     ruled_out = [
         (parent, child)
-        for child, near in candidates.items()
-        for parent in candidates
-        if parent != child and parent not in near and (parent, child) not in required
+        for child, parent in permutations(near, 2)
+        if not (parent in near[child] and child in near[parent]) and (parent, child) not in required
     ]
-    return replace(knowledge, forbidden=(*knowledge.forbidden, *ruled_out))
+    known = replace(task.knowledge, forbidden=(*task.knowledge.forbidden, *ruled_out))
+    return LOCAL_METHODS["hill-climbing"](replace(task, knowledge=known), escapes=escapes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Unpack, final
 
 from plausible.base.records import record
@@ -11,8 +10,14 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
 from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
-from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
-from plausible.learn.constraint_based.orientation import Conflict, ConstraintBasedResult, orient
+from plausible.learn.constraint_based.orientation import (
+    VARIANTS,
+    Conflict,
+    ConstraintBasedResult,
+    Variant,
+    find_colliders,
+    orient,
+)
 from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.independence.choice import TestName, read_test
@@ -25,14 +30,9 @@ from plausible.models import BayesianNetwork
 @final
 @record
 class ConstraintResult(ConstraintBasedResult[PDAG]):
-    """A partially directed graph and what it rests on.
+    """A partially directed graph and what it rests on: see `ConstraintBasedResult`.
 
-    Attributes
-    ----------
-    graph
-        Without conflicts and ambiguous triples the essential graph of a class of DAGs.
-    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped_by
-        What the graph rests on: see `ConstraintBasedResult`.
+    Without conflicts and ambiguous triples the graph is the essential graph of a class of DAGs.
     """
 
     conflicts: tuple[Conflict, ...] = ()
@@ -42,15 +42,17 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
 
         Tests on few rows contradict each other, so that often no graph has all that they say. Then this one has the
         edges and the directions that were found, and a warning names the colliders that it has besides: see
-        `extension`.
-
-        Parameters
-        ----------
-        strict
-            Whether to raise `InvalidGraph` instead.
+        `extension`. With `strict` that raises `InvalidGraph` instead.
         """
         if strict:
-            return self._consistent()
+            try:
+                return consistent_extension(self.graph)
+            except InvalidGraph as error:
+                raise InvalidGraph(
+                    f"{error} The tests contradict each other ({len(self.conflicts)} conflicts): try "
+                    "variant='majority', another alpha=, or more knowledge=; or a search by a score, which always "
+                    "finds a graph."
+                ) from None
         found = self.extension()
         if found.new_immoralities:
             shown = ", ".join(map(str, found.new_immoralities[:5])) + (", ..." if found.new_immoralities[5:] else "")
@@ -75,15 +77,6 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
             return 0.0 if collider in ambiguous else self.p_values.get(ends, 1.0)
 
         return near_extension(self.graph, cost)
-
-    def _consistent(self) -> DAG:
-        try:
-            return consistent_extension(self.graph)
-        except InvalidGraph as error:
-            raise InvalidGraph(
-                f"{error} The tests contradict each other ({len(self.conflicts)} conflicts): try variant='majority', "
-                "another alpha=, or more knowledge=; or a search by a score, which always finds a graph."
-            ) from None
 
     def network(
         self, data: TableLike, prior: PriorLike = None, *, strict: bool = False, **options: Any
@@ -112,16 +105,15 @@ def pc(
     for one of what separates them, as a copy could. With tests that are right about a faithful distribution all
     variants find the essential graph. None with variables that others determine is faithful: `determined` lists the
     edges that went for that. Among them are those of copies, each of which determines the other; `CopyGuard(test)` as
-    `source` keeps these. The number of tests grows with n² Σ_k C(degree, k), k up to the degree.
+    `source` keeps these. The number of tests grows with n² Σ_k C(degree, k), k up to the degree. Spirtes, Glymour &
+    Scheines (2000), Causation, Prediction, and Search. Colombo & Maathuis (2014), Order-independent constraint-based
+    causal structure learning. Ramsey, Zhang & Spirtes (2006), Adjacency-faithfulness and conservative causal inference.
 
     Parameters
     ----------
-    source
-        What `Table.read` takes, or a test such as `GTest(frame)` or `DSeparationOracle(dag)`.
-    test
-        Which test, for data: "auto", "g", "chi-square", "permutation", "fisher-z" or "conditional-gaussian".
-    alpha
-        The level of the tests.
+    source, test, alpha
+        What `Table.read` takes, or a test such as `GTest(frame)` or `DSeparationOracle(dag)`; which test, for data:
+        "auto", "g", "chi-square", "permutation", "fisher-z" or "conditional-gaussian"; and the level of the tests.
     variant
         "stable": no answer depends on the order of the columns. "original": an edge that is taken out is gone at once;
         variables go in the order of their names. "majority": stable, and z is a collider if it is in less than half
@@ -132,47 +124,18 @@ def pc(
     max_given
         At most so many variables are given; `None` for no limit.
     **options
-        `false_discovery_rate`, `progress`, `time_limit`: see `SkeletonSearch`.
-
-    References
-    ----------
-    Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search. Colombo & Maathuis (2014), Order-independent
-    constraint-based causal structure learning. Ramsey, Zhang & Spirtes (2006), Adjacency-faithfulness and conservative
-    causal inference.
+        `false_discovery_rate`: `None`, "benjamini-hochberg", or "benjamini-yekutieli", which holds whatever the tests
+        have to do with each other; `progress`, `time_limit`.
 
     Examples
     --------
-    >>> from plausible.learn.independence.oracle import DSeparationOracle
+    >>> from plausible.learn.independence.independence_test import DSeparationOracle
     >>> found = pc(DSeparationOracle("D -> G <- I -> S; G -> L"))
-    >>> found.graph
-    PDAG('D -> G; G -> L; I -> G; I - S')
-    >>> found.dag().parents("S")
-    ('I',)
+    >>> found.graph, found.dag().parents("S")
+    (PDAG('D -> G; G -> L; I -> G; I - S'), ('I',))
     >>> found.separating_sets[frozenset(("D", "L"))], found.num_tests
     (('G',), (10, 18, 3))
     """
-    _refuse_unknown(options)
-    if variant not in VARIANTS:
-        raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, VARIANTS)}")
-    asked = read_test(source, test)
-    known = read_knowledge(knowledge, asked)
-    search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
-    skeleton = find_skeleton(asked, known, search)
-    colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, variant)
-    graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
-    return ConstraintResult(
-        graph,
-        skeleton.separating_sets,
-        skeleton.p_values,
-        skeleton.num_tests,
-        conflicts,
-        ambiguous,
-        skeleton.determined,
-        skeleton.stopped_by,
-    )
-
-
-def _refuse_unknown(options: Iterable[str]) -> None:
     for name in options:
         if name == "missing":
             raise InvalidArgument(
@@ -183,8 +146,18 @@ def _refuse_unknown(options: Iterable[str]) -> None:
                 ],
             )
         if name not in SkeletonOptions.__annotations__:
-            known = ("test", "alpha", "variant", "knowledge", "max_given", *SkeletonOptions.__annotations__)
-            raise InvalidArgument(f"pc takes no option {name!r}.{suggestion(name, known)}")
+            taken = ("test", "alpha", "variant", "knowledge", "max_given", *SkeletonOptions.__annotations__)
+            raise InvalidArgument(f"pc takes no option {name!r}.{suggestion(name, taken)}")
+    if variant not in VARIANTS:
+        raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, VARIANTS)}")
+    asked = read_test(source, test)
+    known = read_knowledge(knowledge, asked)
+    search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
+    skeleton = find_skeleton(asked, known, search)
+    colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, variant)
+    graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
+    tests = skeleton.separating_sets, skeleton.p_values, skeleton.num_tests
+    return ConstraintResult(graph, *tests, conflicts, ambiguous, skeleton.determined, skeleton.stopped_by)
 
 
 def read_knowledge(knowledge: Knowledge | None, test: IndependenceTest) -> Constraints:

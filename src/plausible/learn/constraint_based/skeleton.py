@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count, islice
 from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
@@ -10,12 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Ints
 from plausible.base.options import check_count, check_number, check_seconds
 from plausible.errors import InvalidArgument
-from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
-from plausible.learn.structures.knowledge import Constraints
-from plausible.learn.structures.task import check_progress
+from plausible.learn.independence.independence_test import IndependenceTest, Question
+from plausible.learn.structures.knowledge import Constraints, check_progress
 from plausible.search.clock import Clock
 
 #: Two variables, in whichever order.
@@ -43,30 +41,16 @@ class SkeletonOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SkeletonSearch:
-    """The options of the search.
+    """The options of the search."""
 
-    Parameters
-    ----------
-    alpha
-        The level of the tests: the higher, the more edges. With false discovery control, the rate.
-    is_stable
-        Whether neighbours are taken as they were when a level began, so that the skeleton does not depend on the order
-        of the tests (Colombo & Maathuis 2014); otherwise as they are.
-    max_given
-        At most so many variables are given; `None` for no limit.
-    false_discovery_rate
-        `None`, "benjamini-hochberg", or "benjamini-yekutieli", which holds whatever the tests have to do with each
-        other.
-    time_limit
-        In seconds; the search stops after the round that exceeds it.
-    """
-
-    alpha: float = 0.05
+    alpha: float = 0.05  # the level of the tests: the higher, the more edges. With false discovery control, the rate
+    #: whether neighbours are taken as they were when a level began, so that the skeleton does not depend on the order
+    #: of the tests (Colombo & Maathuis 2014); otherwise as they are
     is_stable: bool = True
     max_given: int | None = None
     false_discovery_rate: FalseDiscoveryRate | None = None
     progress: Callable[[SkeletonProgress], object] | None = None
-    time_limit: float | None = None
+    time_limit: float | None = None  # the search stops after the round that exceeds it
 
     def __post_init__(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1)
@@ -92,8 +76,7 @@ class Skeleton:
 def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSearch) -> Skeleton:
     """Start with all edges that may be there, and take out those whose ends some set of neighbours separates.
 
-    Sets grow from level to level. Those of the neighbours with which a variable has most to do come first, as they
-    separate most; rounds of tests go to the test together, first one set for each variable, then more.
+    Sets grow from level to level; rounds of tests go to the test together.
     """
     work = SkeletonWork(test, known, search)
     for level in count():
@@ -108,6 +91,7 @@ def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSe
 
 
 def _stable_level(work: SkeletonWork, level: int) -> None:
+    """Sets of the neighbours that a variable has most to do with come first, as they separate most."""
     frozen = {name: work.strongest_first(name) for name in work.names}
     around = {name: set(row) for name, row in frozen.items()}
     streams = {name: combinations(frozen[name], level) for name in work.open_at(level)}
@@ -147,25 +131,6 @@ def _plain_level(work: SkeletonWork, level: int) -> None:
 class SkeletonWork:
     """What is known so far: edges that may still go, and the tests made."""
 
-    __slots__ = (
-        "_adjacent",
-        "_asked",
-        "_best",
-        "_clock",
-        "_determined",
-        "_fixed",
-        "_given",
-        "_places",
-        "_search",
-        "_strength",
-        "_test",
-        "_useful",
-        "_useless",
-        "names",
-        "num_tests",
-        "stopped_by",
-    )
-
     def __init__(self, test: IndependenceTest, known: Constraints, search: SkeletonSearch) -> None:
         self.names = sorted(test.names)
         self._test, self._search, self._clock = test, search, Clock.of(search.time_limit)
@@ -182,8 +147,6 @@ class SkeletonWork:
         self._useless: set[str] = set()
         self.num_tests: list[int] = []
         self.stopped_by: Literal["", "time limit", "interrupted"] = ""
-
-    # --- edges ---
 
     def is_open(self, name: str, other: str) -> bool:
         """Whether there is an edge that may go."""
@@ -211,8 +174,6 @@ class SkeletonWork:
         enough = self._adjacent.sum(axis=1) > level
         return [name for name in self.names if enough[self._places[name]] and name not in self._useless]
 
-    # --- tests ---
-
     def leave_useless(self, level: int) -> None:
         """A variable none of whose tests was reliable has no reliable one with more given either."""
         if level > 1:  # on the first level only one of each two asks
@@ -227,11 +188,19 @@ class SkeletonWork:
         columns = [places[other] for question in questions for other in question.others]
         pairs = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
         self.num_tests[-1] += int(np.count_nonzero(answers.are_reliable))
-        self._note_useful(questions, answers)
+        first = 0
+        for question in questions:  # note whose tests are reliable
+            end = first + len(question.others)
+            self._asked.add(question.x)
+            if answers.are_reliable[first:end].any():
+                self._useful.add(question.x)
+            first = end
         if level == 0:
-            self._remember_strength(pairs, answers)
+            degrees = np.maximum(answers.degrees_of_freedom, 1.0)
+            strength = np.nan_to_num((answers.statistics - degrees) / np.sqrt(2.0 * degrees), nan=-np.inf)
+            self._strength[pairs[0], pairs[1]] = self._strength[pairs[1], pairs[0]] = strength
         better = answers.are_reliable & (answers.p_values > self._best[pairs[0], pairs[1]])
-        sets = list(_repeated(questions)) if better.any() else []
+        sets = [question.given for question in questions for _ in question.others] if better.any() else []
         is_determined = answers.are_determined
         for place in np.flatnonzero(better).tolist():
             a, b, p_value = int(pairs[0, place]), int(pairs[1, place]), float(answers.p_values[place])
@@ -241,23 +210,12 @@ class SkeletonWork:
                     self._adjacent[a, b] = self._adjacent[b, a] = False
                     if sets[place] and is_determined[place]:
                         self._determined.add((a, b))
-        self._watch(level)
-
-    def _remember_strength(self, pairs: Ints, answers: Answers) -> None:
-        """How far each pair is from independence: the statistic in standard deviations."""
-        degrees = np.maximum(answers.degrees_of_freedom, 1.0)
-        strength = np.nan_to_num((answers.statistics - degrees) / np.sqrt(2.0 * degrees), nan=-np.inf)
-        self._strength[pairs[0], pairs[1]] = self._strength[pairs[1], pairs[0]] = strength
-
-    def _note_useful(self, questions: Sequence[Question], answers: Answers) -> None:
-        """Note whose tests are reliable."""
-        first = 0
-        for question in questions:
-            end = first + len(question.others)
-            self._asked.add(question.x)
-            if answers.are_reliable[first:end].any():
-                self._useful.add(question.x)
-            first = end
+        search = self._search
+        progress = SkeletonProgress(level, int(self._adjacent.sum()) // 2, sum(self.num_tests))
+        if search.progress is not None and search.progress(progress):
+            self.stopped_by = "interrupted"
+        if self._clock.is_over:
+            self.stopped_by = "time limit"
 
     def control_false_discoveries(self) -> None:
         """Take out the edges that are too many at the rate asked for, though each would do by itself."""
@@ -267,14 +225,6 @@ class SkeletonWork:
         limit = largest_accepted(self._best[tested], self._search.alpha, self._search.false_discovery_rate)
         above = tested & (self._best > limit)
         self._adjacent &= ~(above | above.T)
-
-    def _watch(self, level: int) -> None:
-        search = self._search
-        progress = SkeletonProgress(level, int(self._adjacent.sum()) // 2, sum(self.num_tests))
-        if search.progress is not None and search.progress(progress):
-            self.stopped_by = "interrupted"
-        if self._clock.is_over:
-            self.stopped_by = "time limit"
 
     def result(self) -> Skeleton:
         pairs = {key: frozenset((self.names[key[0]], self.names[key[1]])) for key in self._given}
@@ -288,27 +238,14 @@ class SkeletonWork:
         )
 
 
-def _repeated(questions: Sequence[Question]) -> Iterator[tuple[str, ...]]:
-    """What is given in each test."""
-    for question in questions:
-        for _ in question.others:
-            yield question.given
-
-
 FalseDiscoveryRate: TypeAlias = Literal["benjamini-hochberg", "benjamini-yekutieli"]
 
 
 def largest_accepted(p_values: NDArray[Any], rate: float, method: FalseDiscoveryRate = "benjamini-hochberg") -> float:
     """The largest p-value that is still a discovery if at most a share `rate` of them should be false; -1 for none.
 
-    Of m sorted p-values it is the last with p_(i) <= i rate / m; with dependence of any kind between the tests,
-    i rate / (m Σ 1/j).
-
-    References
-    ----------
-    Benjamini & Hochberg (1995), Controlling the false discovery rate. Benjamini & Yekutieli (2001), The control of the
-    false discovery rate in multiple testing under dependency. Li & Wang (2009), Controlling the false discovery rate of
-    the association/causality structure learned with the PC algorithm.
+    Of m sorted p-values it is the last with p_(i) <= i rate / m (Benjamini & Hochberg 1995); with dependence of any
+    kind between the tests, i rate / (m Σ 1/j) (Benjamini & Yekutieli 2001; for PC, Li & Wang 2009).
     """
     if method not in ("benjamini-hochberg", "benjamini-yekutieli"):
         raise InvalidArgument(f"False discoveries are controlled by benjamini-hochberg or -yekutieli, not {method!r}.")

@@ -39,12 +39,10 @@ class Families:
         """Name -> how often each joint state of its parents (axes first) and of it occurs; asked for together."""
         asked = list(names)
         answers = self.statistics.counts_of([Request(name, self.parents[name]) for name in asked])
-        counts = {
-            name: np.asarray(answer[0].counts[0], dtype=np.float64) for name, answer in zip(asked, answers, strict=True)
-        }
-        for table in counts.values():
+        tables = [np.asarray(answer[0].counts[0], dtype=np.float64) for answer in answers]
+        for table in tables:
             _refuse_overflow(table)
-        return counts
+        return dict(zip(asked, tables, strict=True))
 
     def rows(self, name: str) -> FamilyRows:
         """The cases that say something about a variable: complete, without those in which it was set from outside."""
@@ -82,11 +80,8 @@ def _read(data: TableLike, known: Mapping[str, Variable], dag: DAG) -> Table:
     opened = open_columns(data, known)
     for node in dag.nodes:
         if node not in opened.names:
-            raise UnknownVariable.named(
-                node,
-                map(str, opened.names),
-                f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}",
-            )
+            where = f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}"
+            raise UnknownVariable.named(node, map(str, opened.names), where)
     return Table.read(opened.read(name for name in opened.names if name in dag), known)
 
 
@@ -132,13 +127,10 @@ class FamilyTask:
 
 
 class FamilyFit(NamedTuple):
-    """A distribution, and where the data do not tell all of its numbers.
-
-    `unidentified` has an axis for each discrete parent, or, for noisy-or and logistic distributions, an entry for each
-    parent that never varies; it is true where numbers are open.
-    """
+    """A distribution, and where the data do not tell all of its numbers."""
 
     cpd: CPD
+    #: true where numbers are open: an axis for each discrete parent, or for noisy-or and logistic an entry for each
     unidentified: Flags
 
 

@@ -28,13 +28,6 @@ class Interval(NamedTuple):
     high: Floats
 
 
-class FilledTable(NamedTuple):
-    """A table, and the rows that are open; these have an axis for each parent."""
-
-    table: Floats
-    is_open: Flags
-
-
 @dataclass(frozen=True, eq=False)
 class FamilyPosterior:
     """Independent Dirichlet distributions of the rows of P(child | parents), with the parameters α + N.
@@ -42,8 +35,6 @@ class FamilyPosterior:
     All arrays have an axis for each parent, then one for the child. Rows with α + N = 0 are not identified: their mean
     is taken to be uniform, and they may be anything.
 
-    Examples
-    --------
     >>> coin = FamilyPosterior(Variable("coin", ["heads", "tails"]), (), np.array([1.0, 1.0]), np.array([7.0, 1.0]))
     >>> coin.mean, coin.mode
     (array([0.8, 0.2]), array([0.875, 0.125]))
@@ -51,7 +42,6 @@ class FamilyPosterior:
     array([0.571, 0.041])
     """
 
-    #: The variables.
     child: Variable
     parents: tuple[Variable, ...]
     prior: Floats  # α, pseudo-counts
@@ -76,8 +66,6 @@ class FamilyPosterior:
     def unseen(self) -> Flags:
         """The rows that the data say nothing about; an axis for each parent."""
         return np.asarray(self.counts.sum(axis=-1) <= 0)
-
-    # --- rows ---
 
     @cached_property
     def mean(self) -> Floats:
@@ -106,14 +94,14 @@ class FamilyPosterior:
         table: Floats = getattr(self, _ESTIMATES[estimate])
         return table
 
-    def filled(self, estimate: Estimate, unseen: Unseen) -> FilledTable:
-        """The table by an estimate; where it has no cases to go by, uniform or, if so wanted, as the prior says."""
+    def filled(self, estimate: Estimate, unseen: Unseen) -> tuple[Floats, Flags]:
+        """The table by an estimate, uniform or as the prior says where it has no cases; and the rows that are open."""
         table = self.of(estimate)
         if estimate != "mle":
-            return FilledTable(table, self.unidentified)
+            return table, self.unidentified
         if unseen != "prior":
-            return FilledTable(table, self.unseen)
-        return FilledTable(np.where(self.unseen[..., None], self.mean, table), self.unidentified)
+            return table, self.unseen
+        return np.where(self.unseen[..., None], self.mean, table), self.unidentified
 
     @cached_property
     def variance(self) -> Floats:
@@ -168,8 +156,6 @@ class FamilyPosterior:
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
-    # --- evidence ---
-
     @property
     def log_marginal_likelihood(self) -> float:
         """log ∫ P(counted cases | θ) P(θ) dθ = Σ_u [log Γ(α_u)/Γ(α_u + N_u) + Σ_x log Γ(α_xu + N_xu)/Γ(α_xu)]."""
@@ -178,9 +164,8 @@ class FamilyPosterior:
                 f"{self.child.name!r} has cases where the prior rules them out, or no prior at all: the marginal "
                 "likelihood needs one, such as prior=K2()."
             )
-        seen = self.counts > 0
+        seen, rows = self.counts > 0, ~self.unseen
         cells = log_rising(self.prior[seen], self.counts[seen])
-        rows = ~self.unseen
         in_rows = log_rising(self.prior.sum(axis=-1)[rows], self.counts.sum(axis=-1)[rows])
         return float(cells.sum() - in_rows.sum())
 

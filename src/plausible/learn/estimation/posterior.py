@@ -29,8 +29,6 @@ class ParameterPosterior:
     By global and local independence of parameters the posterior of complete data is the product over families and
     over states of their parents (Spiegelhalter & Lauritzen 1990). Made by `parameter_posterior`.
 
-    Examples
-    --------
     >>> from plausible.learn.estimation.priors import K2
     >>> rows = {"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]}
     >>> posterior = parameter_posterior("rain -> grass", rows, K2())
@@ -66,49 +64,32 @@ class ParameterPosterior:
         """The names of the variables whose tables are learned."""
         return (name for name in self.variables if name not in self.fixed)
 
-    # --- networks ---
-
     def network(self, estimate: Estimate = "mean") -> BayesianNetwork:
         """The network of posterior means, which predicts best; of modes ("map"); or of frequencies ("mle")."""
         return self.network_of({name: family.of(estimate) for name, family in self.families.items()})
 
     def network_of(self, tables: Mapping[str, Floats]) -> BayesianNetwork:
         """The network with these tables, an array for each of `families`, and the fixed CPDs."""
-        return BayesianNetwork(
-            [
-                self.fixed[name] if name in self.fixed else self._cpd(name, tables[self.owners.get(name, name)])
-                for name in self.variables
-            ]
-        )
-
-    def _cpd(self, name: str, table: Floats) -> TableCPD:
-        return TableCPD(self.variables[name], table, [self.variables[parent] for parent in self.parents[name]])
+        cpds = []
+        for name, variable in self.variables.items():
+            parents = [self.variables[parent] for parent in self.parents[name]]
+            is_fixed = name in self.fixed
+            cpd = self.fixed[name] if is_fixed else TableCPD(variable, tables[self.owners.get(name, name)], parents)
+            cpds.append(cpd)
+        return BayesianNetwork(cpds)
 
     def sample(self, num_networks: int, seed: Seed = None) -> list[BayesianNetwork]:
-        """Networks drawn from the posterior: each row from its Dirichlet distribution.
-
-        Parameters
-        ----------
-        num_networks
-            How many.
-        """
+        """Networks drawn from the posterior: each row from its Dirichlet distribution."""
         generator = generator_of(seed)
         # In the order of names, so that the order of columns does not matter.
         drawn = {name: self.families[name].sample(generator, num_networks) for name in sorted(self.families)}
         return [self.network_of({name: array[i] for name, array in drawn.items()}) for i in range(num_networks)]
 
-    # --- more data ---
-
     def partial_fit(self, data: TableLike, decay: float = 1.0) -> ParameterPosterior:
-        """The posterior after more rows, in time linear in them; the earlier ones need not be kept.
+        """The posterior after more complete rows, in time linear in them; the earlier ones need not be kept.
 
-        Parameters
-        ----------
-        data
-            Complete rows; states that were not known before are an error.
-        decay
-            How much of each count is left after one more row: a row that is k rows old counts decay^k, so that about
-            1 / (1 - decay) rows are remembered. One forgets nothing. Priors are not forgotten.
+        Of each count the share `decay` is left after one more row: a row that is k rows old counts decay^k, so that
+        about 1 / (1 - decay) rows are remembered. One forgets nothing. Priors are not forgotten.
         """
         if not 0 <= decay <= 1:
             raise InvalidArgument(f"decay= is the share of each count that is left, between 0 and 1, not {decay!r}.")
@@ -145,14 +126,11 @@ class ParameterPosterior:
                 )
         return table
 
-    # --- prediction ---
-
     def log_predictive(self, data: TableLike) -> Floats:
         """log P(row | all data so far) of each complete row, parameters integrated out; each as the next one.
 
         The product over families of (α_xu + N_xu) / (α_u + N_u); where tables are tied, each use of a table in the row
-        counts for the next. Where a variable was set from outside, its own distribution does not count. Cost: a look-up
-        for each variable and row.
+        counts for the next. Where a variable was set from outside, its own distribution does not count.
         """
         table = self._read(data).select(self.variables)
         for name in table.missing:
@@ -165,7 +143,8 @@ class ParameterPosterior:
             total += np.where(counting.get(name, True), cpd.log_probability(columns), 0.0)
         for owner, family in self.families.items():
             sharing = [owner, *(name for name, other in self.owners.items() if other == owner)]
-            cells = [_cells(family, self.parents[name], name, columns) for name in sharing]
+            places = [tuple(columns[other] for other in (*self.parents[name], name)) for name in sharing]
+            cells = [np.ravel_multi_index(place, family.counts.shape) for place in places]
             total += _log_uses(family, cells, [counting.get(name, np.True_) for name in sharing])
         return total
 
@@ -180,10 +159,7 @@ class ParameterPosterior:
     def variance_along(self, slopes: Mapping[str, Floats]) -> float:
         """The variance of Σ slope · θ, over all entries θ of all tables: what the delta method needs.
 
-        Parameters
-        ----------
-        slopes
-            Name -> an array shaped like the variable's table; families that are not learned do not count.
+        The slopes are shaped like the tables; families that are not learned do not count.
         """
         shared: dict[str, Floats] = {}
         for name, array in slopes.items():
@@ -208,20 +184,8 @@ def parameter_posterior(
 ) -> ParameterPosterior:
     """The posterior over all tables of a network, given complete rows.
 
-    Parameters
-    ----------
-    graph
-        A DAG, arrow text, or a network, which also says which states its variables have.
-    data
-        Complete rows, or statistics of them.
-    prior
-        One for all tables, or name -> prior; none is pseudo-counts of zero.
-    knowledge
-        CPDs that are fixed, and tables that are tied. Continuous variables must be fixed.
-
-    Notes
-    -----
-    One count of each family.
+    The data, as complete rows or statistics of them, are counted once. Without a prior, pseudo-counts are zero. CPDs
+    that are fixed, and tables that are tied, are `knowledge`; continuous variables must be fixed.
     """
     families, known = read_families(graph, data), knowledge or ParameterKnowledge()
     check_knowledge(known, families.parents)
@@ -243,15 +207,11 @@ def posterior_of(
                 f"The posterior of {name!r} is that of a table, but {numbers[0]!r} is continuous. Fix the CPD of "
                 f"{name!r} with knowledge=ParameterKnowledge(fixed=[...])."
             )
-    start = {
-        name: FamilyPosterior(
-            families.variables[name],
-            families.parents_of(name),
-            pseudo_counts(prior, families.variables[name], families.parents_of(name)),
-            np.zeros([v.num_states for v in (*families.parents_of(name), families.variables[name])]),
-        )
-        for name in learned
-    }
+    start = {}
+    for name in learned:
+        child, parents = families.variables[name], families.parents_of(name)
+        alpha = pseudo_counts(prior, child, parents)
+        start[name] = FamilyPosterior(child, parents, alpha, np.zeros([v.num_states for v in (*parents, child)]))
     prepared = replace(empty, families=MappingProxyType(start))
     return prepared._with_counts(_tied_counts(families, prepared))
 
@@ -270,17 +230,8 @@ def _tied_counts(families: Families, posterior: ParameterPosterior) -> dict[str,
     return counts
 
 
-def _cells(family: FamilyPosterior, parents: tuple[str, ...], name: str, columns: Mapping[str, Positions]) -> Positions:
-    """The flat position in the table of each row of data."""
-    places = [columns[other] for other in (*parents, name)]
-    return np.ravel_multi_index(tuple(places), family.counts.shape)
-
-
 def _log_uses(family: FamilyPosterior, uses: list[Positions], counting: list[Flags | np.bool_]) -> Floats:
-    """log of the predictive probability of cells that are drawn one after the other from the same table.
-
-    `counting` tells for each use in which rows it was drawn, and not set.
-    """
+    """log of the predictive probability of cells drawn one after the other from a table, in rows where not set."""
     cells, strengths = family.parameters.ravel(), family.strength.ravel()
     num_states = family.child.num_states
     total = np.zeros(len(uses[0]))

@@ -20,9 +20,18 @@ from plausible.base.arrays import Floats
 from plausible.base.options import by_label, check_number
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
-from plausible.learn.named_options import read_named_option
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
+
+
+def read_named_option(text: str) -> tuple[str, float | None]:
+    """A name in lower case with hyphens, and the number after its colon, if any: ("bdeu", 10.0) of "BDeu:10"."""
+    name, colon, number = text.partition(":")
+    try:
+        value = float(number) if colon else None
+    except ValueError:
+        raise InvalidArgument(f"{text!r}: a number stands after the colon, as in '{name}:10'.") from None
+    return name.strip().lower().replace("_", "-").replace(" ", "-"), value
 
 
 @runtime_checkable
@@ -60,7 +69,10 @@ class Dirichlet:
         """α, an axis for each parent, then one for the child."""
         shape = tuple(variable.num_states for variable in (*parents, child))
         given = by_label(self.counts)
-        given = _by_state(child, given) if isinstance(given, Mapping) else given
+        if isinstance(given, Mapping):
+            by_state, given = given, [0.0] * child.num_states
+            for state, count in by_state.items():
+                given[state_index(child, state, f"The pseudo-counts of {child.name!r}")] = count
         try:
             counts = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
         except (TypeError, ValueError):
@@ -71,13 +83,6 @@ class Dirichlet:
         if not (np.isfinite(counts).all() and (counts >= 0).all()):
             raise InvalidArgument(f"The pseudo-counts of {child.name!r} must be finite and not negative.")
         return counts
-
-
-def _by_state(child: Variable, counts: Mapping[Any, float]) -> list[float]:
-    listed = [0.0] * child.num_states
-    for state, count in counts.items():
-        listed[state_index(child, state, f"The pseudo-counts of {child.name!r}")] = count
-    return listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +102,6 @@ class K2:
 class BDeu:
     """A uniform prior worth α cases, spread over all cells: α_{x|u} = α / (number of cells) (Buntine 1991).
 
-    Parameters
-    ----------
-    equivalent_sample_size
-        α: how many cases the prior is worth.
-
-    Examples
-    --------
     >>> BDeu(10).pseudo_counts(Variable("grass", 2), [Variable("rain", 2)])
     array([[2.5, 2.5],
            [2.5, 2.5]])
@@ -124,15 +122,8 @@ class BDeu:
 class BDe:
     """A prior network worth α cases: α_{x|u} = α P'(x, u) (Heckerman, Geiger & Chickering 1995).
 
-    Parameters
-    ----------
-    network
-        P', which has at least the variables of the tables; its graph may be different.
-    equivalent_sample_size
-        α: how many cases the prior is worth.
+    P' has at least the variables of the tables; its graph may be different.
 
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> rain = BayesianNetwork(TableCPD("rain", [0.75, 0.25]))
     >>> BDe(rain, 8).pseudo_counts(rain.variables["rain"], [])
@@ -165,12 +156,8 @@ _NAMED: Mapping[str, tuple[Callable[..., Prior], bool]] = MappingProxyType(
 
 
 def is_no_prior(prior: PriorLike) -> bool:
-    """Whether there is none: `None`, or its name.
-
-    >>> is_no_prior(None), is_no_prior("none"), is_no_prior("k2")
-    (True, True, False)
-    """
-    return prior is None or (isinstance(prior, str) and read_named_option(prior).name == "none")
+    """Whether there is none: `None`, or its name, "none"."""
+    return prior is None or (isinstance(prior, str) and read_named_option(prior)[0] == "none")
 
 
 def read_prior(prior: Prior | str) -> Prior | None:

@@ -16,16 +16,9 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.logistic import LogisticLearner
+from plausible.learn.estimation.learners import LogisticLearner
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.evaluation.losses import (
-    NetworkLearner,
-    mean_loss,
-    name_learners,
-    read_learner,
-    row_losses,
-    weighted_mean,
-)
+from plausible.learn.evaluation.measures import mean_loss, name_learners, read_learner, row_losses, weighted_mean
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
 
@@ -37,8 +30,7 @@ if TYPE_CHECKING:
 class CrossValidation:
     """The losses of rows, each under a network learned from the folds without it."""
 
-    #: -log P of each row, in nats.
-    losses: Floats
+    losses: Floats  # -log P of each row, in nats
     weights: Floats  # What each row weighs
     folds: Ints  # The fold of each row
 
@@ -69,13 +61,11 @@ def cross_validate(
 
     Parameters
     ----------
-    data
-        Complete rows; what `Table.read` takes.
+    data, num_folds
+        Complete rows, and into how many folds they are divided; as many as rows is leave-one-out.
     learner
         A method of `learn.structure` by its name, a graph or arrow text, or a function of a `Table` that gives a
         network, a graph, or the result of a search. Where a graph has no parameters, they are learned with BDeu(1).
-    num_folds
-        Of sizes that differ by one at most; as many as rows is leave-one-out.
     target
         With it, the loss is -log P(target | all others): how well the network classifies.
 
@@ -144,14 +134,10 @@ def compare_learners(
 
     Parameters
     ----------
-    data
-        Complete rows.
     learners
-        Name -> learner, or a list of learners; each as in `cross_validate`.
-    num_folds
-        Of the rows.
-    target
-        With it, the loss is -log P(target | all others).
+        Name -> learner, or a list of learners; each, and all else, as in `cross_validate`.
+    data, num_folds, target
+        As in `cross_validate`.
 
     Examples
     --------
@@ -218,16 +204,10 @@ def learning_curve(
 
     Parameters
     ----------
-    data
-        Complete rows.
-    learners
-        Name -> learner, a list of learners, or one alone; each as in `cross_validate`.
-    sizes
-        Numbers of rows to learn from.
-    target
-        With it, the loss is -log P(target | all others).
-    share
-        Of the rows that are held out.
+    data, learners, target
+        As in `compare_learners`; there may be one learner alone.
+    sizes, share
+        Numbers of rows to learn from, and the share of all rows that is held out.
     repeats
         Random orders of the rows.
 
@@ -241,18 +221,6 @@ def learning_curve(
     """
     check_count("repeats", repeats, 1)
     table, rng = Table.read(data), generator_of(seed)
-    num_held = _num_held(table, share, sizes)
-    orders = [rng.permutation(table.num_rows) for _ in range(repeats)]
-    training, held_out = {}, {}
-    for name, learner in name_learners(learners).items():
-        learn = read_learner(learner)
-        losses = np.array([_losses(table, learn, order, num_held, sizes, target) for order in orders])
-        training[name], held_out[name] = losses.reshape(repeats, len(sizes), 2).transpose(2, 1, 0)
-    return LearningCurve(tuple(sizes), training, held_out)
-
-
-def _num_held(table: Table, share: float, sizes: Sequence[int]) -> int:
-    """How many rows are held out; refused where too few are left to learn from."""
     if not 0 < share < 1:
         raise InvalidArgument(f"share={share!r} of the rows is held out: a number between 0 and 1.")
     num_held = max(1, round(share * table.num_rows))
@@ -262,24 +230,19 @@ def _num_held(table: Table, share: float, sizes: Sequence[int]) -> int:
             raise InvalidArgument(
                 f"{size} rows to learn from are too many: {table.num_rows - num_held} are not held out."
             )
-    return num_held
-
-
-def _losses(
-    table: Table,
-    learn: NetworkLearner,
-    order: Ints,
-    num_held: int,
-    sizes: Sequence[int],
-    target: str | None,
-) -> list[tuple[float, float]]:
-    """For each size the mean loss of a row that was learned from, and of one that was held out."""
-    held, found = table.take(order[:num_held]), []
-    for size in sizes:
-        rows = table.take(order[num_held : num_held + size])
-        network = learn(rows)
-        found.append((mean_loss(network, rows, target), mean_loss(network, held, target)))
-    return found
+    orders = [rng.permutation(table.num_rows) for _ in range(repeats)]
+    training, held_out = {}, {}
+    for name, learner in name_learners(learners).items():
+        learn = read_learner(learner)
+        losses = []
+        for order in orders:
+            held = table.take(order[:num_held])
+            for size in sizes:
+                rows = table.take(order[num_held : num_held + size])
+                network = learn(rows)
+                losses.append((mean_loss(network, rows, target), mean_loss(network, held, target)))
+        training[name], held_out[name] = np.array(losses).reshape(repeats, len(sizes), 2).transpose(2, 1, 0)
+    return LearningCurve(tuple(sizes), training, held_out)
 
 
 def compare_generative_discriminative(
@@ -291,18 +254,8 @@ def compare_generative_discriminative(
     is near after O(log n) rows. Logistic regression maximises the conditional likelihood: its limit is never worse, but
     O(n) rows away. Ng & Jordan 2002, "On discriminative vs. generative classifiers".
 
-    Parameters
-    ----------
-    data
-        Complete rows.
-    target
-        The class, a discrete variable.
-    sizes
-        Numbers of rows to learn from.
-    repeats
-        Random orders of the rows.
-    penalty
-        Of the weights of the logistic regression.
+    The target is a discrete variable; `penalty` is that of the weights of the logistic regression. The other options
+    are those of `learning_curve`.
     """
     table = Table.read(data)
     if target not in table.variables:

@@ -21,8 +21,7 @@ from plausible.inference.engines import Engine
 from plausible.kernels.jit import repeated
 from plausible.learn.estimation.families import CPDLearner
 from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.learners import UnidentifiedParameters
+from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.accelerated_em import HybridEM, OverrelaxedEM, SquaredEM
 from plausible.learn.incomplete.cases import Cases

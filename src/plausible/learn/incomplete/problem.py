@@ -21,8 +21,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariabl
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.families import CPDLearner, Families
 from plausible.learn.estimation.family_posterior import Estimate
-from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.estimation.learners import find_learners
+from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge, find_learners
 from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import (

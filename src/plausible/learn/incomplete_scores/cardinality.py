@@ -23,7 +23,7 @@ from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.problem import observed_log_likelihood
 from plausible.learn.incomplete_scores.score import read_incomplete_score, score_task
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
-from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
+from plausible.learn.mixtures.comparison import ClusterChoice, choose_clusters
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.variables import Variable

@@ -40,7 +40,7 @@ from plausible.learn.incomplete_structures.structural_em import (
 from plausible.learn.scores.penalized import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
-from plausible.learn.structures.task import check_progress
+from plausible.learn.structures.knowledge import check_progress
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Stops, best_first

@@ -50,13 +50,12 @@ from plausible.learn.incomplete_structures.structural_em import (
 from plausible.learn.missingness.cells import incomplete_rows
 from plausible.learn.missingness.fillers import by_draw
 from plausible.learn.missingness.mcar_tests import fit_gaussian
-from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
-from plausible.learn.scores.gaussian import GaussianScore
+from plausible.learn.scores.gaussian import ConditionalGaussian, GaussianScore
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.scores.structure_prior import WithPrior
 from plausible.learn.structure_methods import OVERALL_METHODS, StructureSearch
-from plausible.learn.structures.task import FoundGraph, StructureTask
-from plausible.learn.structures.trees import learn_tree
+from plausible.learn.structures.constructive import learn_tree
+from plausible.learn.structures.knowledge import FoundGraph, StructureTask
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,38 +32,19 @@ class CountTest(IndependenceTest):
 
     Each joint state z of what is given is a stratum; a statistic of its table of x and y is summed over them, and has a
     chi-square distribution with Σ_z (r_z - 1)(c_z - 1) degrees of freedom, r_z and c_z being the rows and columns of
-    the stratum that are not empty. Without that adjustment it would be (|x| - 1)(|y| - 1) Π |z|, too many in a sparse
-    table. Where no stratum has two rows and two columns there are none: what is given determines x or y.
+    the stratum that are not empty. Without that adjustment (`adjust=False`) it would be (|x| - 1)(|y| - 1) Π |z|, too
+    many in a sparse table. Where no stratum has two rows and two columns there are none: what is given determines x or
+    y (Spirtes, Glymour & Scheines 2000, Causation, Prediction, and Search, section 5.5).
 
-    Parameters
-    ----------
-    data
-        What `Table.read` takes, or statistics.
-    min_rows_per_degree
-        A test with fewer rows for each of its (|x| - 1)(|y| - 1) Π |z| degrees of freedom is not reliable and not
-        made: with so many cells the chi-square distribution is far off, and nothing would ever be rejected (Spirtes et
-        al. 2000; Tsamardinos et al. 2006). 0 makes all tests.
-    adjust
-        Whether empty rows and columns take no degrees of freedom.
-    num_threads
-        At most this many; outcomes do not depend on it.
-
-    References
-    ----------
-    Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search, section 5.5.
+    A test with fewer than `min_rows_per_degree` rows for each of its (|x| - 1)(|y| - 1) Π |z| degrees of freedom is not
+    reliable and not made: with so many cells the chi-square distribution is far off, and nothing would ever be
+    rejected (Tsamardinos et al. 2006).
     """
-
-    __slots__ = ("_adjust", "_min_rows", "_names", "_sizes", "_statistics")
 
     _is_pearson: ClassVar[bool]
 
     def __init__(
-        self,
-        data: DataLike,
-        *,
-        min_rows_per_degree: float = 5.0,
-        adjust: bool = True,
-        num_threads: int = 2,
+        self, data: DataLike, *, min_rows_per_degree: float = 5.0, adjust: bool = True, num_threads: int = 2
     ) -> None:
         if min_rows_per_degree < 0:
             raise InvalidArgument(f"min_rows_per_degree={min_rows_per_degree} can't be negative.")
@@ -79,32 +60,35 @@ class CountTest(IndependenceTest):
         return self._names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
-        """The outcomes for each question and each of its others, in order."""
         if not questions:
             return Answers.of(())
-        shapes = self._shapes(questions)
+        from scipy.special import gammaincc
+
+        sizes, listed = self._sizes, []
+        for x, given, others in questions:
+            num_strata = math.prod([sizes[name] for name in given])
+            listed += [(sizes[other], num_strata, sizes[x]) for other in others]
+        shapes = np.array(listed, dtype=np.int64).reshape(-1, 3)
         nominal = (shapes[:, 0] - 1) * shapes[:, 1] * (shapes[:, 2] - 1)
         total = self._statistics.total
         reliable = (total > 0) & (self._min_rows * nominal <= total)
         statistics, degrees = np.full(len(shapes), np.nan), nominal.astype(np.float64)
-        for batch in self._batches(questions, shapes, reliable):
-            measured, used = self._measure(batch, shapes[batch.places])
-            statistics[batch.places] = measured
-            degrees[batch.places] = used if self._adjust else np.where(used == 0, 0.0, degrees[batch.places])
-        return Answers(statistics, _chi_square_tail(statistics, degrees), degrees, reliable)
+        for requests, places in self._batches(questions, shapes, reliable):
+            # tables with the axes (other, given..., x), counted together and compared with independence
+            answers = self._statistics.counts_of(requests)
+            tables = [table.reshape(-1) for stacks in answers for table in in_order(stacks)]
+            measured, used = np.zeros(len(places)), np.zeros(len(places), dtype=np.int64)
+            counts = np.concatenate(tables, dtype=np.float64)
+            measure_dependence(counts, shapes[places], self._is_pearson, measured, used)
+            statistics[places] = measured
+            degrees[places] = used if self._adjust else np.where(used == 0, 0.0, degrees[places])
+        tail: Floats = gammaincc(np.maximum(degrees, 1) / 2, np.maximum(statistics, 0) / 2)
+        return Answers(statistics, np.where((degrees == 0) & ~np.isnan(statistics), 1.0, tail), degrees, reliable)
 
-    # --- tables ---
-
-    def _shapes(self, questions: Sequence[Question]) -> Ints:
-        """A line (states of the other, of what is given, of x) for each test."""
-        sizes, shapes = self._sizes, []
-        for x, given, others in questions:
-            num_strata = math.prod([sizes[name] for name in given])
-            shapes += [(sizes[other], num_strata, sizes[x]) for other in others]
-        return np.array(shapes, dtype=np.int64).reshape(-1, 3)
-
-    def _batches(self, questions: Sequence[Question], shapes: Ints, reliable: Flags) -> Iterator[_Batch]:
-        """The reliable tests in batches, their tables small enough to be held together."""
+    def _batches(
+        self, questions: Sequence[Question], shapes: Ints, reliable: Flags
+    ) -> Iterator[tuple[list[Request], list[int]]]:
+        """The reliable tests in batches, their tables small enough to be held together; and their places among all."""
         sizes, is_made = shapes.prod(axis=1).tolist(), reliable.tolist()
         asked: list[Request] = []
         places: list[int] = []
@@ -117,42 +101,21 @@ class CountTest(IndependenceTest):
                 num_cells += sum(sizes[place] for place in made)
             first += len(others)
             if num_cells > _CELLS_AT_ONCE:
-                yield _Batch(asked, places)
+                yield asked, places
                 asked, places, num_cells = [], [], 0
         if places:
-            yield _Batch(asked, places)
-
-    def _measure(self, batch: _Batch, shapes: Ints) -> tuple[Floats, Ints]:
-        """The tables of a batch, axes (other, given..., x), counted together and compared with independence."""
-        tables = [
-            table.reshape(-1) for stacks in self._statistics.counts_of(batch.requests) for table in in_order(stacks)
-        ]
-        counts = np.concatenate(tables, dtype=np.float64)
-        measured, used = np.zeros(len(shapes)), np.zeros(len(shapes), dtype=np.int64)
-        measure_dependence(counts, shapes, self._is_pearson, measured, used)
-        return measured, used
-
-
-class _Batch(NamedTuple):
-    """Requests of counts for tests that are all made, and the places of these tests among all."""
-
-    requests: Sequence[Request]
-    places: Sequence[int]
+            yield asked, places
 
 
 @final
 class GTest(CountTest):
     """The likelihood-ratio test: G = 2 Σ n ln(n / e), which is 2 N times the mutual information of x and y given z.
 
-    Examples
-    --------
     >>> rows = {"rain": ["no", "no", "yes", "yes"] * 9, "grass": ["dry", "wet", "wet", "wet"] * 9}
     >>> outcome = GTest(rows).test("rain", "grass")
     >>> round(outcome.statistic, 3), outcome.degrees_of_freedom, outcome.is_independent()
     (15.535, 1.0, False)
     """
-
-    __slots__ = ()
 
     _is_pearson = False
 
@@ -161,14 +124,10 @@ class GTest(CountTest):
 class ChiSquareTest(CountTest):
     """Pearson's test: X² = Σ (n - e)² / e.
 
-    Examples
-    --------
     >>> rows = {"rain": ["no", "no", "yes", "yes"] * 9, "grass": ["dry", "wet", "wet", "wet"] * 9}
     >>> round(ChiSquareTest(rows).test("rain", "grass").statistic, 3)
     12.0
     """
-
-    __slots__ = ()
 
     _is_pearson = True
 
@@ -182,14 +141,6 @@ def only_observed(statistics: Statistics) -> Statistics:
             "these rows out with table.take, or learn by a score."
         )
     return statistics
-
-
-def _chi_square_tail(statistics: Floats, degrees: Floats) -> Floats:
-    """The probability of a larger value; 1 without degrees of freedom."""
-    from scipy.special import gammaincc
-
-    tail: Floats = gammaincc(np.maximum(degrees, 1) / 2, np.maximum(statistics, 0) / 2)
-    return np.where((degrees == 0) & ~np.isnan(statistics), 1.0, tail)
 
 
 @final
@@ -206,10 +157,8 @@ class PermutationTest(IndependenceTest):
     ----------
     data
         What `Table.read` takes, or statistics, without fractional weights.
-    num_permutations
-        How many tables are drawn.
-    semiparametric
-        Whether they only tell the degrees of freedom.
+    num_permutations, semiparametric
+        How many tables are drawn, and whether they only tell the degrees of freedom.
     seed
         Draws depend on it and on the names of the variables, not on which tests were made before.
 
@@ -220,15 +169,8 @@ class PermutationTest(IndependenceTest):
     True
     """
 
-    __slots__ = ("_num_permutations", "_seed", "_semiparametric", "_statistics")
-
     def __init__(
-        self,
-        data: DataLike,
-        *,
-        num_permutations: int = 999,
-        semiparametric: bool = False,
-        seed: int = 0,
+        self, data: DataLike, *, num_permutations: int = 999, semiparametric: bool = False, seed: int = 0
     ) -> None:
         if num_permutations < 1:
             raise InvalidArgument(f"num_permutations={num_permutations} must be at least 1.")
@@ -241,7 +183,6 @@ class PermutationTest(IndependenceTest):
         return tuple(self._statistics.discrete)
 
     def ask(self, questions: Sequence[Question]) -> Answers:
-        """The outcomes for each question and each of its others, in order."""
         pairs = single_tests(questions)
         answers = self._statistics.counts_of([Request(y, (*given, x)) for x, y, given in pairs])
         return Answers.of(self._one(*pair, answer[0].counts[0]) for pair, answer in zip(pairs, answers, strict=True))
@@ -256,7 +197,12 @@ class PermutationTest(IndependenceTest):
             observed += float(_g(stratum[None])[0])
             drawn += _g(_tables_like(stratum, self._num_permutations, rng))
         if self._semiparametric:
-            return _by_chi_square(observed, float(drawn.mean()))
+            degrees = float(drawn.mean())
+            if degrees <= 0:
+                return IndependenceResult(observed, 1.0, 0.0)
+            from scipy.special import gammaincc
+
+            return IndependenceResult(observed, float(gammaincc(degrees / 2, observed / 2)), degrees)
         # Sums of logarithms in another order differ by rounding; a tie must count as one.
         extreme = int(np.count_nonzero(drawn >= observed - 1e-9 * max(1.0, observed)))
         return IndependenceResult(observed, (1 + extreme) / (1 + drawn.size), float(drawn.mean()))
@@ -283,11 +229,3 @@ def _g(tables: NDArray[Any]) -> Floats:
 
     joint, rows, columns = entropies(tables), entropies(tables.sum(axis=2)), entropies(tables.sum(axis=1))
     return np.maximum(2.0 * (joint - rows - columns + entropies(tables.sum(axis=(1, 2))[:, None])), 0.0)
-
-
-def _by_chi_square(statistic: float, degrees: float) -> IndependenceResult:
-    from scipy.special import gammaincc
-
-    if degrees <= 0:
-        return IndependenceResult(statistic, 1.0, 0.0)
-    return IndependenceResult(statistic, float(gammaincc(degrees / 2, statistic / 2)), degrees)

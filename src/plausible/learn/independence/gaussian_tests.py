@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
@@ -30,19 +31,9 @@ class FisherZ(IndependenceTest):
 
     With normal variables no partial correlation means independence. r of x and y given Z comes from the correlation
     matrix, the part that Z explains taken off; all tests that are asked for together and have as many given are
-    computed in one go. Where those given determine x or y no correlation is left, nor a degree of freedom.
+    computed in one go. Where those given determine x or y no correlation is left, nor a degree of freedom. Fisher
+    (1924), The distribution of the partial correlation coefficient.
 
-    Parameters
-    ----------
-    data
-        What `Table.read` takes, or statistics; its continuous variables are tested.
-
-    References
-    ----------
-    Fisher (1924), The distribution of the partial correlation coefficient.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(size=200); b = a + rng.normal(size=200); c = b + rng.normal(size=200)
     >>> test = FisherZ({"a": a, "b": b, "c": c})
@@ -50,15 +41,17 @@ class FisherZ(IndependenceTest):
     (False, True)
     """
 
-    __slots__ = ("_correlations", "_names", "_places", "_total")
-
     def __init__(self, data: DataLike) -> None:
         statistics = only_observed(read_statistics(data))
         self._names = tuple(statistics.continuous)
         refuse_missing(statistics, self._names)
         self._places = {name: place for place, name in enumerate(self._names)}
         self._total = statistics.total
-        self._correlations = _correlations(statistics.moments(self._names[0]).scatter) if self._names else np.eye(0)
+        if self._names:
+            scatter = statistics.moments(self._names[0]).scatter
+            deviations = np.sqrt(np.diag(scatter))  # a constant column is correlated with nothing
+            deviations = np.where(deviations > 0, deviations, 1.0)
+            self._correlations: Floats = scatter / deviations / deviations[:, None]
 
     @property
     def names(self) -> Sequence[str]:
@@ -72,7 +65,6 @@ class FisherZ(IndependenceTest):
         return float(self._partial(np.array([line]))[0][0])
 
     def ask(self, questions: Sequence[Question]) -> Answers:
-        """The outcomes for each question and each of its others, in order."""
         from scipy.special import erfc
 
         lines = [
@@ -104,14 +96,6 @@ class FisherZ(IndependenceTest):
         return partial, np.asarray(is_left)
 
 
-def _correlations(scatter: Floats) -> Floats:
-    """Those of the continuous variables; a constant one has variance zero and is correlated with nothing."""
-    deviations = np.sqrt(np.diag(scatter))
-    deviations = np.where(deviations > 0, deviations, 1.0)
-    correlations: Floats = scatter / deviations / deviations[:, None]
-    return correlations
-
-
 def refuse_missing(statistics: Statistics, names: Iterable[str]) -> None:
     """Tests on numbers need them all."""
     missing = statistics.missing
@@ -135,33 +119,20 @@ class ConditionalGaussianTest(IndependenceTest):
 
     l(A) is the largest log-likelihood of the variables A with any distribution of the discrete ones and, for each joint
     state of them, a normal distribution of the continuous ones. The statistic
-
-        2 (l(x, y, Z) - l(x, Z) - l(y, Z) + l(Z))
-
+    2 (l(x, y, Z) - l(x, Z) - l(y, Z) + l(Z))
     has a chi-square distribution under independence. With discrete variables only it is G, with continuous ones only
     -N ln(1 - r²), and with one of x and y continuous the likelihood ratio of two linear regressions in each joint
     state; if both are discrete and something given is continuous it is approximate, since a mixture of normal
     distributions is none. Rows whose joint state has too few rows to fit a normal distribution are left out; if none
     are left the test is not reliable. Where what is given determines x or y it has no degrees of freedom.
 
-    Parameters
-    ----------
-    data
-        What `Table.read` takes, or statistics.
-
-    References
-    ----------
     Andrews, Ramsey & Cooper (2018), Scoring Bayesian networks of mixed variables.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> sex = rng.choice(["f", "m"], 300); height = 165 + 12 * (sex == "m") + rng.normal(0, 6, 300)
     >>> ConditionalGaussianTest({"sex": sex, "height": height}).test("sex", "height").is_independent()
     False
     """
-
-    __slots__ = ("_spreads", "_statistics")
 
     def __init__(self, data: DataLike) -> None:
         self._statistics = only_observed(read_statistics(data))
@@ -177,7 +148,6 @@ class ConditionalGaussianTest(IndependenceTest):
         return tuple(self._statistics.variables)
 
     def ask(self, questions: Sequence[Question]) -> Answers:
-        """The outcomes for each question and each of its others, in order."""
         pairs = single_tests(questions)
         found = self._statistics.moments_of([Request(x, (*given, y)) for x, y, given in pairs])
         return Answers.of(self._one(*pair, moments) for pair, moments in zip(pairs, found, strict=True))
@@ -187,18 +157,18 @@ class ConditionalGaussianTest(IndependenceTest):
 
         rows = _Rows.of(moments, (*given, y, x), self._spreads)
         if not rows.weight.size:
-            return IndependenceResult.not_made()
+            return IndependenceResult(math.nan, math.nan, 0.0, False)
         parts = ((x, y, *given), (x, *given), (y, *given), given)
         both, left, right, base = (rows.fit(names) for names in parts)
         if rows.adds_nothing(x, left, base) or rows.adds_nothing(y, right, base):
-            return IndependenceResult.nothing_left()
+            return IndependenceResult(0.0, 1.0, 0.0)
         statistic = 2.0 * (both.log_likelihood - left.log_likelihood - right.log_likelihood + base.log_likelihood)
+        statistic = max(statistic, 0.0)
         degrees = both.num_parameters - left.num_parameters - right.num_parameters + base.num_parameters
         if x in rows.states and y in rows.states:
             degrees += rows.unseen(x, y, given)
         if degrees <= 0:
-            return IndependenceResult(max(statistic, 0.0), 1.0, 0.0)
-        statistic = max(statistic, 0.0)
+            return IndependenceResult(statistic, 1.0, 0.0)
         return IndependenceResult(statistic, float(gammaincc(degrees / 2, statistic / 2)), float(degrees))
 
 
@@ -237,7 +207,8 @@ class _Rows:
             sums = np.zeros((sizes.size, num))
             np.add.at(sums, cells, self.weight[:, None] * self.mean[:, places])
             apart = self.mean[:, places] - (sums / sizes[:, None])[cells]
-            scatter = self.scatter[:, places][:, :, places] + self.weight[:, None, None] * _outer(apart)
+            spread = apart[:, :, None] * apart[:, None, :]
+            scatter = self.scatter[:, places][:, :, places] + self.weight[:, None, None] * spread
             covariances = np.zeros((sizes.size, num, num))
             np.add.at(covariances, cells, scatter)
             covariances = covariances / sizes[:, None, None] + _RIDGE * np.eye(num)
@@ -270,10 +241,6 @@ class _Rows:
                 codes = self.states[name]
                 cells = np.unique(cells * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
         return cells.astype(np.int64)
-
-
-def _outer(vectors: Floats) -> Floats:
-    return np.asarray(vectors[:, :, None] * vectors[:, None, :])
 
 
 class _Fit(NamedTuple):

@@ -1,8 +1,7 @@
-"""What a test of conditional independence is: p-values for many questions at once."""
+"""What a test of conditional independence is: p-values for many questions at once; functions and graphs as tests."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,9 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG, MAG, CausalGraph
+from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.nodes import NodeIndex, Nodes
 
 Mask = NDArray[np.bool_]
 
@@ -31,22 +33,8 @@ class IndependenceResult:
     #: independence, and its p-value is NaN.
     is_reliable: bool = True
 
-    @classmethod
-    def not_made(cls) -> IndependenceResult:
-        """The outcome where nothing can be told."""
-        return cls(math.nan, math.nan, 0.0, False)
-
-    @classmethod
-    def nothing_left(cls) -> IndependenceResult:
-        """The outcome where x or y never varies once the others are given."""
-        return cls(0.0, 1.0, 0.0)
-
     def is_independent(self, alpha: float = 0.05) -> bool:
-        """Whether the test is reliable and does not reject independence at a level.
-
-        >>> IndependenceResult(0.7, 0.4, 1.0).is_independent(), IndependenceResult(9.2, 0.002, 1.0).is_independent()
-        (True, False)
-        """
+        """Whether the test is reliable and does not reject independence at a level."""
         return self.is_reliable and self.p_value > alpha
 
 
@@ -107,15 +95,7 @@ class IndependenceTest(ABC):
         """The outcomes for each question and each of its others, in order; names are taken to be right."""
 
     def test(self, x: str, y: str, given: Iterable[str] | str = ()) -> IndependenceResult:
-        """Whether x and y are independent given others.
-
-        Parameters
-        ----------
-        x, y
-            Two variables; their order does not matter.
-        given
-            Variables, in any order.
-        """
+        """Whether x and y are independent given others; no order matters."""
         conditions = (given,) if isinstance(given, str) else tuple(sorted(given))
         asked = (x, y, *conditions)
         for name in asked:
@@ -125,12 +105,8 @@ class IndependenceTest(ABC):
             raise InvalidArgument(f"A test is about different variables, but one of {', '.join(asked)} is there twice.")
         first, second = sorted((x, y))
         found = self.ask([Question(first, conditions, (second,))])
-        return IndependenceResult(
-            float(found.statistics[0]),
-            float(found.p_values[0]),
-            float(found.degrees_of_freedom[0]),
-            bool(found.are_reliable[0]),
-        )
+        numbers = float(found.statistics[0]), float(found.p_values[0]), float(found.degrees_of_freedom[0])
+        return IndependenceResult(*numbers, bool(found.are_reliable[0]))
 
 
 #: Told x, y and what is given; a p-value, or the whole outcome.
@@ -139,34 +115,22 @@ TestFunction: TypeAlias = Callable[[str, str, tuple[str, ...]], "float | Indepen
 
 @final
 class FunctionTest(IndependenceTest):
-    """Any function as a test.
+    """Any function as a test: of x, y and the tuple of those given, pairs in the order of names.
 
-    Parameters
-    ----------
-    names
-        The variables.
-    function
-        Called with x, y and the tuple of those given, each pair in the order of their names; returns a p-value or an
-        `IndependenceResult`.
+    It returns a p-value or an `IndependenceResult`.
 
-    Examples
-    --------
     >>> FunctionTest("AB", lambda x, y, given: 0.3).test("A", "B").is_independent()
     True
     """
-
-    __slots__ = ("_function", "_names")
 
     def __init__(self, names: Iterable[str], function: TestFunction) -> None:
         self._names, self._function = tuple(names), function
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables that can be asked about."""
         return self._names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
-        """The outcomes for each question and each of its others, in order."""
         return Answers.of(self._one(*asked) for asked in single_tests(questions))
 
     def _one(self, x: str, y: str, given: tuple[str, ...]) -> IndependenceResult:
@@ -176,3 +140,77 @@ class FunctionTest(IndependenceTest):
         if not 0 <= found <= 1:
             raise InvalidArgument(f"The test of {x!r} and {y!r} returned {found!r}, which is no p-value.")
         return IndependenceResult(1.0 - found, float(found), 1.0)
+
+
+_SEPARATED, _CONNECTED = IndependenceResult(0.0, 1.0, 1.0), IndependenceResult(1.0, 0.0, 1.0)
+
+
+@final
+class DSeparationOracle(IndependenceTest):
+    """A test that is never wrong about a graph: the p-value is 1 where it separates, else 0.
+
+    What a learner makes of it is what it would learn from endless data of a faithful distribution.
+
+    >>> DSeparationOracle(DAG("A -> C <- B")).test("A", "B", given="C").is_independent()
+    False
+    """
+
+    def __init__(self, graph: DAG | str) -> None:
+        self._graph = graph if isinstance(graph, DAG) else DAG(graph)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return tuple(map(str, self._graph.nodes))
+
+    def ask(self, questions: Sequence[Question]) -> Answers:
+        found: list[IndependenceResult] = []
+        for x, given, others in questions:
+            connected = self._graph.d_connected(x, given=given)
+            found += [_CONNECTED if other in connected else _SEPARATED for other in others]
+        return Answers.of(found)
+
+
+@final
+class MSeparationOracle(IndependenceTest):
+    """A test that is never wrong about the observed nodes of a graph with latent causes and selection.
+
+    Parameters
+    ----------
+    graph
+        A DAG, a causal graph whose `<->` are latent common causes, or a MAG; or what stands for one.
+    latent
+        Nodes that can't be asked about.
+    selection
+        Nodes that are given in every question, and can't be asked about.
+
+    Examples
+    --------
+    >>> asked = MSeparationOracle("A -> B <- L -> C", latent="L")
+    >>> asked.names, asked.test("A", "C").is_independent(), asked.test("A", "C", given="B").is_independent()
+    (('A', 'B', 'C'), True, False)
+    """
+
+    def __init__(self, graph: GraphLike[DAG | CausalGraph | MAG], latent: Nodes = (), selection: Nodes = ()) -> None:
+        known: DAG | CausalGraph | MAG = read_as(graph, DAG, CausalGraph, MAG)
+        index = NodeIndex(known.nodes)
+        hidden, self._selection = index.names(index.select(latent)), index.names(index.select(selection))
+        both = set(hidden) & set(self._selection)
+        if both:
+            raise InvalidArgument(f"{min(map(str, both))!r} can't be both latent and selected on.")
+        self._names = tuple(str(node) for node in known.nodes if node not in (*hidden, *self._selection))
+        self._graph = known.to_dag() if isinstance(known, CausalGraph) else known
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def ask(self, questions: Sequence[Question]) -> Answers:
+        found: list[IndependenceResult] = []
+        for x, given, others in questions:
+            fixed, graph = (*given, *self._selection), self._graph
+            if isinstance(graph, MAG):
+                connected = {other for other in others if not graph.m_separated(x, other, fixed)}
+            else:
+                connected = set(map(str, graph.d_connected(x, given=fixed)))
+            found += [_CONNECTED if other in connected else _SEPARATED for other in others]
+        return Answers.of(found)

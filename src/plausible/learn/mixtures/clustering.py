@@ -13,11 +13,9 @@ from plausible.base.method_names import own_methods
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
-from plausible.learn.classifiers.estimator import Clusterer
-from plausible.learn.classifiers.features import read_features, with_unseen_missing
+from plausible.learn.classifiers.estimator import Clusterer, read_features, with_unseen_missing
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, log_joint, log_totals
-from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, MixturePrior, mixture_network
-from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
+from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixturePrior, MixtureSpace, mixture_network
 from plausible.learn.mixtures.starts import best_mixture, given_shares
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
@@ -38,16 +36,14 @@ class MixtureClustering(Clusterer):
     Discrete features are independent given the cluster (naive Bayes, K&F figure 19.7); numbers are Gaussian there.
     Missing cells are summed out exactly, in fitting and in predicting. Columns of fractional numbers are continuous,
     all others have states, and so have whole numbers, unless cells are missing among more than 20 different ones;
-    `Table.read(X, {"age": Variable("age")})` says otherwise. Cost of a step: O(rows K (states + d²)), and
-    O(patterns K d³) for matrices.
+    `Table.read(X, {"age": Variable("age")})` says otherwise. A step costs O(rows K (states + d²)), and O(patterns K d³)
+    for matrices.
 
     Parameters
     ----------
-    n_clusters
-        K, the number of clusters.
-    covariance
-        Of the numbers: "full", "tied" (one matrix for all clusters), "diagonal", "spherical" (one variance in each
-        cluster), or "unit" (variance one).
+    n_clusters, covariance
+        K, and what the numbers of a cluster have: "full", "tied" (one matrix for all clusters), "diagonal",
+        "spherical" (one variance in each cluster), or "unit" (variance one).
     assignment
         "soft", or "hard": each row counts wholly in its most probable cluster, of equal ones the first.
     has_equal_weights
@@ -72,16 +68,13 @@ class MixtureClustering(Clusterer):
         π; μ and Σ in the units of the data, of the shapes (K, d) and (K, d, d), or (K, d) for independent numbers.
     tables_
         Name of a discrete feature -> P(state | cluster), of the shape (K, states).
-    log_likelihood_
-        Of the rows, missing cells summed out.
-    trace_
-        The objective before each step of the best run: it never falls.
-    converged_, n_iter_
-        Whether the last step gained less than the tolerance, and how many there were.
+    log_likelihood_, num_parameters_
+        Of the rows, missing cells summed out; and how many parameters are free.
+    trace_, converged_, n_iter_
+        The objective before each step of the best run, whether the last one gained less than the tolerance, and how
+        many there were.
     optima_
         Where each run ended, in the units of `trace_`.
-    num_parameters_
-        How many are free.
     n_features_in_, feature_names_in_
         How many features there are, and their names where these were given.
 
@@ -89,10 +82,8 @@ class MixtureClustering(Clusterer):
     --------
     >>> X = {"sky": ["clear", "grey", None, "clear", "grey"] * 4, "wind": [1.0, 8.5, 9.0, 1.5, None] * 4}
     >>> found = MixtureClustering(2, covariance="diagonal").fit(X)
-    >>> (found.labels_[:5] == found.labels_[0]).tolist()
-    [True, False, False, True, False]
-    >>> found.converged_
-    True
+    >>> (found.labels_[:5] == found.labels_[0]).tolist(), found.converged_
+    ([True, False, False, True, False], True)
     """
 
     _estimator_type: ClassVar[str] = "clusterer"
@@ -139,29 +130,31 @@ class MixtureClustering(Clusterer):
         """
         return cls(n_clusters, covariance="unit", assignment="hard", has_equal_weights=True, **options)
 
-    # --- fitting ---
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find clusters.
+        """Find clusters of rows: a table, a frame, name -> column, a matrix, or a list of rows; cells may be missing.
 
-        Parameters
-        ----------
-        X
-            Rows of features: a table, a frame, a mapping from names to columns, a matrix, or a list of rows; cells
-            may be missing (None, NaN).
-        y
-            Not looked at.
-        sample_weight
-            How often each row counts.
+        `y` is not looked at; `sample_weight` says how often each row counts.
         """
-        kind = self._checked_kind()
+        if not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:
+            raise InvalidArgument(f"n_clusters={shortened(self.n_clusters)} must be a whole number above zero.")
+        if self.assignment not in ("soft", "hard"):
+            raise InvalidArgument(f"assignment= is 'soft' or 'hard', not {self.assignment!r}.")
+        if self.unseen not in ("error", "missing"):
+            raise InvalidArgument(f"unseen= is 'error' or 'missing', not {self.unseen!r}.")
+        prior = self.prior if isinstance(self.prior, MixturePrior) else MixturePrior(cells=float(self.prior or 0))
+        is_hard = self.assignment == "hard"
+        kind = MixtureKind(self.covariance, is_hard, self.has_equal_weights, self.variance_floor, prior)
         table = self._training_table(X, sample_weight)
         self._variables_ = dict(table.variables)
         self.n_features_in_ = len(table.variables)
         counted = np.flatnonzero(table.weights) if table.weights is not None else np.arange(table.num_rows)
         self.space_ = MixtureSpace.of(table.take(counted), kind.covariance)
         rows = self.space_.encode(table.take(counted), is_grouped=isinstance(self.start, str))
-        shares = self.start if isinstance(self.start, str) else self._given(table.num_rows, counted, rows)
+        shares = self.start
+        if not isinstance(shares, str):
+            given = given_shares(shares, table.num_rows, self.n_clusters)[:, counted]
+            shares = np.empty_like(given)
+            shares[:, rows.places] = given  # for the rows as they are encoded
         stops = Stops(self.tolerance, self.max_steps, self.time_limit, self.progress)
         problem = MixtureProblem(rows, self.space_, kind)
         runs = best_mixture(problem, self.n_clusters, shares, self.restarts, self.seed, stops)
@@ -169,23 +162,35 @@ class MixtureClustering(Clusterer):
         self.run_, self.kind_, self.parameters_ = runs[0], kind, runs[0].state.parameters
         self.trace_, self.converged_, self.n_iter_ = self.run_.trace[1:], self.run_.converged, self.run_.num_steps
         self.num_parameters_ = kind.num_parameters(self.n_clusters, self.space_.num_states, len(self.space_.continuous))
-        self._describe()
+        space, found = self.space_, self.parameters_
+        self.weights_, self.means_ = found.weights, space.location + space.scale * found.means
+        scales = np.outer(space.scale, space.scale) if self.kind_.has_matrices else space.scale**2
+        self.covariances_ = found.covariances * scales
+        parts = np.split(found.tables, space.offsets[1:-1], axis=1) if space.discrete else []
+        self.tables_ = {variable.name: part for variable, part in zip(space.discrete, parts, strict=True)}
         joint = self._log_joint(table)
         self.labels_ = joint.argmax(axis=1)
-        weights = table.row_weights
-        self.log_likelihood_ = float(weights[counted] @ log_totals(joint[counted].T))
-        self._tell_empty(weights)
+        self.log_likelihood_ = float(table.row_weights[counted] @ log_totals(joint[counted].T))
+        self._tell_empty(table.row_weights)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Positions:
         """Find clusters, and the cluster of each row."""
         return self.fit(X, y, sample_weight).labels_
 
-    # --- asking ---
-
     def predict_proba(self, X: Any) -> Floats:
         """P(cluster | row), a column for each cluster; missing cells, and columns of a frame, are summed out."""
         return self._posterior(self._log_joint(self._evidence(X)))
+
+    def _posterior(self, joint: Floats) -> Floats:
+        totals = log_totals(joint.T)
+        if not np.isfinite(totals).all():
+            row = int(np.argmin(np.isfinite(totals)))
+            raise ImpossibleEvidence(
+                f"Row {row} can't happen in any cluster: what it holds was never seen. Give a prior, such as "
+                "MixturePrior(cells=0.1), or mend the row."
+            )
+        return np.asarray(np.exp(joint - totals[:, None]))
 
     def predict(self, X: Any) -> Positions:
         """The most probable cluster of each row; of equally probable ones the first."""
@@ -204,26 +209,12 @@ class MixtureClustering(Clusterer):
         return self.to_network().sample(n_samples, seed=seed)
 
     def to_network(self) -> BayesianNetwork:
-        """The mixture as a Bayesian network, the cluster a hidden variable above all features.
+        """The mixture as a Bayesian network: "cluster", with underscores where a feature has that name, above all.
 
-        It is called "cluster", with underscores behind it where a feature has that name. Numbers that depend on each
-        other within a cluster form a chain, each with those before it as parents.
+        Numbers that depend on each other within a cluster form a chain, each with those before it as parents.
         """
         self._check_fitted()
         return mixture_network(self.space_, self.kind_, self.parameters_)
-
-    # --- parts ---
-
-    def _checked_kind(self) -> MixtureKind:
-        if not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:
-            raise InvalidArgument(f"n_clusters={shortened(self.n_clusters)} must be a whole number above zero.")
-        if self.assignment not in ("soft", "hard"):
-            raise InvalidArgument(f"assignment= is 'soft' or 'hard', not {self.assignment!r}.")
-        if self.unseen not in ("error", "missing"):
-            raise InvalidArgument(f"unseen= is 'error' or 'missing', not {self.unseen!r}.")
-        prior = self.prior if isinstance(self.prior, MixturePrior) else MixturePrior(cells=float(self.prior or 0))
-        is_hard = self.assignment == "hard"
-        return MixtureKind(self.covariance, is_hard, self.has_equal_weights, self.variance_floor, prior)
 
     def _training_table(self, X: Any, weights: Any) -> Table:
         table = X if isinstance(X, Table) else Table.read(read_features(X))
@@ -239,28 +230,8 @@ class MixtureClustering(Clusterer):
             raise InvalidArgument(
                 f"n_clusters={self.n_clusters} is more than n_samples={table.num_rows}: each cluster needs a row."
             )
-        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
-            self.feature_names_in_ = np.array(list(table.variables), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._note_names(X, table.variables)
         return table
-
-    def _given(self, num_rows: int, counted: Positions, rows: MixtureRows) -> Floats:
-        """Shares for the rows as they are encoded, of what the user gave for those of the data."""
-        given = given_shares(self.start, num_rows, self.n_clusters)[:, counted]
-        shares = np.empty_like(given)
-        shares[:, rows.places] = given
-        return shares
-
-    def _describe(self) -> None:
-        """The parameters as users know them."""
-        space, found = self.space_, self.parameters_
-        self.weights_ = found.weights
-        self.means_ = space.location + space.scale * found.means
-        scales = np.outer(space.scale, space.scale) if self.kind_.has_matrices else space.scale**2
-        self.covariances_ = found.covariances * scales
-        parts = np.split(found.tables, space.offsets[1:-1], axis=1) if space.discrete else []
-        self.tables_ = {variable.name: part for variable, part in zip(space.discrete, parts, strict=True)}
 
     def _tell_empty(self, weights: Floats) -> None:
         used = np.bincount(self.labels_, weights=weights, minlength=self.n_clusters) > 0
@@ -278,14 +249,17 @@ class MixtureClustering(Clusterer):
         variables: dict[str, Variable] = self._variables_
         if isinstance(X, Table):
             refuse_others(X.variables, variables, "this mixture")
-            columns = {name: _cells(X, name) for name in X.variables}
+            columns = {}
+            for name, variable in X.variables.items():
+                if variable.is_continuous:
+                    columns[name] = X.numbers[X.continuous.index(name)]
+                else:
+                    states = np.array([*variable.states, None], dtype=object)
+                    columns[name] = list(states[X.codes[X.discrete.index(name)]])
         else:
             columns = read_features(X, list(variables))
-        if not (isinstance(X, (Mapping, Table)) or hasattr(X, "columns")) and len(columns) != len(variables):
-            raise InvalidArgument(
-                f"X has {len(columns)} features, but {type(self).__name__} is expecting {len(variables)} features as "
-                "input."
-            )
+        if not (isinstance(X, (Mapping, Table)) or hasattr(X, "columns")):
+            self._check_width(len(columns))
         if self.unseen == "missing":
             columns = with_unseen_missing(columns, variables)
         refuse_others(columns, variables, "this mixture")
@@ -300,21 +274,3 @@ class MixtureClustering(Clusterer):
         rows = self.space_.encode(table)
         joint = log_joint(rows, self.parameters_, self.kind_) - rows.known @ np.log(self.space_.scale)
         return np.asarray(joint[:, rows.places].T)
-
-    def _posterior(self, joint: Floats) -> Floats:
-        totals = log_totals(joint.T)
-        if not np.isfinite(totals).all():
-            row = int(np.argmin(np.isfinite(totals)))
-            raise ImpossibleEvidence(
-                f"Row {row} can't happen in any cluster: what it holds was never seen. Give a prior, such as "
-                "MixturePrior(cells=0.1), or mend the row."
-            )
-        return np.asarray(np.exp(joint - totals[:, None]))
-
-
-def _cells(table: Table, name: str) -> Any:
-    """A column as users would give it."""
-    if table.variables[name].is_continuous:
-        return table.numbers[table.continuous.index(name)]
-    states = np.array([*table.variables[name].states, None], dtype=object)
-    return list(states[table.codes[table.discrete.index(name)]])

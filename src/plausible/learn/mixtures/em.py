@@ -20,8 +20,7 @@ from plausible.learn.incomplete.gaussian_rows import (
     expected_moments,
     matrix_block,
 )
-from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
-from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
+from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixtureRows, MixtureSpace
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
@@ -35,9 +34,6 @@ class MixtureProblem(NamedTuple):
     rows: MixtureRows
     space: MixtureSpace
     kind: MixtureKind
-
-
-# --- the E-step ---
 
 
 class Expectation(NamedTuple):
@@ -131,8 +127,8 @@ def _gaussian(
     numbers, known = rows.numbers[block.start : block.stop], rows.known[block.start : block.stop]
     if not kind.has_matrices:
         return vector_block(numbers, known, parameters.means, parameters.covariances)
-    size, num_numbers = len(numbers) // block.num_groups, numbers.shape[1]
-    grouped = numbers.reshape(block.num_groups, size, num_numbers)
+    size = len(numbers) // block.num_groups
+    grouped = numbers.reshape(block.num_groups, size, numbers.shape[1])
     return matrix_block(grouped, known[::size], parameters.means, parameters.covariances)
 
 
@@ -165,8 +161,7 @@ class VectorBlock(NamedTuple):
 def vector_block(numbers: Floats, known: Flags, means: Floats, variances: Floats) -> VectorBlock:
     """The log density of the numbers known, (c, d), for each cluster: O(rows K d), in matrix products.
 
-    (x - μ)²/σ² is taken apart into products. In units where columns vary by about one, and variances have a floor, what
-    this loses by rounding is below 1e-15 x² / floor.
+    In units where columns vary by about one this loses less than 1e-15 x² / floor by rounding.
     """
     there = known.astype(np.float64)
     constant = (means**2 / variances + np.log(variances) + LOG_TWO_PI) @ there.T
@@ -181,42 +176,23 @@ def vector_moments(block: VectorBlock, shares: Floats) -> Moments:
     return Moments(counts, sums - counts * block.means, np.maximum(squares, 0.0))
 
 
-# --- the M-step ---
-
-
 def maximize(
     expected: Expectation, parameters: MixtureParameters, kind: MixtureKind, space: MixtureSpace
 ) -> MixtureParameters:
     """The parameters of greatest posterior density; those of which the statistics tell nothing (0/0) stay."""
-    means = _means(expected.moments, parameters, kind)
-    return MixtureParameters(
-        _weights(expected.sizes, parameters, kind),
-        _tables(expected.counts, parameters, kind, space),
-        means,
-        _covariances(expected.moments, means, parameters, kind),
-    )
-
-
-def _weights(sizes: Floats, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
+    weights, tables, cases = parameters.weights, parameters.tables, expected.sizes + kind.prior.weights
     if kind.has_equal_weights:
-        return np.full(len(sizes), 1 / len(sizes))
-    cases = sizes + kind.prior.weights
-    return cases / cases.sum() if cases.sum() > 0 else parameters.weights
-
-
-def _tables(counts: Floats, parameters: MixtureParameters, kind: MixtureKind, space: MixtureSpace) -> Floats:
-    if not len(space.discrete):
-        return parameters.tables
-    cases = counts + kind.prior.cells
-    totals = np.repeat(np.add.reduceat(cases, space.offsets[:-1], axis=1), space.num_states, axis=1)
-    return np.asarray(np.divide(cases, totals, out=parameters.tables.copy(), where=totals > 0))
-
-
-def _means(moments: Moments, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
-    """(Σ x + κ m) / (n + κ), with m = 0 in the units of the space."""
-    cases = moments.counts + kind.prior.means
-    sums = moments.counts * parameters.means + moments.firsts
-    return np.divide(sums, cases, out=parameters.means.copy(), where=cases > 0)
+        weights = np.full(len(cases), 1 / len(cases))
+    elif cases.sum() > 0:
+        weights = cases / cases.sum()
+    if len(space.discrete):
+        cells = expected.counts + kind.prior.cells
+        totals = np.repeat(np.add.reduceat(cells, space.offsets[:-1], axis=1), space.num_states, axis=1)
+        tables = np.asarray(np.divide(cells, totals, out=tables.copy(), where=totals > 0))
+    known = expected.moments.counts + kind.prior.means
+    sums = expected.moments.counts * parameters.means + expected.moments.firsts
+    means = np.divide(sums, known, out=parameters.means.copy(), where=known > 0)
+    return MixtureParameters(weights, tables, means, _covariances(expected.moments, means, parameters, kind))
 
 
 def _covariances(moments: Moments, means: Floats, parameters: MixtureParameters, kind: MixtureKind) -> Floats:
@@ -246,20 +222,13 @@ def _covariances(moments: Moments, means: Floats, parameters: MixtureParameters,
 
 
 def clipped(covariances: Floats, floor: float) -> Floats:
-    """The covariances whose eigenvalues are at least `floor`: of greatest likelihood among those (K&F exercise 19.10).
-
-    >>> clipped(np.array([[[1.0, 0.0], [0.0, 0.0]]]), 0.25).round(9).tolist()
-    [[[1.0, 0.0], [0.0, 0.25]]]
-    """
+    """The covariances with eigenvalues of at least `floor` that have the greatest likelihood (K&F exercise 19.10)."""
     if not covariances.size:
         return covariances
     values, vectors = np.linalg.eigh(covariances)
     if (values >= floor).all():
         return covariances
     return np.asarray((vectors * np.maximum(values, floor)[:, None, :]) @ np.swapaxes(vectors, -1, -2))
-
-
-# --- runs ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)

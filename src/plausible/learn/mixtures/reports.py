@@ -12,7 +12,7 @@ from plausible.base.display import html_of_print, repr_of_print
 from plausible.base.options import check_count
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.classifiers.features import read_features
+from plausible.learn.classifiers.estimator import read_features
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.variables import State
 
@@ -51,62 +51,42 @@ class ClusterProfile(NamedTuple):
 
 
 def cluster_profiles(clustering: MixtureClustering, top: int = 5) -> tuple[ClusterProfile, ...]:
-    """Each cluster with its most telling features, one value of each.
+    """Each cluster with the `top` most telling features of a fitted mixture, one value of each.
 
     A state counts P(x | k) |log P(x | k)/P(x)|, a mean its distance from that of all rows in standard deviations.
 
-    Parameters
-    ----------
-    clustering
-        Fitted.
-    top
-        How many features of each cluster.
-
-    Examples
-    --------
     >>> X = {"sky": ["clear", "grey"] * 9, "wind": [1.0, 9.0] * 9}
     >>> print(cluster_profiles(MixtureClustering(2, covariance="diagonal").fit(X), top=1)[0].features[0].name)
     wind
     """
     clustering._check_fitted()
     check_count("top", top)
-    found = []
-    for cluster, weight in enumerate(clustering.weights_.tolist()):
-        features = [*_states(clustering, cluster), *_means(clustering, cluster)]
-        features.sort(key=lambda pair: (-pair[0], pair[1].name))
-        found.append(ClusterProfile(cluster, weight, tuple(feature for _, feature in features[:top])))
+    found, weights, means = [], clustering.weights_, clustering.means_
+    overall = weights @ means
+    lifts = (means - overall) / np.sqrt(weights @ (_variances(clustering) + (means - overall) ** 2))
+    for cluster, weight in enumerate(weights.tolist()):
+        told = []
+        for variable in clustering.space_.discrete:
+            table = clustering.tables_[variable.name]
+            here, everywhere = table[cluster], weights @ table
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.where(here > 0, np.log(here / everywhere), -np.inf)
+                tells = np.where(here > 0, here * np.abs(logs), 0.0)
+            best = int(tells.argmax())
+            numbers = float(here[best]), float(everywhere[best]), float(logs[best])
+            told.append((float(tells[best]), ClusterFeature(variable.name, variable.states[best], *numbers)))
+        for j, variable in enumerate(clustering.space_.continuous):
+            numbers = float(means[cluster, j]), float(overall[j]), float(lifts[cluster, j])
+            told.append((abs(numbers[2]), ClusterFeature(variable.name, None, *numbers)))
+        told.sort(key=lambda pair: (-pair[0], pair[1].name))
+        found.append(ClusterProfile(cluster, weight, tuple(feature for _, feature in told[:top])))
     return tuple(found)
 
 
-def _states(clustering: MixtureClustering, cluster: int) -> list[tuple[float, ClusterFeature]]:
-    found = []
-    for variable in clustering.space_.discrete:
-        table = clustering.tables_[variable.name]
-        here, overall = table[cluster], clustering.weights_ @ table
-        with np.errstate(divide="ignore", invalid="ignore"):
-            lifts = np.where(here > 0, np.log(here / overall), -np.inf)
-            tells = np.where(here > 0, here * np.abs(lifts), 0.0)
-        best = int(tells.argmax())
-        numbers = float(here[best]), float(overall[best]), float(lifts[best])
-        found.append((float(tells[best]), ClusterFeature(variable.name, variable.states[best], *numbers)))
-    return found
-
-
-def _means(clustering: MixtureClustering, cluster: int) -> list[tuple[float, ClusterFeature]]:
-    weights, means = clustering.weights_, clustering.means_
-    within = clustering.covariances_
-    if within.ndim == 3:
-        within = np.diagonal(within, axis1=1, axis2=2)
-    overall = weights @ means
-    spread = np.sqrt(weights @ (within + (means - overall) ** 2))
-    lifts = (means[cluster] - overall) / spread
-    return [
-        (
-            abs(float(lifts[j])),
-            ClusterFeature(v.name, None, float(means[cluster, j]), float(overall[j]), float(lifts[j])),
-        )
-        for j, v in enumerate(clustering.space_.continuous)
-    ]
+def _variances(clustering: MixtureClustering) -> Floats:
+    """Of the numbers, within each cluster."""
+    within: Floats = clustering.covariances_
+    return np.diagonal(within, axis1=1, axis2=2) if within.ndim == 3 else within
 
 
 def feature_information(clustering: MixtureClustering) -> dict[str, float]:
@@ -115,13 +95,6 @@ def feature_information(clustering: MixtureClustering) -> dict[str, float]:
     Of numbers, which have no closed form, it is the bound ½ log(total variance / geometric mean of the variances
     within clusters), at most the entropy of the clusters.
 
-    Parameters
-    ----------
-    clustering
-        Fitted.
-
-    Examples
-    --------
     >>> rows = {"beard": ["no", "yes"] * 20, "kilt": ["no", "yes"] * 20, "luck": ["good", "good", "bad", "bad"] * 10}
     >>> {name: round(value, 2) for name, value in feature_information(MixtureClustering(2).fit(rows)).items()}
     {'beard': 0.66, 'kilt': 0.66, 'luck': 0.0}
@@ -133,8 +106,7 @@ def feature_information(clustering: MixtureClustering) -> dict[str, float]:
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(table > 0, table * np.log(table / overall), 0.0)
         found[name] = max(0.0, float(weights @ terms.sum(axis=1)))
-    within = clustering.covariances_
-    within = np.diagonal(within, axis1=1, axis2=2) if within.ndim == 3 else within
+    within = _variances(clustering)
     total = weights @ (within + (clustering.means_ - weights @ clustering.means_) ** 2)
     entropy = -float(weights[weights > 0] @ np.log(weights[weights > 0]))
     bounds = np.clip(0.5 * (np.log(total) - weights @ np.log(within)), 0.0, entropy)
@@ -148,15 +120,8 @@ def irrelevant_features(clustering: MixtureClustering, data: Any) -> tuple[str, 
     Twice the gain in likelihood of a feature that is irrelevant grows with its parameters only, and here it is about
     2 n I(X; cluster): what is below (K - 1) · parameters · log n is irrelevant.
 
-    Parameters
-    ----------
-    clustering
-        Fitted.
-    data
-        The rows that it was fitted to, which say how many tell of each feature.
+    The rows that it was fitted to say how many tell of each feature.
 
-    Examples
-    --------
     >>> rows = {"beard": ["no", "yes"] * 20, "kilt": ["no", "yes"] * 20, "luck": ["good", "good", "bad", "bad"] * 10}
     >>> irrelevant_features(MixtureClustering(2).fit(rows), rows)
     ('luck',)
@@ -177,17 +142,6 @@ def predict_feature(clustering: MixtureClustering, data: Any, name: str) -> Floa
 
     P(x_i | others) = Σ_k P(k | others) P(x_i | k, others); what the rows hold of the feature itself is not looked at.
 
-    Parameters
-    ----------
-    clustering
-        Fitted.
-    data
-        Rows, in which cells and columns may be missing.
-    name
-        A feature.
-
-    Examples
-    --------
     >>> X = {"sky": ["clear", "grey"] * 9, "wind": [1.0, 9.0] * 9}
     >>> found = MixtureClustering(2, covariance="diagonal").fit(X)
     >>> predict_feature(found, {"sky": ["clear", "grey"]}, "wind").round(1).ravel().tolist()
@@ -209,11 +163,6 @@ def predict_feature(clustering: MixtureClustering, data: Any, name: str) -> Floa
     number = [variable.name for variable in clustering.space_.continuous].index(name)
     if clustering.covariances_.ndim == 2:
         return np.asarray(shares @ clustering.means_[:, [number]])
-    return np.asarray((shares * _conditional_means(clustering, table, number)).sum(axis=1, keepdims=True))
-
-
-def _conditional_means(clustering: MixtureClustering, table: Table, number: int) -> Floats:
-    """E[x_i | the numbers known, k], a column for each cluster; one solution for each pattern of missing numbers."""
     numbers, found = table.numbers.T, np.empty((table.num_rows, len(clustering.weights_)))
     patterns, places = np.unique(~np.isnan(numbers), axis=0, return_inverse=True)
     for place, known in enumerate(patterns):
@@ -222,7 +171,7 @@ def _conditional_means(clustering: MixtureClustering, table: Table, number: int)
         slopes = np.linalg.solve(inside, clustering.covariances_[:, known, number][:, :, None])[:, :, 0]
         differences = numbers[rows][:, known] - clustering.means_[:, None, known]
         found[rows] = (clustering.means_[:, number, None] + (differences @ slopes[:, :, None])[:, :, 0]).T
-    return found
+    return np.asarray((shares * found).sum(axis=1, keepdims=True))
 
 
 def item_probabilities(
@@ -230,17 +179,9 @@ def item_probabilities(
 ) -> dict[str, float]:
     """P(item | set of purchases) for all other items, the most probable first (K&F box 19.A).
 
-    Parameters
-    ----------
-    clustering
-        Fitted to features of two states each, of which the second stands for a purchase.
-    bought
-        The items known to be bought.
-    are_others_absent
-        Whether each item not named is known not to be bought, but for the one asked about; else nothing is known.
+    The features have two states each, of which the second stands for a purchase. With `are_others_absent` each item
+    not named is known not to be bought, but for the one asked about; else nothing is known of it.
 
-    Examples
-    --------
     >>> rows = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]] * 5
     >>> shop = MixtureClustering(2).fit({name: column for name, column in zip("abc", zip(*rows))})
     >>> list(item_probabilities(shop, ["a"]))

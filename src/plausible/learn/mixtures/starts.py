@@ -13,8 +13,7 @@ from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.starts_and_stops import SymmetricStart
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, expect, maximize, mixture_run
-from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
-from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
+from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixtureRows, MixtureSpace
 from plausible.search.run import Run, Stops, best_run
 
 #: How shares are drawn.
@@ -49,7 +48,13 @@ def start(
     row from the flat Dirichlet distribution. Missing numbers stand at their mean there.
     """
     drawn = _draw(rows, num_clusters, shares, rng) if isinstance(shares, str) else shares
-    pooled = _pooled(rows, space, kind, num_clusters)
+    num_numbers = rows.numbers.shape[1]
+    unit = np.eye(num_numbers) if kind.has_matrices else np.ones(num_numbers)
+    tables = np.repeat(1 / space.num_states, space.num_states)
+    flat = MixtureParameters(np.ones(1), tables[None], np.zeros((1, num_numbers)), unit[None])
+    known = maximize(expect(rows, flat, kind, np.ones((1, len(rows)))), flat, kind, space)
+    weights = np.full(num_clusters, 1 / num_clusters)
+    pooled = MixtureParameters(weights, *(np.repeat(part, num_clusters, axis=0) for part in known[1:]))
     parameters = maximize(expect(rows, pooled, kind, drawn), pooled, kind, space)
     has_rows = drawn.sum(axis=1) > 0
     pairs = [pair for pair in equal_clusters(parameters) if has_rows[list(pair)].all()]
@@ -69,17 +74,9 @@ def equal_clusters(parameters: MixtureParameters, tolerance: float = 1e-9) -> li
 
     Where P(x | k) does not depend on k, the shares are the weights for every row, and the next parameters have the
     same symmetry: such a start leads to independent features (K&F exercise 19.11). A fitted mixture with equal
-    clusters has more of them than it uses.
+    clusters, up to the tolerance in any parameter, has more of them than it uses.
 
-    Parameters
-    ----------
-    parameters
-        Of a start or a fit.
-    tolerance
-        Greatest difference of any parameter.
 
-    Examples
-    --------
     >>> alike = MixtureParameters(np.array([0.6, 0.4]), np.array([[0.3, 0.7]] * 2), np.zeros((2, 0)), np.zeros((2, 0)))
     >>> equal_clusters(alike)
     [(0, 1)]
@@ -111,17 +108,6 @@ def given_shares(start: Any, num_rows: int, num_clusters: int) -> Floats:
     if not (np.isfinite(given).all() and (given >= 0).all() and np.allclose(given.sum(axis=1), 1)):
         raise InvalidArgument("start= has rows that are no distributions: numbers from 0 to 1 whose sum is 1.")
     return np.ascontiguousarray(given.T, dtype=np.float64)
-
-
-def _pooled(rows: MixtureRows, space: MixtureSpace, kind: MixtureKind, num_clusters: int) -> MixtureParameters:
-    """All clusters as the whole data: what a cluster without rows is."""
-    num_numbers = rows.numbers.shape[1]
-    unit = np.eye(num_numbers) if kind.has_matrices else np.ones(num_numbers)
-    tables = np.repeat(1 / space.num_states, space.num_states)
-    flat = MixtureParameters(np.ones(1), tables[None], np.zeros((1, num_numbers)), unit[None])
-    known = maximize(expect(rows, flat, kind, np.ones((1, len(rows)))), flat, kind, space)
-    weights = np.full(num_clusters, 1 / num_clusters)
-    return MixtureParameters(weights, *(np.repeat(part, num_clusters, axis=0) for part in known[1:]))
 
 
 def _draw(rows: MixtureRows, num_clusters: int, method: str, rng: np.random.Generator) -> Floats:

@@ -24,18 +24,9 @@ from plausible.learn.log_gamma import log_rising
 class DirichletStates:
     """A discrete feature whose probabilities are Dirichlet(α).
 
-    Q(x) = α_x / Σ α; P(rows) = Γ(Σ α) / Γ(Σ α + N) Π_x Γ(α_x + N_x) / Γ(α_x). Codes of -1 are missing and say nothing.
-    Koller & Friedman 2009, eq. 19.10.
+    Q(x) = α_x / Σ α; P(rows) = Γ(Σ α) / Γ(Σ α + N) Π_x Γ(α_x + N_x) / Γ(α_x). All α are positive, one for each state;
+    codes of -1 are missing and say nothing (Koller & Friedman 2009, eq. 19.10).
 
-    Parameters
-    ----------
-    name
-        The feature.
-    pseudo_counts
-        α, positive, one for each state.
-
-    Examples
-    --------
     >>> part = DirichletStates("wet", (1.0, 1.0)).updated(np.array([[0], [0], [-1]]))
     >>> part.pseudo_counts, np.exp(part.log_predictive(np.array([[0]]))).round(2)
     ((3.0, 1.0), array([0.75]))
@@ -47,9 +38,8 @@ class DirichletStates:
     def __post_init__(self) -> None:
         counts = tuple(map(float, self.pseudo_counts))
         if not counts or not all(0 < count < math.inf for count in counts):
-            raise InvalidArgument(
-                f"The pseudo-counts of {self.name!r} are positive numbers, not {self.pseudo_counts!r}."
-            )
+            told = f"The pseudo-counts of {self.name!r} are positive numbers"
+            raise InvalidArgument(f"{told}, not {self.pseudo_counts!r}.")
         object.__setattr__(self, "pseudo_counts", counts)
 
     @property
@@ -93,14 +83,10 @@ class NormalInverseWishart:
 
     Parameters
     ----------
-    names
-        The d features.
-    mean
-        μ.
-    strength
-        κ > 0: how many rows the mean is worth.
-    degrees
-        ν > d - 1.
+    names, mean
+        The d features, and μ.
+    strength, degrees
+        κ > 0, how many rows the mean is worth; and ν > d - 1.
     scale
         Ψ, positive definite; E[Σ] = Ψ / (ν - d - 1).
 
@@ -152,10 +138,11 @@ class NormalInverseWishart:
         """log P(rows); O(rows d²)."""
         from scipy.special import multigammaln
 
-        after, size = self.updated(rows), len(self.names)
-        total = multigammaln(after.degrees / 2, size) - multigammaln(self.degrees / 2, size)
+        after, size, total = self.updated(rows), len(self.names), 0.0
+        for part, sign in ((after, 1), (self, -1)):
+            log_determinant = 2 * np.log(np.diag(np.linalg.cholesky(part.scale))).sum()
+            total += sign * (multigammaln(part.degrees / 2, size) - part.degrees / 2 * log_determinant)
         total -= (after.degrees - self.degrees) * size / 2 * math.log(math.pi)
-        total += self.degrees / 2 * _log_determinant(self.scale) - after.degrees / 2 * _log_determinant(after.scale)
         return float(total + size / 2 * math.log(self.strength / after.strength))
 
     def log_predictive(self, rows: NDArray[Any]) -> Floats:
@@ -197,10 +184,8 @@ def normal_inverse_gamma(name: str, mean: float, strength: float, shape: float, 
 
     Parameters
     ----------
-    name
-        The feature.
-    mean, strength
-        μ and κ.
+    name, mean, strength
+        The feature, μ and κ.
     shape, scale
         a and b.
 
@@ -212,25 +197,14 @@ def normal_inverse_gamma(name: str, mean: float, strength: float, shape: float, 
     return NormalInverseWishart((name,), [mean], strength, 2 * shape, [[2 * scale]])
 
 
-def _log_determinant(matrix: Floats) -> float:
-    return float(2 * np.log(np.diag(np.linalg.cholesky(matrix))).sum())
-
-
 #: The distribution of the parameters of some features, one or several; rows of these are (rows, features).
 BasePart: TypeAlias = DirichletStates | NormalInverseWishart
 
 
 @dataclass(frozen=True, slots=True)
 class BaseMeasure:
-    """The distribution of the parameters of a cluster: parts that are independent given the cluster.
+    """The distribution of the parameters of a cluster: parts that are independent given it, a feature in one of them.
 
-    Parameters
-    ----------
-    parts
-        `DirichletStates` and `NormalInverseWishart` values; each feature is in one of them.
-
-    Examples
-    --------
     >>> base = BaseMeasure((DirichletStates("wet", (1.0, 1.0)),))
     >>> round(float(np.exp(base.log_marginal(Table.read({"wet": [0, 0, 1]})))), 4)  # 1/2 · 2/3 · 1/4
     0.0833
@@ -277,14 +251,12 @@ def default_base(
 
     Parameters
     ----------
-    table
-        Rows.
+    table, within
+        Rows, and the share of the variance within clusters.
     pseudo_count
         α of each state of discrete features.
     covariance
         "diagonal" for numbers that are independent within a cluster, "full" for all in one block.
-    within
-        The share of the variance within clusters.
 
     Examples
     --------
@@ -298,7 +270,15 @@ def default_base(
     parts: list[BasePart] = [
         DirichletStates(name, (pseudo_count,) * table.variables[name].num_states) for name in table.discrete
     ]
-    names, means, variances = table.continuous, _moments(table.numbers, 1), _moments(table.numbers, 2)
+    names, numbers = table.continuous, table.numbers
+    there = ~np.isnan(numbers)
+    totals = np.maximum(there.sum(axis=1), 1)
+    means = np.where(there, numbers, 0.0).sum(axis=1) / totals
+    variances = np.where(there, (numbers - means[:, None]) ** 2, 0.0).sum(axis=1) / totals
+    # The mean of equal numbers may be off by rounding, and their variance then not zero.
+    lowest = np.where(there, numbers, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(there, numbers, -np.inf).max(axis=1, initial=-np.inf)
+    variances = np.where((lowest < highest) & (variances > 0), variances, 1.0)
     blocks = [list(range(len(names)))] if covariance == "full" and names else [[i] for i in range(len(names))]
     for block in blocks:
         scale = np.diag(within * variances[block])
@@ -317,17 +297,3 @@ def part_rows(part: BasePart, table: Table) -> NDArray[Any]:
             raise InvalidArgument(f"The base measure has {kinds[0]} for {name!r}, which holds {kinds[1]}.")
     chosen = table.select(part.names)
     return (chosen.codes if isinstance(part, DirichletStates) else chosen.numbers).T
-
-
-def _moments(numbers: Floats, order: int) -> Floats:
-    """The mean or the variance of each row of what is there; of a column that does not vary the variance is one."""
-    there = ~np.isnan(numbers)
-    totals = np.maximum(there.sum(axis=1), 1)
-    means = np.where(there, numbers, 0.0).sum(axis=1) / totals
-    if order == 1:
-        return np.asarray(means)
-    variances = np.where(there, (numbers - means[:, None]) ** 2, 0.0).sum(axis=1) / totals
-    # The mean of equal numbers may be off by rounding, and their variance then not zero.
-    lowest = np.where(there, numbers, np.inf).min(axis=1, initial=np.inf)
-    highest = np.where(there, numbers, -np.inf).max(axis=1, initial=-np.inf)
-    return np.where((lowest < highest) & (variances > 0), variances, 1.0)

@@ -12,13 +12,17 @@ from plausible.base.seeds import Seed
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
-from plausible.learn.classifiers.estimator import Clusterer
-from plausible.learn.classifiers.features import read_features
+from plausible.learn.classifiers.estimator import Clusterer, read_features
 from plausible.learn.partitions.base_measures import BaseMeasure, default_base
-from plausible.learn.partitions.partition_chain import GammaPrior, PartitionModel, PartitionMoves
+from plausible.learn.partitions.partition_chain import (
+    GammaPrior,
+    PartitionModel,
+    PartitionMoves,
+    PartitionProblem,
+    log_joint,
+)
 from plausible.learn.partitions.partition_posterior import PartitionPosterior, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
-from plausible.learn.partitions.partition_problem import PartitionProblem, log_joint
 from plausible.search.chains import ChainLengths
 
 if TYPE_CHECKING:
@@ -43,17 +47,8 @@ class DirichletProcessMixture(Clusterer):
         covariance, or a `BaseMeasure` that names the columns.
     loss
         What the point partition makes small: "variation of information", "least squares" or "map".
-    moves
-        What a step of a chain does.
-    lengths
-        How many chains and draws.
-    time_limit
-        Seconds after which chains stop with what they have.
-
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        How many features there are, and their names where these were given.
+    moves, lengths
+        What a step of a chain does, and how many chains and draws there are.
 
     Examples
     --------
@@ -69,7 +64,7 @@ class DirichletProcessMixture(Clusterer):
     posterior_: PartitionPosterior  # All draws: the number of clusters, co-clustering, diagnostics
     labels_: Ints  # The cluster of each row in the point partition
     n_clusters_: int  # How many clusters that has
-    n_features_in_: int
+    n_features_in_: int  # How many features there are, with `feature_names_in_` where names were given
 
     def __init__(
         self,
@@ -87,35 +82,22 @@ class DirichletProcessMixture(Clusterer):
         self.moves, self.lengths, self.time_limit, self.seed = moves, lengths, time_limit, seed
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw partitions of the rows.
+        """Draw partitions of the rows of a frame, name -> column, a matrix, or a list of rows.
 
-        Parameters
-        ----------
-        X
-            Rows of features: a frame, a mapping from names to columns, a matrix, or a list of rows. Columns of
-            fractional numbers are continuous, all others have states.
-        y
-            Ignored.
+        Columns of fractional numbers are continuous, all others have states; `y` is ignored.
         """
         columns = read_features(X)
         table = Table.read(columns)
         if not table.num_rows:
             raise InvalidArgument("X has 0 sample(s) while a minimum of 1 is required.")
         base = default_base(table, covariance=self.base) if isinstance(self.base, str) else self.base
+        problem, limit = PartitionProblem.of(table, base), self.time_limit
         self.posterior_ = sample_partitions(
-            PartitionProblem.of(table, base),
-            self._model(),
-            self.moves,
-            lengths=self.lengths,
-            seed=self.seed,
-            time_limit=self.time_limit,
+            problem, self._model(), self.moves, lengths=self.lengths, seed=self.seed, time_limit=limit
         )
         self.labels_ = self.posterior_.point_estimate(self.loss)
         self.n_clusters_, self.n_features_in_ = int(self.labels_.max()) + 1, len(columns)
-        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
-            self.feature_names_in_ = np.array(list(columns), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._note_names(X, columns)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Ints:
@@ -152,23 +134,16 @@ class DirichletProcessMixture(Clusterer):
         given = self.concentration
         if given is None:
             given = GammaPrior() if self.num_clusters is None else 1.0
-        if isinstance(given, GammaPrior):
-            if self.num_clusters is not None:
-                raise InvalidArgument(
-                    "With num_clusters= the concentration is a number: concentration=1.0, for example."
-                )
-            return PartitionModel(ChineseRestaurant(given.shape / given.rate), given)
-        if self.num_clusters is None:
-            return PartitionModel(ChineseRestaurant(given))
-        return PartitionModel(FiniteDirichlet(given, self.num_clusters))
+        if not isinstance(given, GammaPrior):
+            num = self.num_clusters
+            return PartitionModel(ChineseRestaurant(given) if num is None else FiniteDirichlet(given, num))
+        if self.num_clusters is not None:
+            raise InvalidArgument("With num_clusters= the concentration is a number: concentration=1.0, for example.")
+        return PartitionModel(ChineseRestaurant(given.shape / given.rate), given)
 
     def _table(self, X: Any) -> Table:
         variables = self.posterior_.problem.table.variables
         columns = read_features(X, list(variables))
-        if len(columns) != self.n_features_in_:
-            raise InvalidArgument(
-                f"X has {len(columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
-                "as input."
-            )
+        self._check_width(len(columns))
         refuse_others(columns, variables, "the data that was fitted")
         return Table.read(columns, variables)

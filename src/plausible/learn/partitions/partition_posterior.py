@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.seeds import Seed, generator_of
@@ -18,12 +18,15 @@ from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, dia
 from plausible.learn.partitions.partition_chain import (
     PartitionModel,
     PartitionMoves,
+    PartitionProblem,
     PartitionState,
+    cluster_weights,
+    log_joint,
     partition_init,
     partition_step,
+    sample_rows,
 )
 from plausible.learn.partitions.partition_priors import PartitionPrior, canonical_labels
-from plausible.learn.partitions.partition_problem import PartitionProblem, cluster_weights, log_joint, sample_rows
 from plausible.search.chains import ChainLengths, ChainProgress, ChainRun, HasChains, run_chains
 from plausible.variables import Variable
 
@@ -34,13 +37,6 @@ if TYPE_CHECKING:
 def variation_of_information(first: ArrayLike, second: ArrayLike) -> float:
     """H(first | second) + H(second | first) of the cluster of a random row: zero for equal partitions (Meilă 2007).
 
-    Parameters
-    ----------
-    first, second
-        A label for each row.
-
-    Examples
-    --------
     >>> variation_of_information([0, 0, 1, 1], [5, 5, 2, 2]), round(variation_of_information([0, 0], [0, 1]), 4)
     (0.0, 0.6931)
     """
@@ -96,13 +92,11 @@ _MAX_PAIRS = 10**8
 class PartitionPosterior(HasChains):
     """Draws of P(partition, α₀ | rows)."""
 
-    #: Rows, base measure and prior.
-    problem: PartitionProblem
-    model: PartitionModel
+    problem: PartitionProblem  # Rows and base measure
+    model: PartitionModel  # The prior
     labels: Ints  # (chains, draws, rows): partitions, clusters numbered in order of appearance
-    #: (chains, draws): α₀, and the log posterior up to a constant.
-    concentrations: Floats
-    log_posteriors: Floats
+    concentrations: Floats  # (chains, draws): α₀
+    log_posteriors: Floats  # (chains, draws): up to a constant
     acceptance: float  # The share of merges and splits that were taken; NaN where none were proposed
     run: ChainRun[PartitionState]  # How the chains went; its last `states` can be given to `sample_partitions` to go on
 
@@ -162,12 +156,7 @@ class PartitionPosterior(HasChains):
     def log_density(self, data: TableLike, *, max_draws: int = 100) -> Floats:
         """log of the mean over draws of P(x | rows, partition) for each new row, a new cluster included.
 
-        Parameters
-        ----------
-        data
-            New rows of the same features; missing ones are summed out.
-        max_draws
-            So many draws, evenly spaced, are averaged.
+        Missing features are summed out; at most `max_draws` draws, evenly spaced, are averaged.
         """
         table = Table.read(data, self.feature_variables)
         total, chosen = np.full(table.num_rows, -np.inf), self._chosen(max_draws)
@@ -191,10 +180,11 @@ class PartitionPosterior(HasChains):
             for cluster, size in zip(clusters, sizes, strict=True):
                 base = self.problem.base.updated(self.problem.table.take(labels == cluster))
                 drawn.append(sample_rows(base, int(size), rng))
-        order = rng.permutation(num_rows)
-        names = self.feature_variables
-        columns = {name: np.concatenate([[], *(rows[name] for rows in drawn)])[order] for name in names}
-        return pd.DataFrame({name: _shown(names[name], column) for name, column in columns.items()})
+        order, shown = rng.permutation(num_rows), {}
+        for name, variable in self.feature_variables.items():
+            column = np.concatenate([[], *(rows[name] for rows in drawn)])[order]
+            shown[name] = column if variable.is_continuous else [variable.states[int(code)] for code in column]
+        return pd.DataFrame(shown)
 
     @property
     def feature_variables(self) -> dict[str, Variable]:
@@ -210,12 +200,6 @@ class PartitionPosterior(HasChains):
         num_chains, num_draws = self.concentrations.shape
         picks = np.unique(np.linspace(0, num_chains * num_draws - 1, most).astype(np.int64))
         return [divmod(int(pick), num_draws) for pick in picks]
-
-
-def _shown(variable: Variable, column: NDArray[Any]) -> Any:
-    if variable.is_continuous:
-        return column
-    return [variable.states[int(code)] for code in column]
 
 
 def sample_partitions(
@@ -235,17 +219,14 @@ def sample_partitions(
     ----------
     data
         What `Table.read` takes, with the base measure of `default_base`; or a `PartitionProblem` with one of your own.
-    model
-        The prior over partitions: `ChineseRestaurant(1.0)` unless given.
-    moves
-        What a step of a chain does.
+    model, moves
+        The prior over partitions, by default `ChineseRestaurant(1.0)`; and what a step of a chain does.
     lengths
-        How many chains and draws; 4 chains of 250 draws, 100 steps before the first, unless given.
+        How many chains and draws; by default 4 chains of 250 draws, 100 steps before the first.
     start
-        "prior", "one", "apart" (see `partition_init`), or the states of a run before, which then goes on. Steps that
-        they have made count as burn-in, so that none is repeated, and one that was stopped is finished.
-    seed
-        Of all choices; states that are given bring their own.
+        "prior", "one", "apart" (see `partition_init`), or the states of a run before, which then goes on with its own
+        random numbers. Steps that they have made count as burn-in, so that none is repeated, and one that was stopped
+        is finished.
 
     Examples
     --------
@@ -257,10 +238,20 @@ def sample_partitions(
     problem = data if isinstance(data, PartitionProblem) else PartitionProblem.of(data)
     law, step = model or PartitionModel(), moves or PartitionMoves()
     options = ChainLengths.read(lengths, ChainLengths(num_draws=250, burn_in=100, thin=1))
-    states = _first_states(problem, law, start, seed, options)
+    if isinstance(start, str):
+        seeds = generator_of(seed).integers(2**63, size=options.num_chains)
+        states = tuple(partition_init(problem, law, start=start, seed=int(word)) for word in seeds)
+    else:
+        states = tuple(start)
+    if not states or any(len(state.labels) != problem.num_rows for state in states):
+        raise InvalidArgument(f"start= needs states of chains over these {problem.num_rows} rows, one or more.")
     done = min(state.num_steps for state in states)
     move = partial(partition_step, problem, law, step)
-    run = run_chains(move, states, options.steps.after(done), progress, time_limit, _parts)
+
+    def kept(state: PartitionState) -> tuple[Ints, float, float]:
+        return canonical_labels(state.labels), state.concentration, state.log_posterior
+
+    run = run_chains(move, states, options.steps.after(done), progress, time_limit, kept)
     proposed = run.num_steps * step.merge_splits * len(states) * (problem.num_rows > 1)
     accepted = sum(state.num_accepted for state in run.last) - sum(state.num_accepted for state in states)
     share, ended = accepted / proposed if proposed else np.nan, replace(run, kept=(), after_burn_in=())
@@ -271,19 +262,3 @@ def sample_partitions(
 def _parts(state: PartitionState) -> tuple[Ints, float, float]:
     """What is kept of a draw."""
     return canonical_labels(state.labels), state.concentration, state.log_posterior
-
-
-def _first_states(
-    problem: PartitionProblem,
-    model: PartitionModel,
-    start: str | Sequence[PartitionState],
-    seed: Seed,
-    lengths: ChainLengths,
-) -> tuple[PartitionState, ...]:
-    if isinstance(start, str):
-        seeds = generator_of(seed).integers(2**63, size=lengths.num_chains)
-        return tuple(partition_init(problem, model, start=start, seed=int(word)) for word in seeds)
-    states = tuple(start)
-    if not states or any(len(state.labels) != problem.num_rows for state in states):
-        raise InvalidArgument(f"start= needs states of chains over these {problem.num_rows} rows, one or more.")
-    return states

@@ -23,19 +23,8 @@ def sample_dirichlet(pseudo_counts: ArrayLike, size: int = 1, *, seed: Seed = 0)
     α + 1, by rejection, times U^{1/α}; logarithms keep α near zero from losing all its digits. Koller & Friedman 2009,
     box 19.E and theorem 19.7.
 
-    Parameters
-    ----------
-    pseudo_counts
-        α, positive, one for each of k states.
-    size
-        How many to draw.
+    Costs O(size k) for rows (size, k) that sum to one.
 
-    Returns
-    -------
-    Rows (size, k) that sum to one. Costs O(size k).
-
-    Examples
-    --------
     >>> sample_dirichlet([3.0, 1.0, 1.0], 10_000).mean(axis=0).round(1)
     array([0.6, 0.2, 0.2])
     """
@@ -69,15 +58,6 @@ def break_sticks(concentration: float, num_sticks: int, *, seed: Seed = 0) -> St
     1 - β = U^{1/α₀}, so log remainders are sums of -Exponential(1) / α₀. Sethuraman 1994; Koller & Friedman 2009,
     §19.5.2.2.
 
-    Parameters
-    ----------
-    concentration
-        α₀ > 0.
-    num_sticks
-        How many weights to draw.
-
-    Examples
-    --------
     >>> sticks = break_sticks(2.0, 50)
     >>> bool(abs(sticks.weights.sum() + sticks.remainder - 1) < 1e-12), sticks.expected_remainder < 1e-8
     (True, True)
@@ -89,13 +69,7 @@ def break_sticks(concentration: float, num_sticks: int, *, seed: Seed = 0) -> St
 
 
 def expected_remainder(concentration: float, num_sticks: int) -> float:
-    """(α₀ / (1 + α₀))^T: the probability that a row falls beyond the first T clusters.
-
-    M rows all lie within them with probability at least 1 - M times this.
-
-    >>> expected_remainder(1.0, 10) == 2.0**-10
-    True
-    """
+    """(α₀ / (1 + α₀))^T: the probability that a row falls beyond the first T clusters."""
     check_number("concentration", concentration, above=0)
     check_count("num_sticks", num_sticks, 0)
     return math.exp(-num_sticks * math.log1p(1 / concentration))
@@ -119,13 +93,6 @@ class ChineseRestaurant:
     P(partition) = α₀^L Π_I (|I| - 1)! / Π_{i<M} (α₀ + i), in whatever order rows come: the Dirichlet process with its
     weights summed out. Aldous 1985; Koller & Friedman 2009, exercise 19.30.
 
-    Parameters
-    ----------
-    concentration
-        α₀ > 0.
-
-    Examples
-    --------
     >>> prior = ChineseRestaurant(1.0)
     >>> round(math.exp(prior.log_probability([0, 0, 1])), 4), round(prior.expected_clusters(4), 6)
     (0.1667, 2.083333)
@@ -156,20 +123,11 @@ class ChineseRestaurant:
         return float((self.concentration / (self.concentration + np.arange(num_rows))).sum())
 
     def asymptotic_clusters(self, num_rows: int) -> float:
-        """α₀ log(1 + M / α₀), which `expected_clusters` tends to as M grows, up to a constant.
-
-        >>> prior = ChineseRestaurant(3.0)
-        >>> round(prior.expected_clusters(100_000), 1), round(prior.asymptotic_clusters(100_000), 1)
-        (31.8, 31.2)
-        """
+        """α₀ log(1 + M / α₀), which `expected_clusters` tends to as M grows, up to a constant."""
         return self.concentration * math.log1p(num_rows / self.concentration)
 
     def sample(self, num_rows: int, *, seed: Seed = 0) -> Ints:
-        """Seat the rows one after the other; O(rows).
-
-        A row opens a cluster, or follows one of those before it, all equally likely: so that clusters are joined in
-        proportion to their sizes.
-        """
+        """Seat the rows one after the other: each opens a cluster, or follows one before it, all equally likely."""
         rng = generator_of(seed)
         before = np.arange(num_rows)
         opens = rng.random(num_rows) * (self.concentration + before) < self.concentration
@@ -186,15 +144,8 @@ class FiniteDirichlet:
     P(partition) = K! / (K - L)! Π_I Γ(|I| + α₀/K) / Γ(α₀/K) · Γ(α₀) / Γ(α₀ + M). Joining has the weight |I| + α₀/K,
     opening (K - L) α₀/K; as K grows this becomes `ChineseRestaurant`. Koller & Friedman 2009, eqs. 19.17-19.18.
 
-    Parameters
-    ----------
-    concentration
-        α₀ > 0, spread over all clusters.
-    num_clusters
-        K, of which some may stay empty.
+    Some of the K may stay empty.
 
-    Examples
-    --------
     >>> round(math.exp(FiniteDirichlet(1.0, 1000).log_probability([0, 0, 1])), 3)
     0.167
     """
@@ -243,11 +194,7 @@ PartitionPrior: TypeAlias = ChineseRestaurant | FiniteDirichlet
 
 
 def canonical_labels(labels: ArrayLike) -> Ints:
-    """The same partition with clusters numbered in the order in which they appear.
-
-    >>> canonical_labels([7, 2, 7, 5]).tolist()
-    [0, 1, 0, 2]
-    """
+    """The same partition with clusters numbered in the order in which they appear: 7, 2, 7, 5 is 0, 1, 0, 2."""
     values = np.asarray(labels)
     _, firsts, places = np.unique(values, return_index=True, return_inverse=True)
     ranks = np.empty(len(firsts), dtype=np.int64)

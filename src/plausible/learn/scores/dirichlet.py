@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, ClassVar
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_number
-from plausible.data.statistics import Counts, Request, Stack, Statistics, counted_each
+from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument
+from plausible.learn.estimation.priors import BDe
 from plausible.learn.log_gamma import log_rising
 from plausible.learn.scores.penalized import half_log
-from plausible.learn.scores.score import FamilyScores, Score, refuse_continuous
-from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
+from plausible.learn.scores.score import FamilyScores, Score, Term, Terms, TermScore, n_log_n, refuse_continuous
 from plausible.models.bayesian_network import BayesianNetwork
-from plausible.variables import Variable
 
 
 @lru_cache(maxsize=4096)
@@ -35,15 +34,8 @@ class DirichletScore(TermScore):
     Σ ln Γ(rη) - ln Γ(rη + N_u) + Σ ln Γ(η + N_ux) - ln Γ(η): the product of the predictive probabilities of the rows
     of data, one after the other, in any order.
 
-    Parameters
-    ----------
-    pseudo_count
-        η; 1 is K2, ½ Jeffreys' prior.
-
-    References
-    ----------
-    Heckerman, Geiger & Chickering (1995), Learning Bayesian networks: the combination of knowledge and statistical
-    data, Machine Learning 20.
+    1 is K2, ½ Jeffreys' prior. Heckerman, Geiger & Chickering (1995), Learning Bayesian networks: the combination of
+    knowledge and statistical data, Machine Learning 20.
     """
 
     pseudo_count: float = 1.0
@@ -53,7 +45,6 @@ class DirichletScore(TermScore):
         check_number("pseudo_count", self.pseudo_count, above=0)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        """Logarithms of gamma functions."""
         return Terms(rising_term(self.pseudo_count), rising_term(self.pseudo_count * num_states))
 
 
@@ -61,15 +52,9 @@ class DirichletScore(TermScore):
 class K2Score(TermScore):
     """ln P(D | G) where all rows of tables are equally probable beforehand: a pseudo-count of 1 everywhere.
 
-    It is not score equivalent: the total of the pseudo-counts depends on the directions of edges.
+    It is not score equivalent: the total of the pseudo-counts depends on the directions of edges. Cooper & Herskovits
+    (1992), A Bayesian method for the induction of probabilistic networks from data, Machine Learning 9.
 
-    References
-    ----------
-    Cooper & Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, Machine
-    Learning 9.
-
-    Examples
-    --------
     >>> scores = K2Score().on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
     >>> round(float(np.exp(scores.family("grass", ["rain"]))), 6)  # 1/2 1/3 without rain, 1/2 with it
     0.083333
@@ -78,7 +63,6 @@ class K2Score(TermScore):
     is_score_equivalent: ClassVar[bool] = False
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        """Logarithms of factorials."""
         return DirichletScore(1.0).terms(num_rows, num_states, total)
 
 
@@ -86,20 +70,10 @@ class K2Score(TermScore):
 class BDeuScore(TermScore):
     """ln P(D | G) where every table has the same number of pseudo-counts, evenly spread: score equivalent.
 
-    The pseudo-count of a cell is α / (|X| |U|). Large α brings more edges; with sparse counts the score depends much on
-    it.
+    The pseudo-count of a cell is α / (|X| |U|), where α says how many rows of data the prior is worth. Large α brings
+    more edges; with sparse counts the score depends much on it. Buntine (1991), Theory refinement on Bayesian networks,
+    UAI; Heckerman, Geiger & Chickering (1995).
 
-    Parameters
-    ----------
-    equivalent_sample_size
-        α: how many rows of data the prior is worth.
-
-    References
-    ----------
-    Buntine (1991), Theory refinement on Bayesian networks, UAI; Heckerman, Geiger & Chickering (1995).
-
-    Examples
-    --------
     >>> scores = BDeuScore(2).on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
     >>> round(scores.family("grass", ["rain"]), 4)
     -2.7726
@@ -112,7 +86,6 @@ class BDeuScore(TermScore):
         check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        """Logarithms of gamma functions."""
         in_row = self.equivalent_sample_size / max(num_rows, 1)
         return Terms(rising_term(in_row / num_states), rising_term(in_row))
 
@@ -121,15 +94,7 @@ class BDeuScore(TermScore):
 class BDsScore(TermScore):
     """BDeu with the pseudo-counts spread over those joint states of the parents that the data show.
 
-    Sparse data thus don't weaken the prior. The score is equivalent only where all joint states are seen.
-
-    Parameters
-    ----------
-    equivalent_sample_size
-        α: how many rows of data the prior is worth.
-
-    References
-    ----------
+    Sparse data thus don't weaken the prior, worth α rows. The score is equivalent only where all joint states are seen.
     Scutari (2016), An empirical-Bayes score for discrete Bayesian networks, PGM.
     """
 
@@ -144,7 +109,6 @@ class BDsScore(TermScore):
         return np.asarray((counts.max(axis=2, initial=0) > 0).sum(axis=1), dtype=np.int64)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        """Those of BDeu; what was not seen adds nothing."""
         return BDeuScore(self.equivalent_sample_size).terms(num_rows, num_states, total)
 
 
@@ -152,16 +116,8 @@ class BDsScore(TermScore):
 class StandardBayesian(TermScore):
     """The posterior's logarithm at its mode, less BIC's price: Σ (N_ux + η - 1) ln θ_MAP - ½ ln N Dim(G).
 
-    θ_MAP = (N_ux + η - 1) / (N_u + r(η - 1)). With η = 1 it is BIC.
-
-    Parameters
-    ----------
-    pseudo_count
-        η >= 1, of every cell.
-
-    References
-    ----------
-    Castillo, Gutiérrez & Hadi (1997), Expert Systems and Probabilistic Network Models, section 11.2.
+    θ_MAP = (N_ux + η - 1) / (N_u + r(η - 1)), with η >= 1 for every cell; with η = 1 it is BIC. Castillo, Gutiérrez &
+    Hadi (1997), Expert Systems and Probabilistic Network Models, section 11.2.
     """
 
     pseudo_count: float = 1.0
@@ -172,7 +128,6 @@ class StandardBayesian(TermScore):
             raise InvalidArgument(f"A mode needs pseudo-counts of at least 1, not {self.pseudo_count}.")
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        """m ln m, where m is the count and what the prior adds to it."""
         extra = self.pseudo_count - 1
         price = half_log(total) * num_rows * (num_states - 1)
         return Terms(_shifted_n_log_n(extra), _shifted_n_log_n(extra * num_states), -price)
@@ -184,59 +139,12 @@ def _shifted_n_log_n(extra: float) -> Term:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExpectedStatistics(Statistics):
-    """What some rows drawn from a network are expected to count.
-
-    Parameters
-    ----------
-    network
-        Where rows would come from.
-    total
-        How many.
-
-    Examples
-    --------
-    >>> from plausible.cpds import TableCPD
-    >>> coin = BayesianNetwork(TableCPD("side", [0.25, 0.75], states=["heads", "tails"]))
-    >>> ExpectedStatistics(coin, 8).counts("side")
-    array([2., 6.])
-    """
-
-    network: BayesianNetwork
-    total: float
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Those of the network."""
-        return self.network.variables
-
-    def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
-        """N P(parents, child); a query of the network for each family."""
-        return counted_each(self._counts, requests)
-
-    def _counts(self, child: str, parents: Sequence[str]) -> Counts:
-        joint = self.network.query([*parents, child])
-        axes = [joint.names.index(name) for name in (*parents, child)]
-        return np.asarray(self.total * joint.values.transpose(axes))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class BDeScore(Score):
     """ln P(D | G) where the pseudo-counts of each family are α P(x, u) of a prior network: score equivalent.
 
-    Data that the prior network rules out have -inf. With a network of independent uniform variables it is BDeu.
-
-    Parameters
-    ----------
-    network
-        What is expected beforehand, on at least the variables of the data, with the same states.
-    equivalent_sample_size
-        α: how many rows of data the network is worth.
-
-    References
-    ----------
-    Heckerman, Geiger & Chickering (1995), Learning Bayesian networks: the combination of knowledge and statistical
-    data, Machine Learning 20.
+    Data that the prior network rules out have -inf. With a network of independent uniform variables it is BDeu. The
+    network has at least the variables of the data, with the same states, and is worth α rows of data (Heckerman, Geiger
+    & Chickering 1995).
     """
 
     network: BayesianNetwork
@@ -247,7 +155,6 @@ class BDeScore(Score):
         check_number("equivalent_sample_size", self.equivalent_sample_size, above=0)
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of the families of some data, whose variables have the states they have in the network."""
         refuse_continuous(self, statistics)
         for name, variable in statistics.variables.items():
             expected = self.network.variables.get(name)
@@ -257,13 +164,11 @@ class BDeScore(Score):
                     f"{name!r} has the states {list(variable.states)} in the data, but the prior network {told}. Read "
                     "the data with variables=network.variables."
                 )
-        return _PriorNetworkScores(statistics, ExpectedStatistics(self.network, self.equivalent_sample_size))
+        return _PriorNetworkScores(statistics, BDe(self.network, self.equivalent_sample_size))
 
 
 class _PriorNetworkScores(FamilyScores):
-    __slots__ = ("_cache", "_prior", "_statistics")
-
-    def __init__(self, statistics: Statistics, prior: Statistics) -> None:
+    def __init__(self, statistics: Statistics, prior: BDe) -> None:
         self._statistics, self._prior = statistics, prior
         self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
@@ -279,17 +184,15 @@ class _PriorNetworkScores(FamilyScores):
         keys = [(child, frozenset(parents)) for child, parents in families]
         new = list(dict.fromkeys(key for key in keys if key not in self._cache))
         asked = [Request(child, tuple(sorted(parents))) for child, parents in new]
-        counts, expected = self._statistics.counts_of(asked), self._prior.counts_of(asked)
-        for key, (seen,), (prior,) in zip(new, counts, expected, strict=True):
-            self._cache[key] = log_marginal_likelihood(seen.counts[0], prior.counts[0])
+        for key, request, (seen,) in zip(new, asked, self._statistics.counts_of(asked), strict=True):
+            child, *parents = (self._statistics.variables[name] for name in (request.child, *request.parents))
+            expected = self._prior.pseudo_counts(child, parents)
+            self._cache[key] = log_marginal_likelihood(seen.counts[0], expected)
         return np.array([self._cache[key] for key in keys], dtype=np.float64)
 
 
 def log_marginal_likelihood(counts: NDArray[Any], pseudo_counts: NDArray[Any]) -> float:
-    """ln of the probability of counts whose rows (the last axis) have Dirichlet priors.
-
-    Σ ln Γ(η_u) - ln Γ(η_u + N_u) + Σ ln Γ(η_ux + N_ux) - ln Γ(η_ux), where what has no pseudo-count can't be seen.
-    """
+    """Σ ln Γ(η_u) - ln Γ(η_u + N_u) + Σ ln Γ(η_ux + N_ux) - ln Γ(η_ux); what has no pseudo-count can't be seen."""
     if np.any((pseudo_counts <= 0) & (counts > 0)):
         return -np.inf
     seen = counts > 0

@@ -1,10 +1,10 @@
-"""Scores of linear Gaussian families, by least squares from scatter matrices: likelihoods and BGe."""
+"""Scores of linear Gaussian families by least squares, likelihoods and BGe; of mixed data, in each context."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import DETERMINED
-from plausible.data.moments import Moments
+from plausible.data.moments import FamilyMoments, Moments
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.learn.scores.penalized import half_log
-from plausible.learn.scores.score import FamilyScores, Score, check_family
+from plausible.learn.scores.penalized import PenalizedLikelihood, Penalty, check_penalty, half_log, price_of
+from plausible.learn.scores.score import CountedScores, FamilyScores, Score, check_family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +27,7 @@ class Residuals:
     scales: Floats  # the square roots of the diagonal of the matrix
     shares: Floats  # axes: set of parents, variable. The share of its scatter that the parents leave
     shared: Floats  # axes: set of parents, variable. What is left in common with the child
-    #: for each set, of the parents' matrix, whose directions without scatter count as nearly so
-    log_determinants: Floats
+    log_determinants: Floats  # of the parents' matrix for each set; directions without scatter count as nearly so
 
     @classmethod
     def of(cls, matrix: Floats, child: int, sets: Sequence[Sequence[int]]) -> Residuals:
@@ -91,8 +90,6 @@ class GaussianFit(NamedTuple):
 class GaussianScore(Score):
     """A score of the scatter matrix of a family of continuous variables."""
 
-    __slots__ = ()
-
     @abstractmethod
     def of_fit(self, fit: GaussianFit) -> Floats:
         """The score of each of several fitted families."""
@@ -114,8 +111,6 @@ class GaussianScore(Score):
 class GaussianScores(FamilyScores):
     """Of the variables with numbers, from one matrix of moments, and one more for each that was set from outside."""
 
-    __slots__ = ("_cache", "_matrices", "_places", "_score", "_set", "_statistics")
-
     def __init__(self, score: GaussianScore, statistics: Statistics) -> None:
         self._score, self._statistics = score, statistics
         self._places = {name: place for place, name in enumerate(statistics.continuous)}
@@ -133,9 +128,8 @@ class GaussianScores(FamilyScores):
         key = (child, frozenset(parents))
         if key not in self._cache:
             moments, fitted = self._fitted(child, [sorted(key[1])])
-            self._cache[key] = float(
-                self._score.of_fit(GaussianFit(moments, len(key[1]), fitted.own, *fitted.alone))[0]
-            )
+            fit = GaussianFit(moments, len(key[1]), fitted.own, *fitted.alone)
+            self._cache[key] = float(self._score.of_fit(fit)[0])
         return self._cache[key]
 
     def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
@@ -180,34 +174,24 @@ class GaussianLikelihood(GaussianScore):
     the child's own, so that exact functions have a finite score. A constant has no density: it counts as 0. A family
     with parents and fewer than k + 2 cases has -inf, since any numbers would fit; a row of weight w is w cases.
 
-    Parameters
-    ----------
-    penalty
-        ψ: a number or a function of N. 0 is the likelihood, 1 AIC, ½ ln N (by default) BIC.
+    The penalty ψ is a number or a function of N: 0 is the likelihood, 1 AIC, ½ ln N (by default) BIC. Geiger &
+    Heckerman (1994), Learning Gaussian networks, UAI.
 
-    References
-    ----------
-    Geiger & Heckerman (1994), Learning Gaussian networks, UAI.
-
-    Examples
-    --------
     >>> data = {"dose": [0.5, 1.0, 1.5, 2.0], "effect": [1.25, 1.75, 3.25, 3.75]}
     >>> scores = GaussianLikelihood().on_data(data)
     >>> round(scores.family("effect", ["dose"]), 3), round(scores.family("effect", []), 3)
     (-1.764, -7.183)
     """
 
-    penalty: float | Callable[[float], float] = half_log
+    penalty: Penalty = half_log
     is_score_equivalent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not callable(self.penalty) and not self.penalty >= 0:
-            raise InvalidArgument(f"The price of a parameter is not negative, but penalty is {self.penalty}.")
+        check_penalty(self.penalty)
 
     def of_fit(self, fit: GaussianFit) -> Floats:
-        """The likelihood at the best fit, less the price of its parameters."""
         weight, num_parents = fit.moments.weight, fit.num_parents
-        price = (self.penalty(weight) if callable(self.penalty) else self.penalty) * (num_parents + 2)
+        price = price_of(self.penalty, weight) * (num_parents + 2)
         if weight > 0 and num_parents and fit.moments.num_cases < num_parents + 2:
             return np.full(len(fit.residuals), -np.inf)
         if weight <= 0 or fit.own <= 0:
@@ -221,30 +205,23 @@ class BGe(GaussianScore):
     """ln p(D | G) where means and precisions have a normal-Wishart prior: score equivalent.
 
     A family's score is ln p(D of child and parents) - ln p(D of parents), each a ratio of multivariate gamma functions
-    and determinants of T and R = T + S + N α_μ / (N + α_μ) (ν - x̄)(ν - x̄)ᵀ, with T = t I and
-    t = α_μ (α_w - n - 1) / (α_μ + 1). The variances expected beforehand are near 1/2, so bring variables to comparable
-    units first.
+    and determinants of T and R = T + S + N α_μ / (N + α_μ) (ν - x̄)(ν - x̄)ᵀ, with T = t I and t = α_μ (α_w - n - 1) /
+    (α_μ + 1). The variances expected beforehand are near 1/2, so bring variables to comparable units first. Geiger &
+    Heckerman (2002), Parameter priors for directed acyclic graphical models, Annals of Statistics 30; corrected by
+    Kuipers, Moffa & Heckerman (2014), Addendum on the scoring of Gaussian directed acyclic graphical models, Annals of
+    Statistics 42.
 
     Parameters
     ----------
-    mean_weight
-        α_μ: how many rows the prior mean is worth.
-    wishart_degrees
-        α_w > n + 1; by default n + α_μ + 1.
+    mean_weight, wishart_degrees
+        α_μ, how many rows the prior mean is worth; and α_w > n + 1, by default n + α_μ + 1.
     mean
         ν: the prior mean of each variable, in the order of the data; by default that of the data.
-
-    References
-    ----------
-    Geiger & Heckerman (2002), Parameter priors for directed acyclic graphical models, Annals of Statistics 30;
-    corrected by Kuipers, Moffa & Heckerman (2014), Addendum on the scoring of Gaussian directed acyclic graphical
-    models, Annals of Statistics 42.
 
     Examples
     --------
     >>> data = {"dose": [0.5, 1.0, 1.5, 2.0], "effect": [1.25, 1.75, 3.25, 3.75]}
-    >>> scores = BGe().on_data(data)
-    >>> scores.family("effect", ["dose"]) > scores.family("effect", [])
+    >>> BGe().on_data(data).family("effect", ["dose"]) > BGe().on_data(data).family("effect", [])
     True
     """
 
@@ -259,13 +236,15 @@ class BGe(GaussianScore):
 
     def matrix(self, moments: Moments) -> Floats:
         """R, the posterior's parameter matrix."""
-        num_variables = moments.mean.size
-        apart = np.zeros(num_variables) if self.mean is None else self._mean(num_variables) - moments.mean
+        num = moments.mean.size
+        apart = np.zeros(num) if self.mean is None else np.array(self.mean, dtype=np.float64)
+        if apart.shape != (num,):
+            raise InvalidArgument(f"mean has {apart.size} numbers for {num} variables. Give one for each.")
+        apart = apart if self.mean is None else apart - moments.mean
         share = moments.weight * self.mean_weight / (moments.weight + self.mean_weight)
-        return self._scale(num_variables) * np.eye(num_variables) + moments.scatter + share * np.outer(apart, apart)
+        return self._scale(num) * np.eye(num) + moments.scatter + share * np.outer(apart, apart)
 
     def of_fit(self, fit: GaussianFit) -> Floats:
-        """The ratio of the marginal likelihoods of child with parents and of the parents."""
         from scipy.special import gammaln
 
         weight, num_variables, num_parents = fit.moments.weight, fit.moments.mean.size, fit.num_parents
@@ -292,8 +271,109 @@ class BGe(GaussianScore):
     def _scale(self, num_variables: int) -> float:
         return self.mean_weight * (self._degrees(num_variables) - num_variables - 1) / (self.mean_weight + 1)
 
-    def _mean(self, num_variables: int) -> Floats:
-        mean = np.array(self.mean, dtype=np.float64)
-        if mean.shape != (num_variables,):
-            raise InvalidArgument(f"mean has {mean.size} numbers for {num_variables} variables. Give one for each.")
-        return mean
+
+@dataclass(frozen=True, slots=True)
+class ConditionalGaussian(Score):
+    """Likelihood less ψ(N) for each parameter, of conditional linear Gaussian families.
+
+    A continuous child has, in each joint state of its discrete parents, a regression of its own on its k continuous
+    parents, with k + 2 parameters; contexts without rows add nothing but their price. A context with fewer than k + 2
+    cases (a row of weight w is w cases), too few to tell a variance, takes that of the child in all rows. A discrete
+    child of discrete parents is scored by its counts. A discrete child of a continuous parent is outside of this class
+    of networks: it has -inf, so that searches never make one. On data of one kind the score is `PenalizedLikelihood` or
+    `GaussianLikelihood`.
+
+    The penalty ψ is a number or a function of N: 0 is the likelihood, 1 AIC, ½ ln N (by default) BIC. Lauritzen &
+    Wermuth (1989), Graphical models for associations between variables, some of which are qualitative and some
+    quantitative, Annals of Statistics 17.
+
+    >>> data = {"drug": ["no", "no", "no", "yes", "yes", "yes"], "effect": [0.1, -0.2, 0.3, 4.9, 5.2, 5.0]}
+    >>> scores = ConditionalGaussian().on_data(data)
+    >>> scores.family("effect", ["drug"]) > scores.family("effect", []), scores.family("drug", ["effect"])
+    (True, -inf)
+    """
+
+    penalty: Penalty = half_log
+    is_score_equivalent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty)
+
+    def on(self, statistics: Statistics) -> FamilyScores:
+        return _MixedScores(self.penalty, statistics)
+
+
+class _MixedScores(FamilyScores):
+    def __init__(self, penalty: Penalty, statistics: Statistics) -> None:
+        self._statistics, self._penalty = statistics, penalty
+        self._counted = CountedScores(PenalizedLikelihood(penalty).bound(), statistics)
+        self._fitted = GaussianScores(GaussianLikelihood(penalty), statistics)
+        self._cache: dict[tuple[str, frozenset[str]], float] = {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self._statistics.variables)
+
+    def family(self, child: str, parents: Iterable[str]) -> float:
+        ordered = sorted(set(parents))
+        check_family(child, ordered, self._statistics.variables)
+        num_contexts = sum(not self._is_continuous(name) for name in ordered)
+        if not self._is_continuous(child):
+            return self._counted.family(child, ordered) if num_contexts == len(ordered) else -math.inf
+        if not num_contexts:
+            return self._fitted.family(child, ordered)
+        key = (child, frozenset(ordered))
+        if key not in self._cache:
+            self._cache[key] = self._in_contexts(child, ordered)
+        return self._cache[key]
+
+    def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
+        """Candidates of one kind at once where the family has no contexts."""
+        return [self._extended(*request) for request in requests]
+
+    def _extended(self, child: str, parents: Sequence[str], candidates: Sequence[str] | None) -> Floats:
+        if not candidates:
+            return np.empty(0)
+        check_family(child, (*parents, *candidates), self._statistics.variables)
+        is_number = np.array([self._is_continuous(name) for name in candidates])
+        kinds = {self._is_continuous(name) for name in parents}
+        is_continuous = self._is_continuous(child)
+        scores = np.full(len(candidates), -np.inf)
+        at_once = (is_number == is_continuous) & (kinds <= {is_continuous})
+        alike = [candidates[place] for place in np.flatnonzero(at_once).tolist()]
+        if alike:
+            scores[at_once] = (self._fitted if is_continuous else self._counted).extended(child, parents, alike)
+        for place in np.flatnonzero(~at_once).tolist():
+            scores[place] = self.family(child, (*parents, candidates[place]))
+        return scores
+
+    def _is_continuous(self, name: str) -> bool:
+        return self._statistics.variables[name].is_continuous
+
+    def _in_contexts(self, child: str, parents: Sequence[str]) -> float:
+        """A regression in each joint state of the discrete parents that has rows."""
+        variables = self._statistics.variables
+        sizes = [variables[name].num_states for name in parents if not variables[name].is_continuous]
+        (found,) = self._statistics.moments_of([Request(child, tuple(parents))])
+        total, num_parameters = float(found.weight.sum()), math.prod(sizes) * (len(parents) - len(sizes) + 2)
+        price = price_of(self._penalty, total) * num_parameters
+        if 0 < max(total, float(found.num_rows.sum())) < len(parents) - len(sizes) + 2:
+            return -math.inf
+        family = [name for name in self._statistics.continuous if name in (child, *parents)]
+        return _log_density(found, family.index(child)) - price
+
+
+def _log_density(found: FamilyMoments, child: int) -> float:
+    """The density of a number, in each joint state by a regression of its own on all others."""
+    whole = found.pooled
+    overall = float(whole.scatter[child, child]) / whole.weight if whole.weight else 0.0
+    if overall <= 0:
+        return 0.0
+    order = [*(place for place in range(len(whole.mean)) if place != child), child]
+    scatters = found.scatter[:, order][:, :, order]
+    cases = np.maximum(found.weight, found.num_rows)
+    residuals = unexplained_shares(scatters) * scatters[:, -1, -1]
+    variances = np.maximum(residuals / found.weight, DETERMINED * overall)
+    is_told = cases >= len(order) + 1
+    variances = np.where(is_told, variances, overall)
+    return float((-found.weight / 2 * (np.log(2 * math.pi * variances) + is_told)).sum())

@@ -8,13 +8,10 @@ from types import MappingProxyType
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, close_match
-from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
-from plausible.learn.named_options import read_named_option
-from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
+from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet, read_named_option
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score, StandardBayesian
-from plausible.learn.scores.gaussian import BGe, GaussianLikelihood
-from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML
-from plausible.learn.scores.penalized import AIC, BIC, DescriptionLength, LogLikelihood
+from plausible.learn.scores.gaussian import BGe, ConditionalGaussian, GaussianLikelihood
+from plausible.learn.scores.penalized import AIC, BIC, DescriptionLength, FactorizedNML, LogLikelihood, QuotientNML
 from plausible.learn.scores.score import Score
 
 #: Name -> what makes the score with its usual options.
@@ -40,7 +37,6 @@ SCORES: Mapping[str, Callable[[], Score]] = MappingProxyType(
         "conditional-gaussian-bic": ConditionalGaussian,
     }
 )
-
 
 #: Name -> what makes the score with the number that stands after a colon.
 _NUMBERED: Mapping[str, Callable[[float], Score]] = MappingProxyType(
@@ -70,11 +66,7 @@ def read_score(score: str | Score) -> Score:
 
 
 def fitting_score(data: Table | Statistics, kind: str) -> str:
-    """The name of a score of this kind, such as "bic", for the columns that there are.
-
-    >>> fitting_score(Table.read({"x": [0.5, 1.5], "y": ["a", "b"]}), "aic")
-    'conditional-gaussian-aic'
-    """
+    """The name of a score of this kind, such as "bic", for the columns that there are."""
     if not data.continuous:
         return kind
     return f"conditional-gaussian-{kind}" if data.discrete else f"gaussian-{kind}"

@@ -12,17 +12,24 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Floats
+from plausible.base.arrays import Floats, Ints
 from plausible.data.statistics import Request, Stack, Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
+from plausible.kernels.family_terms import sum_family_terms
+
+#: All tables of terms of one data set have at most so many entries.
+_MAX_TABLED = 2**24
+
+Term = Callable[[Any], Floats]
 
 
 class FamilyScores(ABC):
@@ -55,25 +62,15 @@ class FamilyScores(ABC):
         """The score of the family without each of its parents."""
         return self.families((child, [other for other in parents if other != gone]) for gone in parents)
 
-    def around(self, requests: Sequence[Request]) -> list[Around]:
-        """For each request the scores of its family, and of those with a candidate more and with a parent less."""
-        more = self.extended_each(requests)
-        return [
-            Around(self.family(request.child, request.parents), added, self.reduced(request.child, request.parents))
-            for request, added in zip(requests, more, strict=True)
-        ]
+    def around(self, requests: Sequence[Request]) -> list[tuple[float, Floats, Floats]]:
+        """For each request the scores of its family, of those with a candidate more, and with a parent less."""
+        own = [self.family(request.child, request.parents) for request in requests]
+        less = [self.reduced(request.child, request.parents) for request in requests]
+        return list(zip(own, self.extended_each(requests), less, strict=True))
 
     def graph(self, graph: DAG) -> float:
         """The sum over all families of a graph."""
         return math.fsum(self.families((name, map(str, graph.parents(name))) for name in self.names))
-
-
-class Around(NamedTuple):
-    """The score of a family, and those of its neighbours: with each candidate, and without each parent."""
-
-    score: float
-    added: Floats
-    removed: Floats
 
 
 class Score(ABC):
@@ -104,12 +101,7 @@ class CountScore(Score):
     def of_counts(self, counts: NDArray[Any], total: float) -> Floats:
         """The score of each of several families of one child and one shape.
 
-        Parameters
-        ----------
-        counts
-            Axes: family, joint state of the parents, state of the child.
-        total
-            How much the rows weigh that were counted.
+        The axes of the counts: family, joint state of the parents, state of the child; the rows counted weigh `total`.
         """
 
     def on(self, statistics: Statistics) -> FamilyScores:
@@ -144,8 +136,6 @@ def check_family(child: str, parents: Iterable[str], names: Collection[str]) -> 
 class CountedScores(FamilyScores):
     """Of the variables with states, by their counts."""
 
-    __slots__ = ("_cache", "_of_counts", "_statistics", "_variables")
-
     def __init__(self, of_counts: Callable[[NDArray[Any], float], Floats], statistics: Statistics) -> None:
         self._of_counts, self._statistics = of_counts, statistics
         self._variables = dict.fromkeys(statistics.discrete)
@@ -174,16 +164,14 @@ class CountedScores(FamilyScores):
         for request in requests:
             check_family(request.child, (*request.parents, *(request.candidates or ())), self._variables)
         asked = [request._replace(parents=tuple(sorted(request.parents))) for request in requests]
-        return [
-            self._stacked(request, answer)
-            for request, answer in zip(asked, self._statistics.counts_of(asked), strict=True)
-        ]
+        answers = self._statistics.counts_of(asked)
+        return [self._stacked(request, answer) for request, answer in zip(asked, answers, strict=True)]
 
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         """From the counts of the whole family, one parent summed out at a time."""
         return self._summed_out(self._statistics.counts(child, sorted(parents)), parents)
 
-    def around(self, requests: Sequence[Request]) -> list[Around]:
+    def around(self, requests: Sequence[Request]) -> list[tuple[float, Floats, Floats]]:
         """All are counted together."""
         asked: list[Request] = []
         for child, parents, candidates in requests:
@@ -194,7 +182,7 @@ class CountedScores(FamilyScores):
         for request, (own,), more in zip(requests, answers[::2], answers[1::2], strict=True):
             score = float(self._of(own.counts)[0])
             self._cache[request.child, frozenset(request.parents)] = score
-            found.append(Around(score, self._stacked(request, more), self._summed_out(own.counts[0], request.parents)))
+            found.append((score, self._stacked(request, more), self._summed_out(own.counts[0], request.parents)))
         return found
 
     def _stacked(self, request: Request, stacks: Sequence[Stack]) -> Floats:
@@ -238,8 +226,6 @@ class FamilyFunction(Score):
 
 
 class _FunctionScores(FamilyScores):
-    __slots__ = ("_cache", "_function", "_names")
-
     def __init__(self, function: Callable[[str, tuple[str, ...]], float], names: Sequence[str]) -> None:
         self._function, self._names = function, names
         self._cache: dict[tuple[str, tuple[str, ...]], float] = {}
@@ -277,3 +263,94 @@ class CountFunction(CountScore):
     def of_counts(self, counts: NDArray[Any], total: float) -> Floats:
         """The function of each family's counts."""
         return np.array([float(self.function(one)) for one in counts], dtype=np.float64)
+
+
+class Terms(NamedTuple):
+    """A score is Σ cell(N_ux) - Σ row(N_u) + constant, over the joint states u of the parents and x of the child."""
+
+    cell: Term
+    row: Term
+    constant: float = 0.0
+
+
+class TermScore(CountScore):
+    """A score that is a sum of functions of single counts, as most are.
+
+    On data whose rows count once, the functions are tabled for 0, ..., N as soon as they were worked out for as many
+    counts, so that a search looks its terms up in compiled code.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
+        """The terms of families of one shape."""
+
+    def num_rows(self, counts: NDArray[Any]) -> Ints | int:
+        """How many joint states of the parents the terms are for: a number for each family, or one for all."""
+        return int(counts.shape[1])
+
+    def of_counts(self, counts: NDArray[Any], total: float) -> Floats:
+        return self._summed(counts, total, self.terms, None)
+
+    def bound(self) -> Callable[[NDArray[Any], float], Floats]:
+        """The same with tables of terms."""
+        tables, terms = _Tables(), cache(self.terms)
+        return lambda counts, total: self._summed(counts, total, terms, tables)
+
+    def _summed(
+        self, counts: NDArray[Any], total: float, terms: Callable[[int, int, float], Terms], tables: _Tables | None
+    ) -> Floats:
+        """Families whose terms are the same together, by tables if there are any."""
+        num_rows = self.num_rows(counts)
+        if isinstance(num_rows, int):
+            found = terms(num_rows, counts.shape[2], total)
+            return _direct(counts, found) if tables is None else tables.sums(counts, found, int(total))
+        scores = np.empty(len(counts))
+        for sort in np.unique(num_rows).tolist():
+            chosen, found = num_rows == sort, terms(sort, counts.shape[2], total)
+            part = counts[chosen]
+            scores[chosen] = _direct(part, found) if tables is None else tables.sums(part, found, int(total))
+        return scores
+
+
+def n_log_n(counts: Any) -> Floats:
+    """Each number times its logarithm; zero for zero."""
+    from scipy.special import xlogy
+
+    return np.asarray(xlogy(counts, counts), dtype=np.float64)
+
+
+def _direct(counts: NDArray[Any], terms: Terms) -> Floats:
+    cells = terms.cell(counts).sum(axis=(1, 2))
+    return np.asarray(cells - terms.row(counts.sum(axis=2)).sum(axis=1) + terms.constant, dtype=np.float64)
+
+
+class _Tables:
+    """The terms of 0, ..., N, by the shape of families; those that do not depend on it are kept once."""
+
+    def __init__(self) -> None:
+        self._entries = 0
+        self._found: dict[tuple[Term, int], Floats] = {}
+        self._spent: dict[tuple[Term, int], int] = {}
+
+    def sums(self, counts: NDArray[Any], terms: Terms, total: int) -> Floats:
+        """The sums of terms of families, by table once as many terms were wanted as a table has."""
+        pair = (terms.cell, total), (terms.row, total)
+        if counts.dtype.kind not in "iu":
+            return _direct(counts, terms)
+        if pair[0] not in self._found or pair[1] not in self._found:
+            self._spent[pair[0]] = self._spent.get(pair[0], 0) + counts.size
+            if self._spent[pair[0]] < total:
+                return _direct(counts, terms)
+            for key in pair:
+                if key not in self._found:
+                    if self._entries + total + 1 > _MAX_TABLED:
+                        return _direct(counts, terms)
+                    self._found[key] = key[0](np.arange(total + 1))
+                    self._entries += total + 1
+        sums = np.empty(len(counts))
+        whole = np.ascontiguousarray(counts, dtype=np.int64).view()
+        whole.setflags(write=False)  # whoever counted: one kind of array, one compiled kernel
+        sum_family_terms(whole, self._found[pair[0]], self._found[pair[1]], sums)
+        return sums + terms.constant

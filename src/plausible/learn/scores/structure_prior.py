@@ -13,7 +13,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.data.statistics import Request, Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.learn.scores.score import Around, FamilyScores, Score
+from plausible.learn.scores.score import FamilyScores, Score
 
 
 class EdgeWeights(NamedTuple):
@@ -40,13 +40,7 @@ class StructurePrior(ABC):
 
 @dataclass(frozen=True, slots=True)
 class EdgePenalty(StructurePrior):
-    """P(G) ∝ c^|E|: each edge makes a graph less probable by a factor; c = 1 is the uniform prior.
-
-    Parameters
-    ----------
-    factor
-        c, in (0, 1].
-    """
+    """P(G) ∝ c^|E|: each edge makes a graph less probable by a factor c, in (0, 1]; 1 is the uniform prior."""
 
     factor: float
     is_even: ClassVar[bool] = True
@@ -56,7 +50,6 @@ class EdgePenalty(StructurePrior):
             raise InvalidArgument(f"An edge makes graphs less probable: factor is in (0, 1], not {self.factor}.")
 
     def weights(self, names: Sequence[str]) -> EdgeWeights:
-        """ln c for each edge."""
         return EdgeWeights(0.0, np.full((len(names), len(names)), math.log(self.factor)))
 
 
@@ -64,10 +57,7 @@ class EdgePenalty(StructurePrior):
 class ExpectedParents(StructurePrior):
     """Each of the n - 1 others is a parent with probability β = m / (n - 1): ln P = Σ k ln β + (n - 1 - k) ln(1 - β).
 
-    Parameters
-    ----------
-    num_parents
-        m: how many parents a variable is expected to have.
+    m is how many parents a variable is expected to have.
     """
 
     num_parents: float = 1.0
@@ -78,7 +68,6 @@ class ExpectedParents(StructurePrior):
             raise InvalidArgument(f"The expected number of parents is positive, not {self.num_parents}.")
 
     def weights(self, names: Sequence[str]) -> EdgeWeights:
-        """The log odds of β for each edge."""
         others = len(names) - 1
         if others < 1:
             return EdgeWeights(0.0, np.zeros((len(names), len(names))))
@@ -96,15 +85,8 @@ class ExpectedParents(StructurePrior):
 class EdgeLogOdds(StructurePrior):
     """ln P(G) = Σ over its edges of their log odds, as an expert gives them.
 
-    Parameters
-    ----------
-    edges
-        (parent, child) -> log odds; positive where an edge is expected.
-    others
-        For edges that are not listed.
+    They are given by (parent, child), positive where an edge is expected, and `others` for edges that are not listed.
 
-    Examples
-    --------
     >>> from plausible.learn.scores.penalized import BIC
     >>> score = WithPrior(BIC(), EdgeLogOdds({("rain", "grass"): 2.0}))
     >>> scores = score.on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
@@ -117,7 +99,6 @@ class EdgeLogOdds(StructurePrior):
     is_even: ClassVar[bool] = False
 
     def weights(self, names: Sequence[str]) -> EdgeWeights:
-        """What is given."""
         places = {name: place for place, name in enumerate(names)}
         edges = np.full((len(names), len(names)), float(self.others))
         for pair, odds in self.edges.items():
@@ -130,15 +111,7 @@ class EdgeLogOdds(StructurePrior):
 
 @dataclass(frozen=True, slots=True)
 class WithPrior(Score):
-    """A score to which the logarithm of a structure prior is added.
-
-    Parameters
-    ----------
-    score
-        Any score.
-    prior
-        How probable graphs are beforehand.
-    """
+    """A score to which the logarithm of a structure prior is added."""
 
     score: Score
     prior: StructurePrior
@@ -149,13 +122,10 @@ class WithPrior(Score):
         return self.score.is_score_equivalent and self.prior.is_even
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of the families of some data."""
         return _WeightedScores(self.score.on(statistics), self.prior)
 
 
 class _WeightedScores(FamilyScores):
-    __slots__ = ("_places", "_scores", "_weights")
-
     def __init__(self, scores: FamilyScores, prior: StructurePrior) -> None:
         self._scores, self._weights = scores, prior.weights(scores.names)
         self._places = {name: place for place, name in enumerate(scores.names)}
@@ -175,12 +145,12 @@ class _WeightedScores(FamilyScores):
     def extended_each(self, requests: Sequence[Request]) -> list[Floats]:
         return [self._added(*pair) for pair in zip(requests, self._scores.extended_each(requests), strict=True)]
 
-    def around(self, requests: Sequence[Request]) -> list[Around]:
+    def around(self, requests: Sequence[Request]) -> list[tuple[float, Floats, Floats]]:
         found = []
         for request, (score, added, removed) in zip(requests, self._scores.around(requests), strict=True):
             prior = self._prior(request.child, request.parents)
             removed = removed + prior - self._edges(request.child, request.parents)
-            found.append(Around(score + prior, self._added(request, added), removed))
+            found.append((score + prior, self._added(request, added), removed))
         return found
 
     def _added(self, request: Request, scores: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.kernels.graph_moves import best_additions, edge_gains, find_descendants
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.knowledge import Families, Knowledge
 from plausible.search.search_problem import SearchProblem
 
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
@@ -25,14 +25,8 @@ _MAX_KEPT = 2**24
 _FEW = 2
 
 
-#: The parents of each variable, by their places, sorted.
-Families: TypeAlias = tuple[tuple[int, ...], ...]
-
-
 class SearchGraph:
     """Parents, edges and paths of the state that was looked at last."""
-
-    __slots__ = ("_families", "adjacency", "num_parents", "parents", "reaches")
 
     def __init__(self, num: int) -> None:
         self._families: Families = ((),) * num
@@ -79,20 +73,6 @@ class GraphSearch(SearchProblem[Families, Move]):
     reversals, then by child, then by parent. The order of the columns of the data has no say.
     """
 
-    __slots__ = (
-        "_additions",
-        "_deletions",
-        "_graph",
-        "_kept",
-        "_knowledge",
-        "_listed",
-        "_only_additions",
-        "_scores",
-        "_slack",
-        "_stale",
-        "names",
-    )
-
     def __init__(
         self, scores: FamilyScores, knowledge: Knowledge | None = None, *, only_additions: bool = False
     ) -> None:
@@ -107,8 +87,6 @@ class GraphSearch(SearchProblem[Families, Move]):
         self._kept: dict[tuple[int, tuple[int, ...]], tuple[Floats, Floats]] = {}
         self._slack = -1.0
 
-    # --- states and graphs ---
-
     @property
     def start(self) -> Families:
         """The graph of the required edges alone."""
@@ -120,12 +98,19 @@ class GraphSearch(SearchProblem[Families, Move]):
         for node in graph.nodes:
             if node not in places:
                 raise UnknownVariable.named(node, self.names, "the data, though the graph has it")
-        families = tuple(
-            tuple(sorted(places[parent] for parent in graph.parents(name))) if name in graph else ()
-            for name in self.names
-        )
-        self._check(families)
-        return families
+        families, most = [], self._knowledge.max_parents
+        for child, (name, required) in enumerate(zip(self.names, self.start, strict=True)):
+            parents = sorted(places[parent] for parent in graph.parents(name)) if name in graph else []
+            missing = set(required) - set(parents)
+            if missing:
+                raise InvalidArgument(f"The graph lacks the required edge {self.names[min(missing)]} -> {name}.")
+            for parent in parents:
+                if not self._knowledge.allowed[parent, child]:
+                    raise InvalidArgument(f"The graph has the edge {self.names[parent]} -> {name}, which is forbidden.")
+            if len(parents) > most:
+                raise InvalidArgument(f"The graph gives {name!r} {len(parents)} parents; max_parents={most}.")
+            families.append(tuple(parents))
+        return tuple(families)
 
     def graph(self, state: Families) -> DAG:
         """A state as a graph, its nodes in the order of the data."""
@@ -134,8 +119,17 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def random_state(self, rng: np.random.Generator) -> Families:
         """A sparse graph along a random order that agrees with what is known: up to two more parents for each."""
+        order: list[int] = []
+        waiting = [len(parents) for parents in self.start]
+        ready = [node for node, count in enumerate(waiting) if not count]
+        while ready:
+            order.append(ready.pop(int(rng.integers(len(ready)))))
+            for child, parents in enumerate(self.start):
+                if order[-1] in parents:
+                    waiting[child] -= 1
+                    if not waiting[child]:
+                        ready.append(child)
         families: list[tuple[int, ...]] = []
-        order = _random_order(self.start, rng)
         rank = np.argsort(order)
         for child, required in enumerate(self.start):
             allowed = self._knowledge.allowed[:, child] & (rank < rank[child]) & ~self._knowledge.required[:, child]
@@ -144,8 +138,6 @@ class GraphSearch(SearchProblem[Families, Move]):
             families.append(tuple(sorted((*required, *rng.choice(candidates, most, replace=False).tolist()))))
         return tuple(families)
 
-    # --- what a search asks ---
-
     def score(self, state: Families) -> float:
         """The sum of the scores of all families."""
         named = [(self.names[child], [self.names[p] for p in parents]) for child, parents in enumerate(state)]
@@ -153,7 +145,7 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def operators(self, state: Families) -> list[Move]:
         """All legal moves: additions, deletions, reversals, each by child and parent."""
-        self._look_at(state)
+        self._stale |= self._graph.look_at(state)
         is_full = self._graph.num_parents >= self._knowledge.max_parents
         can_add = self._knowledge.allowed.T & ~self._graph.adjacency & ~self._graph.reaches & ~is_full[:, None]
         edges = [Move("delete", parent, child) for child, parents in enumerate(state) for parent in parents]
@@ -165,7 +157,7 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def is_legal(self, state: Families, move: Move) -> bool:
         """Whether a move leads to an acyclic graph that agrees with what is known."""
-        self._look_at(state)
+        self._stale |= self._graph.look_at(state)
         kind, parent, child = move
         known, has_edge = self._knowledge, parent in state[child]
         if kind == "add":
@@ -186,7 +178,7 @@ class GraphSearch(SearchProblem[Families, Move]):
         return [self._looked_up(state, move) for move in operators]
 
     def best_operator(self, state: Families, recent: Sequence[Move] = ()) -> tuple[Move, float] | None:
-        """The move with the largest gain that undoes no recent one."""
+        """The first of the moves with the largest gain that undo no recent one."""
         self._renew(state)
         if self._slack < 0:
             self._slack = SCORE_NOISE * max(1.0, abs(self.score(state)))
@@ -194,7 +186,20 @@ class GraphSearch(SearchProblem[Families, Move]):
         before = [matrix[place] for matrix, place in blocked]
         for matrix, place in blocked:
             matrix[place] = -np.inf
-        found = self._best(state)
+        graph, added, found = self._graph, np.empty(len(self.names)), None
+        best_additions(self._additions, graph.reaches, graph.num_parents, self._knowledge.max_parents, added)
+        of_edges = edge_gains(self._additions, self._deletions, graph.parents, graph.num_parents, graph.reaches)
+        top_added = added.max(initial=-np.inf)
+        top = max(top_added, of_edges.max(initial=-np.inf))
+        least = top - self._slack
+        if top > -np.inf and top_added >= least:
+            child = int(np.argmax(added >= least))
+            parent = int(np.argmax((self._additions[child] >= least) & ~graph.reaches[child]))
+            found = Move("add", parent, child), float(self._additions[child, parent])
+        elif top > -np.inf:
+            turned, child, slot = (int(number) for number in np.argwhere(of_edges >= least)[0])
+            move = Move("reverse" if turned else "delete", state[child][slot], child)
+            found = move, float(of_edges[turned, child, slot])
         for (matrix, place), value in zip(reversed(blocked), reversed(before), strict=True):
             matrix[place] = value
         return found
@@ -230,15 +235,12 @@ class GraphSearch(SearchProblem[Families, Move]):
                 return move
         return super().propose(state, rng)
 
-    # --- gains ---
-
-    def _family(self, child: int, parents: Iterable[int]) -> float:
-        return self._scores.family(self.names[child], [self.names[parent] for parent in parents])
-
     def _gain(self, state: Families, move: Move) -> float:
         after = self.apply(state, move)
         changed = (move.child, move.parent) if move.kind == "reverse" else (move.child,)
-        return sum(self._family(child, after[child]) - self._family(child, state[child]) for child in changed)
+        pairs = [(child, families[child]) for child in changed for families in (after, state)]
+        scores = [self._scores.family(self.names[child], [self.names[p] for p in parents]) for child, parents in pairs]
+        return sum(new - old for new, old in zip(scores[::2], scores[1::2], strict=True))
 
     def _looked_up(self, state: Families, move: Move) -> float:
         kind, parent, child = move
@@ -246,23 +248,6 @@ class GraphSearch(SearchProblem[Families, Move]):
             return float(self._additions[child, parent])
         gain = float(self._deletions[child, state[child].index(parent)])
         return gain if kind == "delete" else gain + float(self._additions[parent, child])
-
-    def _best(self, state: Families) -> tuple[Move, float] | None:
-        """The first of the best moves."""
-
-        graph, added = self._graph, np.empty(len(self.names))
-        best_additions(self._additions, graph.reaches, graph.num_parents, self._knowledge.max_parents, added)
-        of_edges = edge_gains(self._additions, self._deletions, graph.parents, graph.num_parents, graph.reaches)
-        top = max(added.max(initial=-np.inf), of_edges.max(initial=-np.inf))
-        if top == -np.inf:
-            return None
-        least = top - self._slack
-        if added.max(initial=-np.inf) >= least:
-            child = int(np.argmax(added >= least))
-            parent = int(np.argmax((self._additions[child] >= least) & ~graph.reaches[child]))
-            return Move("add", parent, child), float(self._additions[child, parent])
-        kind, child, place = (int(number) for number in np.argwhere(of_edges >= least)[0])
-        return Move("reverse" if kind else "delete", state[child][place], child), float(of_edges[kind, child, place])
 
     def _undoing(self, state: Families, move: Move) -> list[tuple[Floats, tuple[int, int]]]:
         """Where the gains are of moves that would undo one; a reversal's is a sum with a deletion's."""
@@ -272,79 +257,37 @@ class GraphSearch(SearchProblem[Families, Move]):
         head, tail = (child, parent) if kind == "add" else (parent, child)
         return [(self._deletions, (head, state[head].index(tail)))] if tail in state[head] else []
 
-    # --- lines of gains ---
-
-    def _look_at(self, state: Families) -> None:
-        self._stale |= self._graph.look_at(state)
-
     def _renew(self, state: Families) -> None:
-        """Bring the matrices up to a state: only the lines of families that differ are made anew."""
-        self._look_at(state)
-        width = self._graph.parents.shape[1]
-        if self._deletions.shape[1] < width:
-            wider = np.full((len(self.names), width), -np.inf)
-            wider[:, : self._deletions.shape[1]] = self._deletions
-            self._deletions = wider
+        """Bring the matrices up to a state: only the lines of families that differ are made anew.
+
+        A line has the gains of adding each other variable to a family, and of deleting each parent; -inf if illegal.
+        All new ones are scored together, so that a step asks for counts once.
+        """
+        self._stale |= self._graph.look_at(state)
+        more = self._graph.parents.shape[1] - self._deletions.shape[1]
+        if more > 0:
+            self._deletions = np.pad(self._deletions, ((0, 0), (0, more)), constant_values=-np.inf)
         new = [child for child in self._stale if (child, state[child]) not in self._kept]
         if (len(self._kept) + len(new)) * len(self.names) > _MAX_KEPT:
             self._kept.clear()
             new = list(self._stale)
-        self._score_lines(state, new)
-        for child in self._stale:
-            self._additions[child], deletions = self._kept[child, state[child]]
-            self._deletions[child, : deletions.size] = deletions
-        self._stale.clear()
-
-    def _score_lines(self, state: Families, children: Sequence[int]) -> None:
-        """The gains of adding each other variable to families, and of deleting each parent; -inf if illegal.
-
-        All families are scored together, so that a step asks for counts once.
-        """
         known, candidates, requests = self._knowledge, [], []
-        for child in children:
+        for child in new:
             allowed = known.allowed[:, child] & (len(state[child]) < known.max_parents)
             allowed[list(state[child])] = False
             candidates.append(np.flatnonzero(allowed))
             named = (tuple(self.names[place] for place in places) for places in (state[child], candidates[-1].tolist()))
             requests.append(Request(self.names[child], *named))
-        for child, free, (score, added, removed) in zip(
-            children, candidates, self._scores.around(requests) if requests else (), strict=True
-        ):
+        around = self._scores.around(requests) if requests else ()
+        for child, free, (score, added, removed) in zip(new, candidates, around, strict=True):
             additions = np.full(len(self.names), -np.inf)
             additions[free] = _gained(added, score)
             fixed = known.required[list(state[child]), child] | self._only_additions
             self._kept[child, state[child]] = (additions, np.where(fixed, -np.inf, _gained(removed, score)))
-
-    def _check(self, families: Families) -> None:
-        """Refuse a graph that contradicts what is known."""
-        for child, parents in enumerate(families):
-            name, known = self.names[child], self._knowledge
-            missing = set(self.start[child]) - set(parents)
-            if missing:
-                raise InvalidArgument(f"The graph lacks the required edge {self.names[min(missing)]} -> {name}.")
-            for parent in parents:
-                if not known.allowed[parent, child]:
-                    raise InvalidArgument(f"The graph has the edge {self.names[parent]} -> {name}, which is forbidden.")
-            if len(parents) > known.max_parents:
-                raise InvalidArgument(
-                    f"The graph gives {name!r} {len(parents)} parents; max_parents={known.max_parents}."
-                )
-
-
-def _random_order(families: Families, rng: np.random.Generator) -> list[int]:
-    """A random order in which parents come before children."""
-    order: list[int] = []
-    waiting = [len(parents) for parents in families]
-    ready = [node for node, count in enumerate(waiting) if not count]
-    while ready:
-        node = ready.pop(int(rng.integers(len(ready))))
-        order.append(node)
-        for child, parents in enumerate(families):
-            if node in parents:
-                waiting[child] -= 1
-                if not waiting[child]:
-                    ready.append(child)
-    return order
+        for child in self._stale:
+            self._additions[child], deletions = self._kept[child, state[child]]
+            self._deletions[child, : deletions.size] = deletions
+        self._stale.clear()
 
 
 def _gained(after: Floats, before: float) -> Floats:

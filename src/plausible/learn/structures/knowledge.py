@@ -1,19 +1,32 @@
-"""What is known of a graph before any data: edges that it must or must not have, tiers, and numbers of parents."""
+"""What a search for graphs is given, knowledge before any data, scores and limits; and what it hands back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.options import check_count
+from plausible.base.tolerances import score_noise
+from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import DAG
+from plausible.graphs import DAG, PDAG
+from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.equivalence import essential_graph
+from plausible.learn.scores.score import FamilyScores, Score
+from plausible.search.clock import Clock
+from plausible.search.run import Run
+from plausible.search.search_state import SearchState
 
 Mask = NDArray[np.bool_]
+
+#: The parents of each variable, by their places, sorted.
+Families: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,8 @@ class Knowledge:
     def on(self, names: Sequence[str]) -> Constraints:
         """The same for variables in a fixed order, checked."""
         places = {name: place for place, name in enumerate(names)}
-        for name in self._mentioned():
+        edges = [name for pair in (*self.required, *self.forbidden) for name in pair]
+        for name in [*edges, *(name for tier in self.tiers for name in tier)]:
             if name not in places:
                 raise UnknownVariable.named(name, names, "the data, though knowledge mentions it")
         num = len(names)
@@ -83,21 +97,18 @@ class Knowledge:
                 if tier_of[places[name]] >= 0:
                     raise InvalidArgument(f"{name!r} is in two tiers.")
                 tier_of[places[name]] = number
-        is_tiered = tier_of >= 0
-        allowed &= ~(is_tiered[:, None] & is_tiered[None, :] & (tier_of[:, None] > tier_of[None, :]))
+        allowed &= (tier_of[:, None] <= tier_of) | (tier_of < 0)
         DAG(self.required)  # a cycle of required edges is refused with its name
         for parent, child in self.required:
             if not allowed[places[parent], places[child]]:
                 raise InvalidArgument(f"The required edge {parent} -> {child} is against the tiers.")
             required[places[parent], places[child]] = True
             allowed[places[child], places[parent]] = False
-        constraints = Constraints(allowed, required, num if self.max_parents is None else self.max_parents)
-        _check_numbers(constraints, names)
-        return constraints
-
-    def _mentioned(self) -> list[str]:
-        pairs = [name for pair in (*self.required, *self.forbidden) for name in pair]
-        return [*pairs, *(name for tier in self.tiers for name in tier)]
+        most = num if self.max_parents is None else self.max_parents
+        for name, number in zip(names, required.sum(axis=0).tolist(), strict=True):
+            if number > most:
+                raise InvalidArgument(f"{name!r} has {number} required parents, but max_parents={most}.")
+        return Constraints(allowed, required, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,14 +136,6 @@ class Constraints:
         return tuple(tuple(np.flatnonzero(column).tolist()) for column in self.required.T)
 
 
-def _check_numbers(constraints: Constraints, names: Sequence[str]) -> None:
-    for name, parents in zip(names, constraints.required_families, strict=True):
-        if len(parents) > constraints.max_parents:
-            raise InvalidArgument(
-                f"{name!r} has {len(parents)} required parents, but max_parents={constraints.max_parents}."
-            )
-
-
 def _pairs(edges: Any) -> tuple[tuple[str, str], ...]:
     if isinstance(edges, (str, DAG)):
         return tuple((str(parent), str(child)) for parent, child in DAG(edges).edges)
@@ -147,3 +150,106 @@ def _pairs(edges: Any) -> tuple[tuple[str, str], ...]:
 
 def _names(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
+
+
+#: Told the state of a search after each step; an answer that is true stops it.
+Progress: TypeAlias = Callable[[SearchState[Families]], object]
+
+
+def check_progress(progress: object) -> None:
+    """Refuse what can't be called; `None` is to tell nobody."""
+    if progress is not None and not callable(progress):
+        raise InvalidArgument(f"progress={progress!r} must be a function that is told of each step, or None.")
+
+
+@dataclass(frozen=True, slots=True)
+class StructureTask:
+    """Scores of families with what limits the search for a graph."""
+
+    scores: FamilyScores
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    start: DAG | str | None = None  # of local searches: a graph, "tree", "random", or `None` for the required edges
+    seed: int = 0
+    progress: Progress | None = None  # an answer that is true stops the search
+    clock: Clock = field(default_factory=partial(Clock.of, None))
+    score: Score | None = None  # where `scores` come from, for methods that can make use of it
+    statistics: Statistics | None = None
+
+    def is_over(self, state: SearchState[Any]) -> bool:
+        """Whether a search should stop after a step."""
+        is_told = self.progress is not None and bool(self.progress(state))
+        return is_told or self.clock.is_over
+
+    def stopped_by(self, steps: int, score: float = -math.inf) -> str:
+        """Why to stop after so many steps, which are told; "" to go on."""
+        if self.is_told(steps, score):
+            return "interrupted"
+        return "time limit" if self.clock.is_over else ""
+
+    def is_told(self, steps: int, score: float = -math.inf) -> bool:
+        """Tell of steps and of the best score, -inf where there is none yet; whether the answer is to stop."""
+        return self.progress is not None and bool(self.progress(SearchState((), score, (), score, steps)))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundGraph:
+    """A graph that a search found, how it was found, and how far from the best it can be."""
+
+    graph: DAG  # The best graph found; of a class whose graphs are as good, the one that names decide
+    score: float  # Its score
+    #: Why the search ended: "local maximum", "optimal", "time limit", "interrupted", "step limit", "no progress",
+    #: "restarts over", "schedule over", "node limit", "family limit".
+    stopped_by: str = ""
+    num_steps: int = 0  # What the method counts: moves, edges, or sets of variables
+    trace: tuple[tuple[int, float], ...] = ()  # (num_steps, best score) of the start and of each improvement
+    bound: float = math.inf  # No graph that agrees with what is known scores more; inf where the method does not tell
+    seconds: float = 0.0  # How long it took, with the scoring of families
+
+    @property
+    def gap(self) -> float:
+        """By how much some graph may be better; zero proves that none is."""
+        return self.bound - self.score
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no graph is better, up to rounding."""
+        return self.gap <= score_noise(self.score)
+
+    @property
+    def equivalence_class(self) -> PDAG:
+        """All graphs with the same independencies: what data alone can tell; directed are the edges that all share."""
+        return essential_graph(self.graph)
+
+
+def search_ended(task: StructureTask, stopped_by: str) -> str:
+    """Why a local search over graphs ended, in the words of its task, which looks at the clock for it."""
+    if stopped_by == "interrupted" and task.clock.is_over:
+        return "time limit"
+    # without an operator every move is ruled out by what is known, or was taken back just now
+    return "local maximum" if stopped_by == "no operator" else stopped_by
+
+
+def found_graph(
+    scores: FamilyScores, constraints: Constraints, families: Sequence[Sequence[int]], run: Run[Any], bound: float
+) -> FoundGraph:
+    """What a run led to, by the parents of each variable among the sorted names.
+
+    Rounding decides which of several equivalent graphs a search meets first: names decide instead. The bound is never
+    below the score, which rounding could do.
+    """
+    names = sorted(scores.names)
+    graph = DAG([(names[p], names[child]) for child, ps in enumerate(families) for p in ps], nodes=names)
+    score = scores.graph(graph)
+    if score == -math.inf:
+        raise InvalidArgument("No acyclic graph that agrees with what is known has a finite score.")
+    other = consistent_extension(essential_graph(graph))
+    edges = np.zeros_like(constraints.allowed)
+    for parent, child in other.edges:
+        edges[names.index(str(parent)), names.index(str(child))] = True
+    is_known = not (edges & ~constraints.allowed).any() and not (constraints.required & ~edges).any()
+    is_known = is_known and int(edges.sum(axis=0).max(initial=0)) <= constraints.max_parents
+    if is_known and abs(scores.graph(other) - score) <= score_noise(score):
+        graph, score = other, scores.graph(other)
+    bound = score if bound - score <= score_noise(score) else bound
+    graph, trace = DAG(sorted(graph.edges), nodes=scores.names), ((run.num_steps, score),)
+    return FoundGraph(graph, score, run.stopped_by, run.num_steps, trace, bound, run.seconds)

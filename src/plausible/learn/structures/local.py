@@ -12,9 +12,9 @@ import numpy as np
 from plausible.base.options import check_count
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.learn.structures.graph_search import Families, GraphSearch, Move
-from plausible.learn.structures.task import FoundGraph, StructureTask, search_ended
-from plausible.learn.structures.trees import learn_tree
+from plausible.learn.structures.constructive import learn_tree
+from plausible.learn.structures.graph_search import GraphSearch, Move
+from plausible.learn.structures.knowledge import Families, FoundGraph, StructureTask, search_ended
 from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, SearchMethod, TabuSearch
 from plausible.search.restarts import PerturbationRestarts, RandomRestarts, Restarts
@@ -66,31 +66,24 @@ def _start(task: StructureTask, problem: GraphSearch) -> Families:
     raise InvalidArgument(f"start={task.start!r} must be a DAG, arrow text, 'tree' or 'random'.")
 
 
-# --- methods by name ---
-
-
 def _hill_climbing(task: StructureTask, *, escapes: int = 3, max_steps: int | None = None) -> FoundGraph:
     """Steepest ascent from no edges and from the best forest; walks within the class, each with a tabu search; the top.
 
     `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each stage.
     """
     check_count("escapes", escapes)
-    climb, num = Stage(GreedyAscent(max_steps=max_steps)), len(task.scores.names)
+    climb, known = Stage(GreedyAscent(max_steps=max_steps)), task.knowledge
     if not escapes:
         return search_in_stages(task, [climb])
-    climbs = (
-        [climb, climb._replace(start=lambda: learn_tree(task, is_forest=True).graph)] if _has_tree(task) else [climb]
-    )
-    length = int(np.clip(num // 2, *_TABU))
+    climbs = [climb]
+    # a forest is another start than the one given, agrees with what is known, and is found soon
+    is_free = task.start is None and not known.required and known.max_parents != 0
+    if is_free and task.score is not None and task.score.is_score_equivalent:
+        climbs.append(climb._replace(start=lambda: learn_tree(task, is_forest=True).graph))
+    length = int(np.clip(len(task.scores.names) // 2, *_TABU))
     inner = TabuSearch(length=length, patience=length)
     walks = ClassWalks(inner=inner, num=escapes, length=_WALK, max_steps=max_steps)
     return search_in_stages(task, [*climbs, Stage(walks), climb])
-
-
-def _has_tree(task: StructureTask) -> bool:
-    """Whether a forest is another start than the one given, agrees with what is known, and is found soon."""
-    is_free = task.start is None and not task.knowledge.required and task.knowledge.max_parents != 0
-    return is_free and task.score is not None and task.score.is_score_equivalent
 
 
 def _first_ascent(task: StructureTask, *, max_steps: int | None = None) -> FoundGraph:
@@ -176,16 +169,13 @@ class ClassWalks(Restarts):
     """Walk from the best graph to another one that means the same, and search from there (Castelo & Kočka 2003).
 
     Each step of a walk turns a random covered edge round. Graphs of a class have the same score under a
-    score-equivalent score, but not the same neighbours: so a maximum among the neighbours of one graph need not be one
-    among those of another, and little is lost by moving. After walks that led to nothing better the next ones also make
-    random moves that leave the class, one more each time.
+    score-equivalent score, but not the same neighbours, so that a maximum need not stay one. After walks that led to
+    nothing better the next ones also make random moves that leave the class, one more each time.
 
     Parameters
     ----------
-    inner
-        The search to run; a step is one of its steps.
-    num
-        How many walks there are.
+    inner, num
+        The search to run, a step of which is a step; and how many walks there are.
     length
         The steps of a walk; `None` for as many as there are edges.
 

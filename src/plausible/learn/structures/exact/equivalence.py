@@ -18,16 +18,13 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.knowledge import Constraints, Knowledge
-from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.learn.structures.knowledge import Constraints, FoundGraph, Knowledge, found_graph
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 from plausible.search.search_state import improves
 
 #: Families with so many sets of parents are scored between two looks at the clock.
 _BASES_AT_ONCE = 64
-#: Told the number of steps and the score; an answer that is true stops the search.
-Progress = Callable[[int, float], object]
 
 
 def search_classes(
@@ -36,32 +33,29 @@ def search_classes(
     *,
     start: DAG | None = None,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, float], object] | None = None,
 ) -> FoundGraph:
     """Greedy equivalence search (GES): insert edges as long as the score improves, then delete them.
 
-    Each step takes the best operator over all graphs of the class. With enough data from a distribution that is
-    faithful to some graph, and a score that is consistent and score equivalent such as BIC or BDeu, the result is the
-    class of that graph. The two phases are repeated until neither improves. A step scores only families that no step
+    Each step takes the best operator over all graphs of the class; the two phases are repeated until neither improves.
+    With enough data from a distribution that is faithful to some graph, and a score that is consistent and score
+    equivalent such as BIC or BDeu, the result is the class of that graph. A step scores only families that no step
     before it has met; the number of operators grows with the cliques among neighbours. A step is taken only if the
     score of a graph of the new class is truly larger: so a search ends, even with a score that is not score equivalent.
+    Chickering (2002), Optimal structure identification with greedy search, JMLR 3; Meek (1997), Graphical models:
+    selecting causal and statistical models, PhD thesis, Carnegie Mellon University.
 
     Parameters
     ----------
     scores
-        Scores of families, of a score-equivalent score.
+        Of families, by a score-equivalent score.
     knowledge
         How many parents there may be, and pairs with both directions forbidden. What tells directions apart is refused:
         a class has no directions of its own.
     start
-        The search starts at its class; at that of the graph without edges if not given.
+        The search starts at its class; by default at that of the graph without edges.
     progress
         Told the steps made and the score; an answer that is true stops the search.
-
-    References
-    ----------
-    Chickering (2002), Optimal structure identification with greedy search, JMLR 3; Meek (1997), Graphical models:
-    selecting causal and statistical models, PhD thesis, Carnegie Mellon University.
 
     Examples
     --------
@@ -77,8 +71,16 @@ def search_classes(
     clock, names = Clock.of(time_limit), sorted(scores.names)
     search = ClassSearch(scores, names, class_constraints(Knowledge.read(knowledge), names), clock)
     search.start(start or DAG(nodes=names))
+    kind: Literal["insert", "delete"] = "insert"
+    phases_without_gain, stopped = 0, "local maximum"
     try:
-        stopped = _climb(search, progress)
+        while phases_without_gain < 2 and stopped == "local maximum":
+            before = search.num_steps
+            while stopped == "local maximum" and search.improve(kind):
+                if progress is not None and progress(search.num_steps, search.score):
+                    stopped = "interrupted"
+            phases_without_gain = 0 if search.num_steps > before else phases_without_gain + 1
+            kind = "delete" if kind == "insert" else "insert"
     except TimeIsUp:
         stopped = "time limit"
     families = [[names.index(str(p)) for p in search.graph.parents(name)] for name in names]
@@ -88,20 +90,6 @@ def search_classes(
 
 class TimeIsUp(Exception):
     """The deadline passed while moves were scored."""
-
-
-def _climb(search: ClassSearch, progress: Progress | None) -> str:
-    """Insert and delete by turns until neither improves; why it ended."""
-    kind: Literal["insert", "delete"] = "insert"
-    phases_without_gain = 0
-    while phases_without_gain < 2:
-        before = search.num_steps
-        while search.improve(kind):
-            if progress is not None and progress(search.num_steps, search.score):
-                return "interrupted"
-        phases_without_gain = 0 if search.num_steps > before else phases_without_gain + 1
-        kind = "delete" if kind == "insert" else "insert"
-    return "local maximum"
 
 
 class ClassSearch:
@@ -160,18 +148,18 @@ class ClassSearch:
         known = self._moves.get((kind, y))
         # which insertions there are depends on what is joined with the neighbours of y only
         if known is None or known[0] != around:
-            moves = list(self.essential.deletions(y) if kind == "delete" else self._insertions(y))
+            if kind == "delete":
+                moves = list(self.essential.deletions(y))
+            else:
+                most = self.constraints.max_parents
+                found = self.essential.insertions(y, self._allowed[y])
+                moves = [move for move in found if move.base.bit_count() < most]
             self._score(moves)
             sign = 1.0 if kind == "insert" else -1.0
             gains = [(sign * self._changes[move.y, move.base, move.x], move) for move in moves]
             known = around, [(gain, move) for gain, move in gains if improves(gain, self.score)]
             self._moves[kind, y] = known
         return known[1]
-
-    def _insertions(self, y: int) -> Iterator[ClassMove]:
-        """Those that leave y with few enough parents."""
-        most = self.constraints.max_parents
-        return (move for move in self.essential.insertions(y, self._allowed[y]) if move.base.bit_count() < most)
 
     def _score(self, moves: Iterable[ClassMove]) -> None:
         """What x adds to the score of y with a base, for all x of a base at once."""
@@ -223,12 +211,7 @@ class ClassMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClassGraph:
-    """An essential graph: for each variable its parents, its undirected neighbours, and all it is joined with, as bits.
-
-    References
-    ----------
-    Chickering (2002), Optimal structure identification with greedy search, JMLR 3.
-    """
+    """An essential graph (Chickering 2002): of each its parents, neighbours and all adjacent ones, as bits."""
 
     names: tuple[str, ...]
     parents: tuple[int, ...]

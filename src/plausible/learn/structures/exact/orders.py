@@ -10,10 +10,9 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.learn.scores.score import FamilyScores
+from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
-from plausible.learn.structures.exact.superset_bounds import SupersetBound
-from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.task import FoundGraph, found_graph
+from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_graph
 from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod, TabuSearch
 from plausible.search.restarts import RandomRestarts
@@ -44,8 +43,6 @@ class OrderSearch(SearchProblem[Order, Shift]):
     then, and each variable that it passes gains or loses it as a predecessor: so the gains of all n² shifts are sums of
     2n² best families, worked out in one call, and remembered: a tabu search comes back to the same orders.
     """
-
-    __slots__ = ("_remembered", "_sets")
 
     def __init__(self, sets: ParentSets) -> None:
         self._sets = sets
@@ -179,29 +176,19 @@ def search_orders(
     """A good graph, by local search over orders (Teyssier & Koller 2005, with longer moves than theirs).
 
     There are far fewer orders than graphs, each step changes more of a graph, and no cycle can come about. The bound is
-    that of each variable with its best parents.
+    that of each variable with its best parents. Teyssier & Koller (2005), Ordering-based search: a simple and effective
+    algorithm for learning Bayesian networks, UAI.
 
     Parameters
     ----------
-    scores
-        Scores of families.
-    knowledge
-        Required and forbidden edges, tiers, and how many parents there may be; a limit of 3 or 4 keeps parent sets few.
-    bound
-        Of the score; see `find_parent_sets`.
+    scores, knowledge, bound, max_families
+        See `find_parent_sets`; a limit of 3 or 4 parents keeps the sets few.
     parent_sets
         Found before, with the same scores and knowledge.
-    max_families
-        Larger parent sets are left out where there are more families to score, and the bound allows for them.
     method
-        How to search; tabu search with 10 random restarts if not given.
+        How to search; by default tabu search with 10 random restarts.
     time_limit
         After so many seconds the search stops. Half of them go to parent sets at most.
-
-    References
-    ----------
-    Teyssier & Koller (2005), Ordering-based search: a simple and effective algorithm for learning Bayesian networks,
-    UAI.
 
     Examples
     --------

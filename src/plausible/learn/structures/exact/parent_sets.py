@@ -16,9 +16,10 @@ from plausible.base.options import check_count
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, TooLarge
+from plausible.graphs.mark_masks import bits
 from plausible.kernels.parent_sets import find_fitting
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
+from plausible.learn.structures.exact.optimal_parents import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.search.clock import Clock
 
@@ -77,7 +78,10 @@ class ParentSets:
         fits = np.flatnonzero(((masks & ~row) == 0).all(axis=1))
         top = float(scores[fits[0]])
         equal = [place for place in fits.tolist() if scores[place] >= top - score_noise(top)]
-        return min((_places(masks[place]) for place in equal), key=lambda places: (len(places), places))
+        return min(
+            (tuple(bits(int.from_bytes(masks[place].astype("<u8").tobytes(), "little"))) for place in equal),
+            key=lambda places: (len(places), places),
+        )
 
     def words(self, masks: Iterable[int]) -> Words:
         """Sets given by bits of whole numbers, as rows of words."""
@@ -111,25 +115,17 @@ def find_parent_sets(
 
     Parameters
     ----------
-    scores
-        Scores of families.
-    knowledge
-        Required and forbidden edges, tiers, and how many parents there may be.
+    scores, knowledge
+        Scores of families; required and forbidden edges, tiers, and how many parents there may be.
     bound
         Of the score: `PenaltyBound` for BIC and AIC, `GaussianBound` for them on numbers, `DirichletBound` for BDeu.
         Without it each of the n 2^(n - 1) families within the limit of parents is scored.
     max_families
-        Score no more.
+        Score no more; `TooLarge` is raised, at once if there is neither a bound nor a time limit.
     may_miss
-        Whether larger sets are left out where there are more families; `missing` then says what they can score at most.
-        Else they are refused.
+        Leave larger sets out instead where there are more families; `missing` says what they can score at most.
     time_limit
         After so many seconds larger sets are left out in the same way.
-
-    Raises
-    ------
-    TooLarge
-        At once if there are too many families, no bound and no time limit; else when too many had to be scored.
 
     Examples
     --------
@@ -145,7 +141,11 @@ def find_parent_sets(
     names = tuple(sorted(scores.names))
     constraints = Knowledge.read(knowledge).on(names)
     if bound is None and not may_miss and time_limit is None:
-        _check_size(constraints, max_families)
+        free = (constraints.allowed & ~constraints.required).sum(axis=0).tolist()
+        rooms = [constraints.max_parents - len(required) for required in constraints.required_families]
+        num = sum(math.comb(m, size) for m, room in zip(free, rooms, strict=True) for size in range(min(m, room) + 1))
+        if num > max_families:
+            raise _too_large(f"{num:,}")
     lattices = [_Lattice(scores, names, v, constraints, bound or NoBound()) for v in range(len(names))]
 
     def stopped_by() -> Literal["", "time limit", "family limit"]:
@@ -219,18 +219,13 @@ class _Lattice:
 
     def _chosen(self, added: _Added, best: float) -> list[tuple[int, float]]:
         """What to add to a set, with the best score of the subsets; each larger set is met from one set only."""
-        later = [v for v in self._candidates if (not added or v > added[-1])]
-        below = [self._below(added, v, best) for v in later]
-        return [(v, score) for v, score in zip(later, below, strict=True) if score is not None]
-
-    def _below(self, added: _Added, v: int, best: float) -> float | None:
-        """The best score of the subsets of a set with one more; `None` if one of them rules it out."""
-        for place in range(len(added)):
-            score = self._top.get((*added[:place], *added[place + 1 :], v))
-            if score is None:
-                return None
-            best = max(best, score)
-        return best
+        chosen = []
+        for v in self._candidates:
+            if not added or v > added[-1]:
+                below = [self._top.get((*added[:place], *added[place + 1 :], v)) for place in range(len(added))]
+                if None not in below:  # else a subset rules it out
+                    chosen.append((v, max([best, *(score for score in below if score is not None)])))
+        return chosen
 
     def _consider(self, level: dict[_Added, float], added: _Added, below: float, score: float) -> None:
         """Keep a set if it is better than those below it, and what is above it if that may be better still."""
@@ -266,29 +261,11 @@ def _gathered(
     for row, (_, places) in zip(masks, sets, strict=True):
         for place in places:
             row[place // 64] |= np.uint64(1 << place % 64)
-    return ParentSets(
-        names,
-        masks,
-        np.array([score for score, _ in sets], dtype=np.float64),
-        np.cumsum([0, *map(len, ordered)]).astype(np.int64),
-        np.array([lattice.missing for lattice in lattices], dtype=np.float64),
-        constraints,
-        sum(lattice.num_families for lattice in lattices),
-        stopped,
-    )
-
-
-def _places(words: Words) -> tuple[int, ...]:
-    bits = int.from_bytes(words.astype("<u8").tobytes(), "little")
-    return tuple(place for place in range(bits.bit_length()) if bits >> place & 1)
-
-
-def _check_size(constraints: Constraints, max_families: int) -> None:
-    free = (constraints.allowed & ~constraints.required).sum(axis=0).tolist()
-    rooms = [constraints.max_parents - len(required) for required in constraints.required_families]
-    num = sum(math.comb(m, size) for m, room in zip(free, rooms, strict=True) for size in range(min(m, room) + 1))
-    if num > max_families:
-        raise _too_large(f"{num:,}")
+    scores = np.array([score for score, _ in sets], dtype=np.float64)
+    firsts = np.cumsum([0, *map(len, ordered)]).astype(np.int64)
+    missing = np.array([lattice.missing for lattice in lattices], dtype=np.float64)
+    num_families = sum(lattice.num_families for lattice in lattices)
+    return ParentSets(names, masks, scores, firsts, missing, constraints, num_families, stopped)
 
 
 def _too_large(number: str) -> TooLarge:

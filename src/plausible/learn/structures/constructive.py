@@ -1,4 +1,4 @@
-"""Best trees and forests: Chow-Liu's, by any decomposable score, and tree-augmented naive Bayes."""
+"""Learners that build a graph up: best trees and forests, TAN, K2, Buntine's B, and one graph a number of edges."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.data.statistics import Request
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
+from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.knowledge import Constraints
-from plausible.learn.structures.task import FoundGraph, StructureTask
+from plausible.learn.structures.graph_search import GraphSearch
+from plausible.learn.structures.knowledge import Constraints, FoundGraph, StructureTask, search_ended
+from plausible.search.local_search import GreedyAscent
+from plausible.search.search_state import improves
 
 Edge = tuple[int, int]
 
@@ -71,12 +74,6 @@ def edge_weights(scores: FamilyScores, names: Sequence[str], given: Sequence[str
     return np.array([np.insert(line, child, -np.inf) for child, line in enumerate(gains)]).T.copy()
 
 
-def _weights_into(scores: FamilyScores, names: Sequence[str], given: Sequence[str], child: int) -> Floats:
-    others = [other for other in names if other != names[child]]
-    gains = scores.extended(names[child], given, others) - scores.family(names[child], given)
-    return np.insert(gains, child, -np.inf)
-
-
 def _found(scores: FamilyScores, edges: Sequence[tuple[str, str]], stopped: str) -> FoundGraph:
     graph = DAG(sorted(edges), nodes=scores.names)
     score = scores.graph(graph)
@@ -105,23 +102,17 @@ def _best_edges(
             if stopped := task.stopped_by(child):
                 weights[:, child:][constraints.required[:, child:]] = 0.0
                 return _branching(weights, constraints, place, True), stopped
-            weights[:, child] = _weights_into(scores, names, given, child)
+            others = [other for other in names if other != names[child]]
+            gains = scores.extended(names[child], given, others) - scores.family(names[child], given)
+            weights[:, child] = np.insert(gains, child, -np.inf)
     slack = SCORE_NOISE * max(1.0, sum(abs(scores.family(name, given)) for name in names))
-    if _is_free(constraints) and _is_symmetric(weights, slack):
+    # without knowledge, and with the same weights both ways, directions don't matter
+    is_free = constraints.max_parents > 0 and constraints.allowed.sum() == len(names) * (len(names) - 1)
+    upper = np.triu_indices(len(weights), 1)
+    if is_free and (np.abs(weights[upper] - weights.T[upper]) <= slack).all():
         tree = _spanning_tree(weights, place or 0, slack)
         return [edge for edge in tree if not is_forest or weights[edge] > slack], ""
     return _branching(weights, constraints, place, is_forest), ""
-
-
-def _is_free(constraints: Constraints) -> bool:
-    """Whether every variable could be a parent of every other one, and none must be."""
-    num = len(constraints.allowed)
-    return constraints.max_parents > 0 and constraints.allowed.sum() == num * (num - 1)
-
-
-def _is_symmetric(weights: Floats, slack: float) -> bool:
-    upper = np.triu_indices(len(weights), 1)
-    return bool((np.abs(weights[upper] - weights.T[upper]) <= slack).all())
 
 
 def _spanning_tree(weights: Floats, root: int, slack: float) -> list[Edge]:
@@ -162,3 +153,93 @@ def _branching(weights: Floats, constraints: Constraints, root: int | None, is_f
         return sorted(nx.maximum_spanning_arborescence(graph).edges)
     except nx.NetworkXException:
         raise InvalidArgument("No tree joins all variables within what is known. Ask for a forest.") from None
+
+
+def learn_k2(task: StructureTask, *, order: Sequence[str]) -> FoundGraph:
+    """Greedy parents along an order: the best predecessor is added as long as it improves the family.
+
+    K2 with the K2 score (Cooper & Herskovits 1992), K3 with a description length or BIC (Bouckaert 1993). A gain must
+    be positive: a parent that changes nothing is not added. Not optimal, but acyclic without any check, and a start for
+    other searches. O(n²) families for each parent found.
+    """
+    names = sorted(task.scores.names)
+    constraints = task.knowledge.on(names).along(order, names)
+    place = {name: number for number, name in enumerate(names)}
+    parents = {
+        name: [names[parent] for parent in required]
+        for name, required in zip(names, constraints.required_families, strict=True)
+    }
+    trace = [(0, sum(task.scores.family(name, parents[name]) for name in names))]
+    stopped = ""
+    for name in order:
+        if stopped := task.stopped_by(*trace[-1]):
+            break
+        before, num_before = task.scores.family(name, parents[name]), len(parents[name])
+        free = [names[other] for other in np.flatnonzero(constraints.allowed[:, place[name]]).tolist()]
+        parents[name] = _greedy_parents(task, name, parents[name], free, constraints.max_parents)
+        if len(parents[name]) > num_before:
+            score = trace[-1][1] + task.scores.family(name, parents[name]) - before
+            trace.append((trace[-1][0] + len(parents[name]) - num_before, score))
+    edges = sorted((parent, name) for name in names for parent in parents[name])
+    steps, score = trace[-1]
+    return FoundGraph(DAG(edges, nodes=task.scores.names), score, stopped or "local maximum", steps, tuple(trace))
+
+
+def _greedy_parents(
+    task: StructureTask, child: str, required: Sequence[str], candidates: Sequence[str], most: int
+) -> list[str]:
+    parents = list(required)
+    score = task.scores.family(child, parents)
+    while len(parents) < most:
+        left = [other for other in candidates if other not in parents]
+        if not left:
+            break
+        scores = task.scores.extended(child, parents, left)
+        top = float(scores.max())
+        if not improves(top - score, score):
+            break
+        first = int((scores >= top - SCORE_NOISE * max(1.0, abs(top))).argmax())
+        parents.append(left[first])
+        score = float(scores[first])
+    return parents
+
+
+def learn_buntine(task: StructureTask, *, max_steps: int | None = None) -> FoundGraph:
+    """Buntine's B: from no edges, the best edge anywhere that closes no cycle is added as long as it improves.
+
+    Of Buntine (1991). It needs no order, and differs from hill climbing in that it takes nothing back.
+    """
+    problem = GraphSearch(task.scores, task.knowledge, only_additions=True)
+    state = GreedyAscent(max_steps=max_steps).run(problem, problem.start, progress=task.is_over)
+    trace, ended = state.trace, search_ended(task, state.stopped_by)
+    return FoundGraph(problem.graph(state.best), state.best_score, ended, state.num_steps, trace)
+
+
+def learn_by_edge_counts(task: StructureTask, *, patience: int = 20) -> FoundGraph:
+    """For each number of edges a graph near to the data, and of all these the one with the best score.
+
+    Lam and Bacchus' stratified search: which graph with k edges has the least divergence from the data does not depend
+    on what edges cost, so that the cost, such as a description length, has to choose k alone. From k to k + 1 the edge
+    is added that the likelihood gains most by. Cost: that of Buntine's B, and a score for each k. Lam & Bacchus (1994),
+    Learning Bayesian belief networks: an approach based on the MDL principle.
+    """
+    if task.statistics is None:
+        raise NotSupported("A search by numbers of edges needs data, for the likelihood.")
+    problem = GraphSearch(
+        read_score(fitting_score(task.statistics, "log-likelihood")).on(task.statistics),
+        task.knowledge,
+        only_additions=True,
+    )
+    state, steps, stopped = problem.start, 0, ""
+    best, trace = state, [(0, task.scores.graph(problem.graph(state)))]
+    while not stopped and steps - trace[-1][0] < patience:
+        move = problem.best_operator(state)
+        if move is None:
+            break
+        state, steps = problem.apply(state, move[0]), steps + 1
+        score = task.scores.graph(problem.graph(state))
+        if score > trace[-1][1]:
+            best = state
+            trace.append((steps, score))
+        stopped = task.stopped_by(steps, trace[-1][1])
+    return FoundGraph(problem.graph(best), trace[-1][1], stopped or "no progress", steps, tuple(trace))
