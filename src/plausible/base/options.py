@@ -111,6 +111,16 @@ def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
     return read
 
 
+def read_named_option(text: str) -> tuple[str, float | None]:
+    """A name in lower case with hyphens, and the number after its colon, if any: ("bdeu", 10.0) of "BDeu:10"."""
+    name, colon, number = text.partition(":")
+    try:
+        value = float(number) if colon else None
+    except ValueError:
+        raise InvalidArgument(f"{text!r}: a number stands after the colon, as in '{name}:10'.") from None
+    return name.strip().lower().replace("_", "-").replace(" ", "-"), value
+
+
 def by_label(values: Any) -> Any:
     """A labelled pandas series as {label: value}, a labelled frame as {row label: {column label: value}}.
 

@@ -140,21 +140,12 @@ def fit_parameters(
 ) -> ParameterFit:
     """As `learn.parameters`, with the posterior, and a list of what the data leave open.
 
-    The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} =
-    (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u. Where cells are missing, N are the counts expected
-    under the network that expectation maximisation finds; the posterior then takes them for counted ones, which makes
-    it somewhat too narrow.
+    The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} = (α_xu + N_xu) /
+    (α_u + N_u), by its mode, or by N_xu / N_u. Where cells are missing, N are the counts expected under the network
+    that expectation maximisation finds; the posterior then takes them for counted ones, which makes it somewhat too
+    narrow. Arguments are those of `learn.parameters`; table rows without cases are "uniform", an "error", or filled by
+    the "prior", which each such table then needs.
 
-    Parameters
-    ----------
-    graph, data, prior, estimate, kinds, knowledge
-        As for `learn.parameters`.
-    unseen
-        What to do with table rows without cases: "uniform", "error", or "prior", which needs a prior for each such
-        table.
-
-    Examples
-    --------
     >>> from plausible.data.table import Table
     >>> from plausible.variables import Variable
     >>> fit = fit_parameters("rain -> grass", Table.read({"rain": [0, 0], "grass": [0, 1]}, [Variable("rain", 2)]))

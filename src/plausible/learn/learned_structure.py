@@ -9,13 +9,13 @@ import numpy as np
 
 from plausible.base.display import html_of, repr_of_print
 from plausible.base.hints import RESULT_HINTS, Hinted
+from plausible.base.options import read_named_option
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
-from plausible.learn.estimation.priors import read_named_option
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.scores.reading import fitting_score, read_score
@@ -163,14 +163,17 @@ def learn_structure(
     source: Table | Statistics = data if isinstance(data, Statistics) else Table.read(data)
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
-    wanted = score or usual_score(source, method if isinstance(method, str) else "")
+    name = method if isinstance(method, str) else type(method).__name__
+    wanted = score or fitting_score(source, "log-likelihood" if name in _BY_LIKELIHOOD else "bic")
     number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62))
     known = Knowledge.read(knowledge)
     search = StructureSearch(method, options, read_score(wanted), known, start, number, progress, clock)
     if isinstance(source, Table) and source.missing:
         treated = treat_missing(source, search, missing or "sem")
     else:
-        found, scores = search.on(TableStatistics(source) if isinstance(source, Table) else source)
+        statistics = TableStatistics(source) if isinstance(source, Table) else source
+        scores = search.score.on(statistics)
+        found = search.by(scores, statistics)
         treated = Treated(found, scores, scores.graph(found.graph), source, "")
     found, scores, value, table, treatment = treated
     if isinstance(wanted, str):
@@ -179,14 +182,10 @@ def learn_structure(
         called = type(wanted).__name__
     how = (found.stopped_by, found.num_steps, found.trace, max(found.bound, value), clock.seconds)
     return StructureResult(
-        found.graph, value, *how, method=search.name, scores=scores, table=table, missing=treatment, score_name=called
+        found.graph, value, *how, method=name, scores=scores, table=table, missing=treatment, score_name=called
     )
 
 
 def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:
-    """The score of a method where none is named: BIC or the likelihood, for the kind of variables there are.
-
-    >>> usual_score(Table.read({"x": [0.5, 1.5], "y": ["a", "b"]}), "tan")
-    'conditional-gaussian-log-likelihood'
-    """
+    """The score of a method where none is named: BIC or the likelihood, for the kind of variables there are."""
     return fitting_score(source, "log-likelihood" if name in _BY_LIKELIHOOD else "bic")

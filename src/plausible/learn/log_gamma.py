@@ -9,11 +9,9 @@ from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats
 
-#: From here on Stirling's series with the terms below is exact up to rounding.
-_LARGE = 10.0
+_LARGE = 10.0  # From here on Stirling's series with the terms below is exact up to rounding
 
-#: B_{2k} / (2k (2k - 1)), of x^(1 - 2k).
-_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # B_{2k} / (2k (2k - 1)), of x^(1 - 2k)
 
 
 def stirling_rest(values: ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from plausible.data.statistics import Statistics
-from plausible.errors import InvalidArgument, NotSupported, suggestion
+from plausible.errors import InvalidArgument, NotSupported, close_match
 from plausible.graphs import DAG
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.parents_and_children import learn_max_min
@@ -115,8 +115,7 @@ METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
     }
 )
 
-#: What is told by `knowledge=`.
-_KNOWLEDGE = frozenset(part.name for part in fields(Knowledge))
+_KNOWLEDGE = frozenset(part.name for part in fields(Knowledge))  # What is told by `knowledge=`
 
 #: What people call some methods for short.
 _SHORT = {"hc": "hill-climbing", "dp": "exact", "sa": "annealing", "obs": "orders", "cl": "chow-liu"}
@@ -183,14 +182,8 @@ def _learner(method: str | SearchMethod) -> Callable[..., FoundGraph]:
         if method.lower() in SCORES:
             raise InvalidArgument(f"{method!r} is no method but a score: score={method!r}.")
         meant = _SHORT.get(method.lower(), method)
-        raise InvalidArgument(f"{method!r} is no method.{_close(meant, METHODS)} There are {', '.join(METHODS)}.")
+        raise InvalidArgument(f"{method!r} is no method.{close_match(meant, METHODS)} There are {', '.join(METHODS)}.")
     return METHODS[method]
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    """Those like a name, if there are any; for messages that list all of them anyway."""
-    hint = suggestion(name, known)
-    return hint if "Did you mean" in hint else ""
 
 
 def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
@@ -200,4 +193,4 @@ def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
     if option == "hidden":
         return " Graphs with hidden variables are learned by learn.structural_em(data, hidden=...)."
     has = f"It has {', '.join(known)}." if known else "It has none."
-    return f"{_close(option, (*known, 'score', 'method', 'knowledge', 'start', 'seed'))} {has}"
+    return f"{close_match(option, (*known, 'score', 'method', 'knowledge', 'start', 'seed'))} {has}"

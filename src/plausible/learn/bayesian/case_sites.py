@@ -13,11 +13,9 @@ from plausible.errors import TooLarge, counted
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.incomplete.cases import distinct_rows
 
-#: So many entries of tables, over all completions, are looked up in a step at most.
-_MOST_TERMS = 20_000_000
+_MOST_TERMS = 20_000_000  # So many entries of tables, over all completions, are looked up in a step at most
 
-#: The code of a cell that a site does not depend on.
-_ELSEWHERE = -2
+_ELSEWHERE = -2  # The code of a cell that a site does not depend on
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,17 +36,13 @@ class CaseSites:
     weights: Floats  # How often each site counts
     #: The entries of tables that sites touch, whole rows, site after site: where each is among all entries.
     entries: Ints
-    #: Where each row begins in `entries`, and the row that each of them is in.
-    row_starts: Ints
+    row_starts: Ints  # Where each row begins in `entries`, and the row that each of them is in
     row_of_slot: Ints
-    #: Where each site begins in `entries`, and the site that each of them is in.
-    site_starts: Ints
+    site_starts: Ints  # Where each site begins in `entries`, and the site that each of them is in
     site_of_slot: Ints
-    #: Where the completions of each site begin, and the site of each.
-    completion_starts: Ints
+    completion_starts: Ints  # Where the completions of each site begin, and the site of each
     site_of_completion: Ints
-    #: For each family of each completion the place of its entry in `entries`, and the completion.
-    term_slots: Ints
+    term_slots: Ints  # For each family of each completion the place of its entry in `entries`, and the completion
     completion_of_term: Ints
 
     @classmethod

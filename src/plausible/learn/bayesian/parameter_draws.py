@@ -67,14 +67,11 @@ def _families(problem: CompletionProblem, name: str) -> Iterator[tuple[slice, tu
         yield tables.part(family), tables.shapes[family], (*tables.parents[family], family).index(name)
 
 
-#: Proposals that are taken less often hardly move a chain.
-_LOW_ACCEPTANCE = 0.05
+_LOW_ACCEPTANCE = 0.05  # Proposals that are taken less often hardly move a chain
 
-#: Shorter chains tell nothing of themselves.
-_FEWEST_IN_CHAIN = 4
+_FEWEST_IN_CHAIN = 4  # Shorter chains tell nothing of themselves
 
-#: Weighted draws that are worth fewer say little.
-_FEWEST = 100
+_FEWEST = 100  # Weighted draws that are worth fewer say little
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,7 @@ Places: TypeAlias = NDArray[np.intp]
 #: A random walk is tuned to this share of accepted proposals (Roberts, Gelman & Gilks 1997, for few dimensions).
 _ACCEPTANCE = 0.3
 
-#: Where completions are summed out.
-_NO_ROWS = np.zeros((0, 0), dtype=np.int32)
+_NO_ROWS = np.zeros((0, 0), dtype=np.int32)  # Where completions are summed out
 
 
 def draw_cells(problem: CompletionProblem, codes: Codes, tables: Floats | None, rng: np.random.Generator) -> Codes:
@@ -137,10 +136,8 @@ class ParameterSampler(ABC):
 
     __slots__ = ()
 
-    #: How many first steps tune the sampler, and are no draws.
-    tuning: int = 0
-    #: What to do where nearly all proposals are refused.
-    remedy: ClassVar[str] = ""
+    tuning: int = 0  # How many first steps tune the sampler, and are no draws
+    remedy: ClassVar[str] = ""  # What to do where nearly all proposals are refused
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
         """The variables for which a step proposes something that may be refused, once each."""
@@ -229,14 +226,10 @@ class CollapsedCellGibbs(ParameterSampler):
 class BlockMetropolis(ParameterSampler):
     """Metropolis-Hastings over H: a variable is proposed anew in many rows at once (algorithm 19.5).
 
-    Proposals come from P(x | rest of the row, θ̂) with θ̂ estimated from the completed rows, and are taken with
-    min(1, P(D') T(D' → D) / (P(D) T(D → D'))). Any pattern of missing cells; a step proposes each variable once.
-
-    Parameters
-    ----------
-    block_size
-        At most so many rows at once, chosen at random; all that miss the variable, if left out. Large blocks are
-        refused more often.
+    Proposals come from P(x | rest of the row, θ̂) with θ̂ estimated from the completed rows, and are taken with min(1,
+    P(D') T(D' → D) / (P(D) T(D → D'))). Any pattern of missing cells; a step proposes each variable once. At most
+    `block_size` rows are proposed at once, chosen at random; by default all that miss the variable. Large blocks are
+    refused more often.
     """
 
     block_size: int | None = None
@@ -248,7 +241,6 @@ class BlockMetropolis(ParameterSampler):
             check_count("block_size", self.block_size, 1)
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
-        """The variables with missing cells."""
         columns = (problem.codes < 0).sum(axis=0).tolist()
         return [name for name, missing in zip(problem.tables.variables, columns, strict=True) if missing]
 
@@ -297,15 +289,12 @@ class ParameterWalk(ParameterSampler):
         check_count("tuning", self.tuning)
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
-        """All variables."""
         return list(problem.tables.variables)
 
     def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
-        """States of a random walk."""
         return len(state.coordinates) == len(problem.pseudo_counts)
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """A draw of the prior."""
         coordinates = problem.tables.draw_log_gammas(problem.pseudo_counts, np.random.default_rng([seed, 0, 1]))
         tables = problem.tables.softmax(coordinates)
         scales = self.step_size / np.sqrt(np.diff(problem.tables.starts))
@@ -314,7 +303,6 @@ class ParameterWalk(ParameterSampler):
         return replace(first, coordinates=coordinates, scales=scales, log_posterior=log_posterior)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
-        """A proposal for each table."""
         rng, layout, alpha = state.generator, problem.tables, problem.pseudo_counts
         # Row sums of g say nothing about the data: drawn anew from their prior, they don't hold up the walk.
         sums = layout.draw_log_gammas(layout.row_sums(alpha), rng)
@@ -350,16 +338,13 @@ class PriorWeighting(ParameterSampler):
     """
 
     def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
-        """All states: nothing but their random numbers is used."""
         return True
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
-        """A draw of the prior, not weighted yet."""
         prior = problem.tables.normalized(problem.pseudo_counts)
         return _first(problem, _NO_ROWS, prior, seed)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
-        """Another draw."""
         tables = problem.tables.draw(problem.pseudo_counts, state.generator)
         log_weight = problem.log_likelihood(tables)
         log_posterior = log_weight + problem.log_prior(tables)

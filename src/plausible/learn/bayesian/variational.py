@@ -89,8 +89,7 @@ def _expected(
 
 _CELLS = ("auto", "exact", "mean-field")
 
-#: Of mean field, in each step.
-_SWEEPS = 3
+_SWEEPS = 3  # Of mean field, in each step
 
 #: Told the state after each step; a true answer ends the run.
 Progress: TypeAlias = "Callable[[VariationalState], object]"

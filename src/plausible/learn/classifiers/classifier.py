@@ -99,8 +99,7 @@ class NetworkClassifier(Estimator, ABC):
 
     """
 
-    #: For users of scikit-learn before 1.6, who ask by this name.
-    _estimator_type: ClassVar[str] = "classifier"
+    _estimator_type: ClassVar[str] = "classifier"  # For users of scikit-learn before 1.6, who ask by this name
 
     prior: PriorLike | float = 1.0
     discretizer: Discretizer | str | None = None

@@ -96,11 +96,9 @@ class Clusterer(Estimator):
     """An estimator that puts rows into clusters, without a class to learn from: `labels_` once it has."""
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether data has been seen; asked by scikit-learn."""
         return hasattr(self, "labels_")
 
     def __sklearn_tags__(self) -> Any:
-        """What this estimator can do; asked by scikit-learn, which is then there."""
         utils = import_module("sklearn.utils")
         return utils.Tags(
             estimator_type="clusterer",

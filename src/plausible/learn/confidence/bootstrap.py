@@ -30,8 +30,7 @@ class _HasGraph(Protocol):
     def graph(self) -> DAG | PDAG: ...
 
 
-#: Rows -> a graph, or a result that has one.
-GraphLearner: TypeAlias = Callable[[Table], "DAG | PDAG | _HasGraph"]
+GraphLearner: TypeAlias = Callable[[Table], "DAG | PDAG | _HasGraph"]  # Rows -> a graph, or a result that has one
 
 _KINDS = ("ordinary", "bayesian")
 

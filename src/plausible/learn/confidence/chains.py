@@ -133,8 +133,7 @@ class GraphsOfOrder:
         return places, np.exp(scores - log_sum(scores))
 
 
-#: No variable has more parents, unless knowledge says otherwise.
-_USUAL_PARENTS = 3
+_USUAL_PARENTS = 3  # No variable has more parents, unless knowledge says otherwise
 
 
 class OrderWalk(NamedTuple):
@@ -216,8 +215,7 @@ def sample_orders(
     return sample_walks(sets.names, "orders", starts, options.steps, (progress, time_limit))
 
 
-#: Lines of gains of at most so many numbers are kept, all together.
-_MAX_KEPT = 2**22
+_MAX_KEPT = 2**22  # Lines of gains of at most so many numbers are kept, all together
 
 
 class Neighborhood(NamedTuple):
@@ -351,17 +349,9 @@ def sample_structures(
 
     Each step adds, deletes or reverses an edge; promising changes are proposed more often, and the Hastings ratio makes
     up for it. The space is huge and good graphs may be islands far from each other: compare chains by R-hat, or sample
-    orders, which mix better. A step costs the scores of one or two families and O(n²).
+    orders, which mix better. A step costs the scores of one or two families and O(n²). Arguments are those of
+    `edge_posterior`; `lengths` says how many chains and draws there are.
 
-    Parameters
-    ----------
-    data, score, knowledge
-        As for `edge_posterior`.
-    lengths
-        How many chains and draws.
-
-    Examples
-    --------
     >>> rows = {"rain": ["no", "no", "yes", "yes"] * 5, "wet": ["no", "no", "yes", "yes"] * 5, "coin": [0, 1] * 10}
     >>> found = sample_structures(rows, lengths=ChainLengths(num_draws=200, num_chains=2))
     >>> round(found.strengths.strength("rain", "wet"), 1)

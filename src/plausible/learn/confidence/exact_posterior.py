@@ -168,8 +168,7 @@ def _log_sums(logs: Floats, axis: int) -> Floats:
         return np.asarray(np.log(np.exp(logs - top).sum(axis=axis)) + np.squeeze(top, axis=axis))
 
 
-#: Over -> the most variables: four times, or twice, the work for each more.
-_MOST = {"graphs": 12, "orders": 18}
+_MOST = {"graphs": 12, "orders": 18}  # Over -> the most variables: four times, or twice, the work for each more
 _MOST_ENUMERATED = 5
 
 
@@ -196,18 +195,10 @@ def edge_posterior(
 
     Over "graphs", each counts once, as its score says: up to 12 variables, O(4^n). Over "orders" each counts as often
     as there are orders that agree with it, which favours graphs with few edges and is a different prior; that is what
-    chains over orders sample: up to 18 variables, O(n² 2^n).
+    chains over orders sample: up to 18 variables, O(n² 2^n). The data are what `Table.read` takes, or scores of
+    families: by default of "bdeu", or of "bge" for numbers. Add a structure prior with `WithPrior`; `knowledge` limits
+    the graphs.
 
-    Parameters
-    ----------
-    data, score
-        What `Table.read` takes, or scores of families; by default of "bdeu", or of "bge" for numbers. Add a structure
-        prior with `WithPrior`.
-    knowledge, over
-        Limits the graphs; "graphs" or "orders".
-
-    Examples
-    --------
     >>> rows = {"rain": ["no", "no", "yes", "yes"] * 5, "wet": ["no", "no", "yes", "yes"] * 5, "coin": [0, 1] * 10}
     >>> found = edge_posterior(rows)
     >>> round(found.strengths.strength("rain", "wet"), 3), round(found.strengths.direction("rain", "wet"), 3)
@@ -302,16 +293,9 @@ def score_sensitivity(
 ) -> ScoreSensitivity:
     """The strengths of edges under each of several scores, such as BDeu with different equivalent sample sizes.
 
-    Parameters
-    ----------
-    data, scores
-        What `Table.read` takes, and name -> score.
-    strengths
-        What finds strengths under a score: by default the exact posterior over graphs, for few variables; else for
-        instance `lambda table, score: sample_orders(table, score).strengths`, or a bootstrap.
+    `strengths` finds them under a score: by default the exact posterior over graphs, for few variables; else for
+    instance `lambda table, score: sample_orders(table, score).strengths`, or a bootstrap.
 
-    Examples
-    --------
     >>> from plausible.learn.scores.dirichlet import BDeuScore
     >>> rows = {"rain": [0, 0, 0, 1, 1, 1], "wet": [0, 0, 1, 1, 1, 1]}
     >>> found = score_sensitivity(rows, {str(size): BDeuScore(size) for size in (0.1, 1, 10)})

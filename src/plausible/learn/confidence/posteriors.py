@@ -27,10 +27,8 @@ from plausible.search.chains import ChainProgress, ChainRun, ChainSteps, HasChai
 
 Bits = NDArray[np.int64]
 
-#: A set of variables is one whole number, a bit for each.
-_MOST_VARIABLES = 62
-#: More sets are refused: their scores would take minutes.
-_MOST_SETS = 2**22
+_MOST_VARIABLES = 62  # A set of variables is one whole number, a bit for each
+_MOST_SETS = 2**22  # More sets are refused: their scores would take minutes
 
 
 class ScoredParentSets(NamedTuple):
@@ -106,10 +104,8 @@ def _scored(scores: FamilyScores, names: Sequence[str], child: int, known: Const
     return masks, members, found
 
 
-#: Draws of edges are diagnosed together up to so many numbers.
-_TOGETHER = 2**22
-#: Chains of fewer draws tell nothing of themselves.
-_FEWEST = 4
+_TOGETHER = 2**22  # Draws of edges are diagnosed together up to so many numbers
+_FEWEST = 4  # Chains of fewer draws tell nothing of themselves
 
 
 class Walk(Protocol):

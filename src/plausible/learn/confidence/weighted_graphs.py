@@ -162,10 +162,8 @@ def _known(matrix: Floats | None, what: str) -> Floats:
 
 Masks = NDArray[np.bool_]
 
-#: Graphs are worked on together up to so many entries of their matrices.
-_ENTRIES = 2**22
-#: So many graphs are printed, the heaviest.
-_SHOWN = 3
+_ENTRIES = 2**22  # Graphs are worked on together up to so many entries of their matrices
+_SHOWN = 3  # So many graphs are printed, the heaviest
 
 
 @record(eq=False)

@@ -29,8 +29,7 @@ VARIANTS = ("stable", "original", "majority", "conservative")
 
 #: A variable between two neighbours of it: (left, middle, right), left before right by name.
 Triple: TypeAlias = tuple[str, str, str]
-#: An edge and the end that it points into: (tail, head).
-Arrow: TypeAlias = tuple[str, str]
+Arrow: TypeAlias = tuple[str, str]  # An edge and the end that it points into: (tail, head)
 Kind: TypeAlias = Literal["opposed colliders", "against knowledge", "cycle", "new collider"]
 
 _SENTENCES: dict[Kind, str] = {
@@ -247,8 +246,7 @@ class CopyGuard(IndependenceTest):
     (1, 3)
     """
 
-    #: The test without the guard.
-    plain: IndependenceTest
+    plain: IndependenceTest  # The test without the guard
 
     def __init__(self, test: IndependenceTest) -> None:
         self.plain = test
@@ -256,7 +254,6 @@ class CopyGuard(IndependenceTest):
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables that can be asked about."""
         return self.plain.names
 
     def ask(self, questions: Sequence[Question]) -> Answers:

@@ -16,11 +16,9 @@ from plausible.learn.independence.independence_test import IndependenceTest, Que
 from plausible.learn.structures.knowledge import Constraints, check_progress
 from plausible.search.clock import Clock
 
-#: Two variables, in whichever order.
-Pair: TypeAlias = frozenset[str]
+Pair: TypeAlias = frozenset[str]  # Two variables, in whichever order
 
-#: At most so many sets for each variable are asked about at once.
-_MAX_SETS = 512
+_MAX_SETS = 512  # At most so many sets for each variable are asked about at once
 
 
 class SkeletonProgress(NamedTuple):

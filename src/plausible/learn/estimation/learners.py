@@ -19,8 +19,7 @@ from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 
-#: Residuals below this, relative to the numbers themselves, are rounding.
-_ROUNDING = 1e-13
+_ROUNDING = 1e-13  # Residuals below this, relative to the numbers themselves, are rounding
 
 
 class _Regression(NamedTuple):
@@ -123,12 +122,9 @@ def gaussian_cpd(
     return ConditionalGaussianCPD(variable, intercept.reshape(shape), arrays, variance.reshape(shape), parents)
 
 
-#: exp(-w) of this is below what a probability next to one resolves: such causes never fail.
-_SURE = 40.0
-#: Below this total weight the effect counts as impossible, but not with an infinite slope.
-_FAINT = 1e-12
-#: Of L-BFGS: small enough for all digits that matter.
-_OPTIONS: Any = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9}
+_SURE = 40.0  # exp(-w) of this is below what a probability next to one resolves: such causes never fail
+_FAINT = 1e-12  # Below this total weight the effect counts as impossible, but not with an infinite slope
+_OPTIONS: Any = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9}  # Of L-BFGS: small enough for all digits that matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +273,8 @@ def _noisy_or_cost(w: Floats, causes: Floats, is_on: Flags, weights: Floats) -> 
     return float(weights @ cost), causes.T @ (weights * slope)
 
 
-#: Gains below this are rounding.
-_NO_GAIN = 1e-9
-#: Stands for pseudo-counts of zero, which would rule cases out.
-_SMALLEST = 1e-9
+_NO_GAIN = 1e-9  # Gains below this are rounding
+_SMALLEST = 1e-9  # Stands for pseudo-counts of zero, which would rule cases out
 
 
 class _Context(NamedTuple):

@@ -17,21 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.options import by_label, check_number
+from plausible.base.options import by_label, check_number, read_named_option
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
-
-
-def read_named_option(text: str) -> tuple[str, float | None]:
-    """A name in lower case with hyphens, and the number after its colon, if any: ("bdeu", 10.0) of "BDeu:10"."""
-    name, colon, number = text.partition(":")
-    try:
-        value = float(number) if colon else None
-    except ValueError:
-        raise InvalidArgument(f"{text!r}: a number stands after the colon, as in '{name}:10'.") from None
-    return name.strip().lower().replace("_", "-").replace(" ", "-"), value
 
 
 @runtime_checkable
@@ -50,14 +40,9 @@ PriorLike: TypeAlias = Prior | str | Mapping[str, Prior | str] | None
 class Dirichlet:
     """A Dirichlet prior: the same pseudo-counts for each row, or a whole table of them.
 
-    Parameters
-    ----------
-    counts
-        One number for all cells; a number for each state of the child, in order or by state; or an array with an axis
-        for each parent and one for the child. If all are zero, there is no prior.
+    `counts` are one number for all cells; a number for each state of the child, in order or by state; or an array with
+    an axis for each parent and one for the child. If all are zero, there is no prior.
 
-    Examples
-    --------
     >>> Dirichlet({"wet": 3, "dry": 1}).pseudo_counts(Variable("grass", ["dry", "wet"]), [Variable("rain", 2)])
     array([[1., 3.],
            [1., 3.]])

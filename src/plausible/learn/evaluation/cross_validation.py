@@ -132,15 +132,8 @@ def compare_learners(
 ) -> LearnerComparison:
     """Cross-validate several learners on the same folds, so that differences are those of the same rows.
 
-    Parameters
-    ----------
-    learners
-        Name -> learner, or a list of learners; each, and all else, as in `cross_validate`.
-    data, num_folds, target
-        As in `cross_validate`.
+    `learners` are name -> learner, or a list of learners; each, and all else, as in `cross_validate`.
 
-    Examples
-    --------
     >>> import plausible as pb
     >>> frame = pb.examples.load("asia").sample(500, seed=1)
     >>> pb.learn.compare_learners(frame, ["hill-climbing", "chow-liu"], 3).best

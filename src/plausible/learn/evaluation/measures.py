@@ -38,11 +38,9 @@ from plausible.search.local_search import SearchMethod
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What tells the text of a graph from the name of a method.
-_ARROWS = frozenset("<>;")
+_ARROWS = frozenset("<>;")  # What tells the text of a graph from the name of a method
 
-#: Rows -> a network.
-NetworkLearner: TypeAlias = Callable[[Table], BayesianNetwork]
+NetworkLearner: TypeAlias = Callable[[Table], BayesianNetwork]  # Rows -> a network
 
 
 def read_learner(learner: object) -> NetworkLearner:

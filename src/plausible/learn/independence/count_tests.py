@@ -23,8 +23,7 @@ from plausible.learn.independence.independence_test import (
     single_tests,
 )
 
-#: Tables of about so many cells are measured together.
-_CELLS_AT_ONCE = 2**20
+_CELLS_AT_ONCE = 2**20  # Tables of about so many cells are measured together
 
 
 class CountTest(IndependenceTest):
@@ -56,7 +55,6 @@ class CountTest(IndependenceTest):
 
     @property
     def names(self) -> Sequence[str]:
-        """The discrete variables of the data."""
         return self._names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
@@ -179,7 +177,6 @@ class PermutationTest(IndependenceTest):
 
     @property
     def names(self) -> Sequence[str]:
-        """The discrete variables of the data."""
         return tuple(self._statistics.discrete)
 
     def ask(self, questions: Sequence[Question]) -> Answers:

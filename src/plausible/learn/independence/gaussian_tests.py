@@ -55,7 +55,6 @@ class FisherZ(IndependenceTest):
 
     @property
     def names(self) -> Sequence[str]:
-        """The continuous variables of the data."""
         return self._names
 
     def partial_correlation(self, x: str, y: str, given: Iterable[str] = ()) -> float:
@@ -107,8 +106,7 @@ def refuse_missing(statistics: Statistics, names: Iterable[str]) -> None:
             )
 
 
-#: Added to variances of standardised columns, so that linear dependence gives no infinite likelihood.
-_RIDGE = 1e-9
+_RIDGE = 1e-9  # Added to variances of standardised columns, so that linear dependence gives no infinite likelihood
 #: Those given determine a number if they leave less than this of its variance: ridges make up a part of it.
 _NOTHING_LEFT = 1e-7
 
@@ -144,7 +142,6 @@ class ConditionalGaussianTest(IndependenceTest):
 
     @property
     def names(self) -> Sequence[str]:
-        """The variables of the data."""
         return tuple(self._statistics.variables)
 
     def ask(self, questions: Sequence[Question]) -> Answers:

@@ -24,8 +24,7 @@ from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, Mixtu
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, iterate
 
-#: Stands for log 0 in matrix products, where 0 · -inf would be no number.
-_NEVER = -1e200
+_NEVER = -1e200  # Stands for log 0 in matrix products, where 0 · -inf would be no number
 
 
 class MixtureProblem(NamedTuple):

@@ -103,26 +103,18 @@ def _equal_rows(codes: Positions, known: Flags, numbers: Floats) -> tuple[Positi
     return first, place.reshape(-1)
 
 
-#: How the variances of numbers are restricted.
-COVARIANCES = ("full", "tied", "diagonal", "spherical", "unit")
+COVARIANCES = ("full", "tied", "diagonal", "spherical", "unit")  # How the variances of numbers are restricted
 
 
 @dataclass(frozen=True, slots=True)
 class MixturePrior:
     """Pseudo-counts whose posterior mode EM climbs to; all zero for the greatest likelihood.
 
-    Dirichlet distributions of parameters 1 + pseudo-count, and the normal-Wishart kernel
-    |Σ|^(-s/2) exp(-s tr(Σ⁻¹ V)/2 - κ (μ - m)ᵀ Σ⁻¹ (μ - m)/2), m and V the means and variances of the whole columns.
+    Dirichlet distributions of parameters 1 + pseudo-count, and the normal-Wishart kernel |Σ|^(-s/2) exp(-s tr(Σ⁻¹ V)/2
+    - κ (μ - m)ᵀ Σ⁻¹ (μ - m)/2), m and V the means and variances of the whole columns. `weights` are cases added to each
+    cluster, `cells` to each state of each discrete feature in each cluster; `means` is κ, cases at the mean of the
+    column, and `variances` is s, cases that are spread as the column is.
 
-    Parameters
-    ----------
-    weights, cells
-        Cases added to each cluster; and to each state of each discrete feature, in each cluster.
-    means, variances
-        κ, cases at the mean of the column; and s, cases that are spread as the column is.
-
-    Examples
-    --------
     >>> MixturePrior(cells=1.0)
     MixturePrior(weights=0.0, cells=1.0, means=0.0, variances=0.0)
     """

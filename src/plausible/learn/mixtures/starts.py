@@ -16,8 +16,7 @@ from plausible.learn.mixtures.em import MixtureProblem, MixtureState, expect, ma
 from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixtureRows, MixtureSpace
 from plausible.search.run import Run, Stops, best_run
 
-#: How shares are drawn.
-STARTS = ("k-means++", "random")
+STARTS = ("k-means++", "random")  # How shares are drawn
 
 
 def best_mixture(

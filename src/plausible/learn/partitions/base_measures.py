@@ -180,17 +180,9 @@ class NormalInverseWishart:
 def normal_inverse_gamma(name: str, mean: float, strength: float, shape: float, scale: float) -> NormalInverseWishart:
     """A number that is normal, variance ~ InverseGamma(a, b) and mean ~ Normal(μ, variance / κ): ν = 2a and Ψ = 2b.
 
-    Q(x) is Student's t with 2a degrees of freedom around μ, of squared scale b (κ + 1) / (a κ).
+    Q(x) is Student's t with 2a degrees of freedom around μ, of squared scale b (κ + 1) / (a κ). `mean` is μ, `strength`
+    κ, `shape` a and `scale` b.
 
-    Parameters
-    ----------
-    name, mean, strength
-        The feature, μ and κ.
-    shape, scale
-        a and b.
-
-    Examples
-    --------
     >>> normal_inverse_gamma("height", 170.0, 0.1, 2.0, 50.0).degrees
     4.0
     """

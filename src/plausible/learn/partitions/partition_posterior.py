@@ -78,14 +78,11 @@ def overlap_terms(labels: Ints, others: Ints, loss: str) -> Floats:
     return np.asarray((shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1))
 
 
-#: What a point estimate makes small.
-LOSSES = ("variation of information", "least squares", "map")
+LOSSES = ("variation of information", "least squares", "map")  # What a point estimate makes small
 
-#: So many draws, evenly spaced, are candidates for a point estimate, and judge it.
-_CANDIDATES = 300
+_CANDIDATES = 300  # So many draws, evenly spaced, are candidates for a point estimate, and judge it
 
-#: A matrix of pairs of rows has at most so many entries.
-_MAX_PAIRS = 10**8
+_MAX_PAIRS = 10**8  # A matrix of pairs of rows has at most so many entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

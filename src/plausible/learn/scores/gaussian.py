@@ -99,7 +99,6 @@ class GaussianScore(Score):
         return moments.scatter
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of the families of some data, whose variables are all continuous."""
         if statistics.discrete:
             raise NotSupported(
                 f"{statistics.discrete[0]!r} is discrete, but {type(self).__name__} is a score of numbers. Read "

@@ -20,14 +20,12 @@ from plausible.errors import InvalidArgument
 from plausible.learn.scores.score import FamilyScores, Score, Term, Terms, TermScore, n_log_n
 from plausible.learn.scores.structure_prior import EdgePenalty, WithPrior
 
-#: From so many rows on, the expansion for two states has 13 right digits.
-_LARGE = 1000
+_LARGE = 1000  # From so many rows on, the expansion for two states has 13 right digits
 #: Up to so many states are gone through one by one, as are more if there are far more rows: a step over the states
 #: takes as long as so many terms of the sum over rows.
 _MANY, _TERMS_PER_STEP = 64, 64
 
-#: ψ: the price of a parameter, a number or a function of N.
-Penalty: TypeAlias = float | Callable[[float], float]
+Penalty: TypeAlias = float | Callable[[float], float]  # ψ: the price of a parameter, a number or a function of N
 
 
 def half_log(total: float) -> float:
@@ -44,6 +42,11 @@ def check_penalty(penalty: Penalty) -> None:
 def price_of(penalty: Penalty, total: float) -> float:
     """ψ(N)."""
     return penalty(total) if callable(penalty) else penalty
+
+
+def _priced(price: float, num_rows: int, num_states: int) -> Terms:
+    """The terms of the likelihood, less the price of all parameters."""
+    return Terms(n_log_n, n_log_n, -price * num_rows * (num_states - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class PenalizedLikelihood(TermScore):
         check_penalty(self.penalty)
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        return Terms(n_log_n, n_log_n, -price_of(self.penalty, total) * num_rows * (num_states - 1))
+        return _priced(price_of(self.penalty, total), num_rows, num_states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class AIC(TermScore):
     is_score_equivalent: ClassVar[bool] = True
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        return PenalizedLikelihood(1.0).terms(num_rows, num_states, total)
+        return _priced(1.0, num_rows, num_states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class BIC(TermScore):
     is_score_equivalent: ClassVar[bool] = True
 
     def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
-        return PenalizedLikelihood(half_log).terms(num_rows, num_states, total)
+        return _priced(half_log(total), num_rows, num_states)
 
 
 @dataclass(frozen=True, slots=True)

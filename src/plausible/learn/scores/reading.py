@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from plausible.base.options import read_named_option
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, close_match
-from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet, read_named_option
+from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score, StandardBayesian
 from plausible.learn.scores.gaussian import BGe, ConditionalGaussian, GaussianLikelihood
 from plausible.learn.scores.penalized import AIC, BIC, DescriptionLength, FactorizedNML, LogLikelihood, QuotientNML

@@ -26,8 +26,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.kernels.family_terms import sum_family_terms
 
-#: All tables of terms of one data set have at most so many entries.
-_MAX_TABLED = 2**24
+_MAX_TABLED = 2**24  # All tables of terms of one data set have at most so many entries
 
 Term = Callable[[Any], Floats]
 
@@ -105,7 +104,6 @@ class CountScore(Score):
         """
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of the families of some data, whose variables are all discrete."""
         refuse_continuous(self, statistics)
         return CountedScores(self.bound(), statistics)
 
@@ -205,13 +203,8 @@ class CountedScores(FamilyScores):
 class FamilyFunction(Score):
     """Any number for each family; asked once for each.
 
-    Parameters
-    ----------
-    function
-        (child, sorted parents) -> score, higher is better; -inf for a family that must not be.
+    The function takes the child and its sorted parents; higher is better, -inf for a family that must not be.
 
-    Examples
-    --------
     >>> score = FamilyFunction(lambda child, parents: -len(parents))
     >>> score.on_data({"rain": ["no", "yes"], "grass": ["dry", "wet"]}).family("grass", ["rain"])
     -1.0
@@ -221,7 +214,6 @@ class FamilyFunction(Score):
     is_score_equivalent: ClassVar[bool] = False
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of families of all variables of the data, whatever their kind."""
         return _FunctionScores(self.function, list(statistics.variables))
 
 
@@ -245,13 +237,8 @@ class _FunctionScores(FamilyScores):
 class CountFunction(CountScore):
     """Any number for the counts of each family.
 
-    Parameters
-    ----------
-    function
-        Counts (axes: joint state of the parents, state of the child) -> score, higher is better.
+    The function takes counts with the axes joint state of the parents and state of the child; higher is better.
 
-    Examples
-    --------
     >>> score = CountFunction(lambda counts: counts.max(axis=1).sum())  # how often the best guess is right
     >>> score.on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]}).family("grass", ["rain"])
     2.0
@@ -261,7 +248,6 @@ class CountFunction(CountScore):
     is_score_equivalent: ClassVar[bool] = False
 
     def of_counts(self, counts: NDArray[Any], total: float) -> Floats:
-        """The function of each family's counts."""
         return np.array([float(self.function(one)) for one in counts], dtype=np.float64)
 
 

@@ -118,7 +118,6 @@ class WithPrior(Score):
 
     @property
     def is_score_equivalent(self) -> bool:
-        """Whether the score is, and all edges count the same."""
         return self.score.is_score_equivalent and self.prior.is_even
 
     def on(self, statistics: Statistics) -> FamilyScores:

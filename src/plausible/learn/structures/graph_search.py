@@ -19,10 +19,8 @@ from plausible.search.search_problem import SearchProblem
 
 Kind: TypeAlias = Literal["add", "delete", "reverse"]
 
-#: Lines of gains of at most so many numbers are kept, all together.
-_MAX_KEPT = 2**24
-#: Up to so many moves are scored one by one, without looking at all others of their families.
-_FEW = 2
+_MAX_KEPT = 2**24  # Lines of gains of at most so many numbers are kept, all together
+_FEW = 2  # Up to so many moves are scored one by one, without looking at all others of their families
 
 
 class SearchGraph:
@@ -80,17 +78,13 @@ class GraphSearch(SearchProblem[Families, Move]):
         self.names = tuple(sorted(self._listed))
         self._scores, self._only_additions = scores, only_additions
         self._knowledge = Knowledge.read(knowledge).on(self.names)
+        self.start = self._knowledge.required_families  # the graph of the required edges alone
         num = len(self.names)
         self._graph = SearchGraph(num)
         self._additions, self._deletions = np.full((num, num), -np.inf), np.full((num, 1), -np.inf)
         self._stale = set(range(num))
         self._kept: dict[tuple[int, tuple[int, ...]], tuple[Floats, Floats]] = {}
         self._slack = -1.0
-
-    @property
-    def start(self) -> Families:
-        """The graph of the required edges alone."""
-        return self._knowledge.required_families
 
     def state(self, graph: DAG) -> Families:
         """A graph on the names of the scores as a state; it must agree with what is known."""
@@ -139,7 +133,6 @@ class GraphSearch(SearchProblem[Families, Move]):
         return tuple(families)
 
     def score(self, state: Families) -> float:
-        """The sum of the scores of all families."""
         named = [(self.names[child], [self.names[p] for p in parents]) for child, parents in enumerate(state)]
         return float(sum(self._scores.families(named).tolist()))
 
@@ -171,7 +164,6 @@ class GraphSearch(SearchProblem[Families, Move]):
         return bool(can_turn and not self._graph.reaches[parent, list(state[child])].any())
 
     def deltas(self, state: Families, operators: Sequence[Move]) -> list[float]:
-        """By how much each move changes the score."""
         if len(operators) <= _FEW:
             return [self._gain(state, move) for move in operators]
         self._renew(state)
@@ -205,7 +197,6 @@ class GraphSearch(SearchProblem[Families, Move]):
         return found
 
     def apply(self, state: Families, operator: Move) -> Families:
-        """The graph after a legal move."""
         kind, parent, child = operator
         families = list(state)
         if kind == "add":
@@ -217,7 +208,6 @@ class GraphSearch(SearchProblem[Families, Move]):
         return tuple(families)
 
     def reverses(self, operator: Move, other: Move) -> bool:
-        """Whether a move undoes another one."""
         kind, parent, child = other
         if kind == "add":
             return operator in (Move("delete", parent, child), Move("reverse", parent, child))
@@ -226,7 +216,6 @@ class GraphSearch(SearchProblem[Families, Move]):
         return operator in (Move("reverse", child, parent), Move("delete", child, parent))
 
     def propose(self, state: Families, rng: np.random.Generator) -> Move | None:
-        """A random legal move, each with the same probability."""
         num = len(self.names)
         for _ in range(10 * num):
             kind: Kind = ("add", "delete", "reverse")[int(rng.integers(3))]

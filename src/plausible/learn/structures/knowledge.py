@@ -25,8 +25,7 @@ from plausible.search.search_state import SearchState
 
 Mask = NDArray[np.bool_]
 
-#: The parents of each variable, by their places, sorted.
-Families: TypeAlias = tuple[tuple[int, ...], ...]
+Families: TypeAlias = tuple[tuple[int, ...], ...]  # The parents of each variable, by their places, sorted
 
 
 @dataclass(frozen=True, slots=True)

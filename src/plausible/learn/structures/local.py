@@ -170,17 +170,9 @@ class ClassWalks(Restarts):
 
     Each step of a walk turns a random covered edge round. Graphs of a class have the same score under a
     score-equivalent score, but not the same neighbours, so that a maximum need not stay one. After walks that led to
-    nothing better the next ones also make random moves that leave the class, one more each time.
+    nothing better the next ones also make random moves that leave the class, one more each time. `num` walks of
+    `length` steps, by default as many as there are edges; a step of `inner`, the search to run, is a step.
 
-    Parameters
-    ----------
-    inner, num
-        The search to run, a step of which is a step; and how many walks there are.
-    length
-        The steps of a walk; `None` for as many as there are edges.
-
-    Examples
-    --------
     >>> ClassWalks(num=3)
     ClassWalks(max_steps=None, inner=GreedyAscent(max_steps=None), num=3, length=None)
     """
@@ -195,7 +187,6 @@ class ClassWalks(Restarts):
     def next_start(
         self, problem: SearchProblem[StateT, OperatorT], best: StateT, failures: int, rng: np.random.Generator
     ) -> StateT:
-        """The end of a random walk."""
         if not isinstance(problem, GraphSearch):
             raise NotSupported("Only searches over graphs walk within equivalence classes.")
         state: Families = best  # type: ignore[assignment]  # the states of a search over graphs

@@ -23,8 +23,7 @@ from plausible.search.clock import Clock
 from plausible.search.run import Run
 from plausible.search.search_state import improves
 
-#: Families with so many sets of parents are scored between two looks at the clock.
-_BASES_AT_ONCE = 64
+_BASES_AT_ONCE = 64  # Families with so many sets of parents are scored between two looks at the clock
 
 
 def search_classes(

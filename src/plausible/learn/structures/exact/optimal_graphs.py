@@ -22,8 +22,7 @@ from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_gr
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 
-#: Sets between two looks at the clock.
-_AT_A_TIME = 2**18
+_AT_A_TIME = 2**18  # Sets between two looks at the clock
 
 
 def optimal_by_subsets(
@@ -116,8 +115,7 @@ def _order(sets: ParentSets, values: np.ndarray[tuple[int], np.dtype[np.float64]
     return order[::-1]
 
 
-#: So many nodes are opened between two looks at the clock.
-_NODES_PER_LOOK = 64
+_NODES_PER_LOOK = 64  # So many nodes are opened between two looks at the clock
 
 
 def optimal_by_orders(
@@ -237,8 +235,7 @@ class _OrderGraph:
                     heapq.heappush(self._waiting, (-upper, after))
 
 
-#: Variables in a group: its table has 2^8 entries.
-_GROUP_SIZE = 8
+_GROUP_SIZE = 8  # Variables in a group: its table has 2^8 entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

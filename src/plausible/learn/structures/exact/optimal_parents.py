@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,13 @@ from plausible.data.table_statistics import DataLike, read_statistics
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
 from plausible.learn.scores.gaussian import GaussianLikelihood
-from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
+from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood, Penalty, half_log, price_of
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_graph
 from plausible.search.clock import Clock
 from plausible.search.run import Run
 
-#: Likelihoods of families with more cells are worked out by the rows.
-_MAX_CELLS = 2**16
+_MAX_CELLS = 2**16  # Likelihoods of families with more cells are worked out by the rows
 
 
 class SupersetBound(ABC):
@@ -47,7 +46,6 @@ class NoBound(SupersetBound):
     __slots__ = ()
 
     def upper(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
-        """Infinite."""
         return math.inf
 
 
@@ -59,17 +57,9 @@ class PenaltyBound(SupersetBound):
     rows to count, the first term is left out, as it is at most zero. Darwiche (2009), Modeling and Reasoning with
     Bayesian Networks, section 17.4.3; Suzuki (1996), Learning Bayesian belief networks based on the MDL principle: an
     efficient algorithm using the branch and bound technique, ICML; de Campos & Ji (2011), Efficient structure learning
-    of Bayesian networks using constraints, JMLR 12.
+    of Bayesian networks using constraints, JMLR 12. The statistics are where the score has its counts from; the price ψ
+    of a parameter is a number, or a function of how much the rows of a child weigh, by default ½ ln N.
 
-    Parameters
-    ----------
-    statistics
-        Where the score has its counts from.
-    price
-        ψ: what a parameter costs, a number or a function of how much the rows of a child weigh; by default ½ ln N.
-
-    Examples
-    --------
     >>> from plausible.data.table_statistics import TableStatistics
     >>> statistics = TableStatistics({"A": [0, 1, 0, 1], "B": [0, 1, 1, 0], "C": [0, 1, 1, 1]})
     >>> bound = PenaltyBound(statistics, price=1.0)
@@ -77,11 +67,11 @@ class PenaltyBound(SupersetBound):
     (-3.7726, -3.3863)
     """
 
-    def __init__(self, statistics: Statistics, price: float | Callable[[float], float] | None = None) -> None:
+    def __init__(self, statistics: Statistics, price: Penalty | None = None) -> None:
         if price is not None and not callable(price) and not price >= 0:
             raise InvalidArgument(f"price={price!r} must not be negative: else more parents could be cheaper.")
         self._statistics = statistics
-        self._price = _half_log if price is None else price
+        self._price = half_log if price is None else price
         self._sizes = {name: statistics.variables[name].num_states for name in statistics.discrete}
         self._fits: dict[tuple[str, frozenset[str]], float] = {}
         self._prices: dict[str, float] = {}
@@ -91,7 +81,7 @@ class PenaltyBound(SupersetBound):
         num_parameters = (self._sizes[child] - 1) * math.prod(self._sizes[name] for name in parents)
         if child not in self._prices:
             total = float(self._statistics.counts(child).sum())
-            self._prices[child] = self._price(total) if callable(self._price) else self._price
+            self._prices[child] = price_of(self._price, total)
         return self._fit(child, frozenset((*parents, *others))) - self._prices[child] * num_parameters
 
     def above(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
@@ -135,26 +125,17 @@ class GaussianBound(SupersetBound):
     """Of the likelihood of linear Gaussian families less a price for each parameter: BIC and AIC of numbers.
 
     As in `PenaltyBound`: for U ⊆ U* ⊆ U⁺, score(X, U*) <= fit(X, U⁺) - ψ(N) (|U| + 2). With too few rows to fit U⁺
-    nothing is bounded.
+    nothing is bounded. The data, or statistics of them, are all continuous; the price is as in `PenaltyBound`.
 
-    Parameters
-    ----------
-    data
-        Statistics, or what `Table.read` takes; all continuous.
-    price
-        As in `PenaltyBound`.
-
-    Examples
-    --------
     >>> bound = GaussianBound({"a": [0.5, 1.5, 2.0, 4.5], "b": [1.0, 1.5, 2.5, 4.0]}, price=1.0)
     >>> round(bound.upper("a", [], ["b"]), 4), round(bound.upper("a", ["b"], []), 4)
     (-2.6699, -3.6699)
     """
 
-    def __init__(self, data: DataLike, price: float | Callable[[float], float] | None = None) -> None:
+    def __init__(self, data: DataLike, price: Penalty | None = None) -> None:
         self._statistics = read_statistics(data)
         self._fits = GaussianLikelihood(0.0).on(self._statistics)
-        self._price = _half_log if price is None else price
+        self._price = half_log if price is None else price
 
     def upper(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
         """The fit with all of them, at the price of the parents alone."""
@@ -168,8 +149,7 @@ class GaussianBound(SupersetBound):
         moments = self._statistics.moments(child)
         if moments.num_rows < len(names) + 2:
             return math.inf
-        price = self._price(moments.weight) if callable(self._price) else self._price
-        return self._fits.family(child, names) - price * (num_parents + 2)
+        return self._fits.family(child, names) - price_of(self._price, moments.weight) * (num_parents + 2)
 
 
 class DirichletBound(SupersetBound):
@@ -177,16 +157,9 @@ class DirichletBound(SupersetBound):
 
     The score is a product of the predictive probabilities of rows of data, one after the other. The first row with a
     joint state of child and parents has at most 1 / |X|, and each other row at most 1. So score(X, U*) <= -q ln |X|
-    where q joint states of X and U ⊆ U* were seen: with more parents there are no fewer.
+    where q joint states of X and U ⊆ U* were seen: with more parents there are no fewer. Rows must count once: with
+    broken weights nothing is bounded. de Campos & Ji (2011) count the joint states of the parents alone.
 
-    Parameters
-    ----------
-    statistics
-        Where the score has its counts from. Rows must count once: with broken weights nothing is bounded.
-    de Campos & Ji (2011) count the joint states of the parents alone.
-
-    Examples
-    --------
     >>> from plausible.data.table_statistics import TableStatistics
     >>> bound = DirichletBound(TableStatistics({"A": [0, 1, 0, 1], "B": [0, 1, 1, 0]}))
     >>> round(bound.upper("A", [], ["B"]), 4), round(bound.upper("A", ["B"], []), 4)
@@ -202,10 +175,6 @@ class DirichletBound(SupersetBound):
         if counts.dtype.kind == "f" and not np.array_equal(counts, np.round(counts)):
             return math.inf
         return -float(np.count_nonzero(counts)) * math.log(counts.shape[-1])
-
-
-def _half_log(total: float) -> float:
-    return 0.5 * math.log(max(total, 1.0))
 
 
 def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBound | None:

@@ -21,11 +21,9 @@ from plausible.search.search_problem import SearchProblem
 
 Order = tuple[int, ...]
 
-#: A search that proves nothing scores no more families unless a caller says so.
-FEW_FAMILIES = 200_000
+FEW_FAMILIES = 200_000  # A search that proves nothing scores no more families unless a caller says so
 
-#: Of so many orders the changes of shifts are remembered.
-_MOST_REMEMBERED = 256
+_MOST_REMEMBERED = 256  # Of so many orders the changes of shifts are remembered
 
 
 class Shift(NamedTuple):
@@ -65,7 +63,6 @@ class OrderSearch(SearchProblem[Order, Shift]):
         return tuple(order)
 
     def score(self, state: Order) -> float:
-        """The sum of the best families along an order."""
         return float(self._sets.best(state, self._sets.words(_before(state)))[1].sum())
 
     def operators(self, state: Order) -> list[Shift]:
@@ -74,7 +71,6 @@ class OrderSearch(SearchProblem[Order, Shift]):
         return [Shift(state[source], source, target) for source, target in pairs]
 
     def deltas(self, state: Order, operators: Sequence[Shift]) -> Sequence[float]:
-        """By how much each shift changes the score."""
         if self.score(state) == -np.inf:
             return super().deltas(state, operators)
         changes = self._changes(state)
@@ -95,7 +91,6 @@ class OrderSearch(SearchProblem[Order, Shift]):
         return Shift(state[source], source, target), float(changes[source, target])
 
     def apply(self, state: Order, operator: Shift) -> Order:
-        """The order after a shift."""
         rest = [v for v in state if v != operator.variable]
         return (*rest[: operator.target], operator.variable, *rest[operator.target :])
 

@@ -25,14 +25,11 @@ from plausible.search.clock import Clock
 
 Words = NDArray[np.uint64]
 
-#: More families are not scored unless a caller says so.
-MAX_FAMILIES = 2_000_000
+MAX_FAMILIES = 2_000_000  # More families are not scored unless a caller says so
 
-#: So many sets get one more parent between two looks at the clock.
-_BASES_AT_ONCE = 64
+_BASES_AT_ONCE = 64  # So many sets get one more parent between two looks at the clock
 
-#: A set of candidates, by their places, sorted; the required parents come on top.
-_Added = tuple[int, ...]
+_Added = tuple[int, ...]  # A set of candidates, by their places, sorted; the required parents come on top
 
 
 @dataclass(frozen=True, slots=True, eq=False)
