@@ -20,10 +20,9 @@ from plausible.utilities.attributes.additive import (
     conditional_additive_independence,
     generalized_additive_independence,
 )
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.additive_utility import AdditiveUtility, utility_basis
 from plausible.utilities.attributes.fitting import fit_additive_utility
 from plausible.utilities.attributes.maps import cai_map
-from plausible.utilities.attributes.scope_sets import utility_basis
 
 SEEDS = st.integers(0, 10**6)
 NAMES = "ABCD"

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.utilities.attributes.additive import additive_independence, conditional_additive_independence
-from plausible.utilities.attributes.utility_independence import utility_independence
+from plausible.utilities import additive_independence, conditional_additive_independence, utility_independence
 
 SEEDS = st.integers(0, 10**6)
 

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.examples.models import prenatal_utility
-from plausible.utilities.attributes.additive import conditional_additive_independence
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
-from plausible.utilities.attributes.maps import cai_map
+from plausible.utilities import AdditiveUtility, cai_map, conditional_additive_independence
 
 SEEDS = st.integers(0, 10**6)
 NAMES = "ABCDE"

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.consistency import choice_consistency, exact_chances, maximize_last
-from plausible.utilities.lotteries.lottery import Lottery
+from plausible.utilities import Lottery, choice_consistency
+from plausible.utilities.lotteries.consistency import exact_chances, maximize_last
 
 A, B = Lottery({"4M": 0.2, "0": 0.8}), Lottery({"3M": 0.25, "0": 0.75})
 C, D = Lottery.certain("3M"), Lottery({"4M": 0.8, "0": 0.2})

@@ -9,9 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.attributes.fitting import fit_additive_utility
-from plausible.utilities.populations.choice_constraints import rationalize_choices
-from plausible.utilities.populations.choices import ObservedChoices, fit_choices
+from plausible.utilities import ObservedChoices, fit_additive_utility, fit_choices, rationalize_choices
 from seeds import few_of
 
 STATES = {"A": 3, "B": 2}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.curve_fitting import fit_curve
+from plausible.utilities import fit_curve
 
 
 def nearest(shapes, y):

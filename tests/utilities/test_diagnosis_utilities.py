@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.utilities.attributes.diagnosis import DiagnosisUtility, MixedScale
-from plausible.utilities.elicitation.health import MicromortRate
+from plausible.utilities import DiagnosisUtility, MicromortRate, MixedScale
 
 SEEDS = st.integers(0, 10**6)
 

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from plausible.errors import FormatError, InvalidArgument
-from plausible.utilities.elicitation.diagnostics import compare_elicitations
-from plausible.utilities.elicitation.methods import resume_session, standard_gamble, time_trade_off, visual_analog
+from plausible.utilities import compare_elicitations, resume_session, standard_gamble, time_trade_off, visual_analog
 
 JUNK = [None, "q", "", -5, 0, 1.5, math.inf, math.nan, True, [], [5], [5, 5], [9, 1], ["a"], [[1]], {"a": 1}, [{}]]
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from plausible.utilities.lotteries.lottery import Lottery
+from plausible.utilities import Lottery
 
 
 def chain(depth):

@@ -15,7 +15,7 @@ from scipy import stats
 import plausible as pb
 from plausible import errors
 from plausible.search.run import Stops
-from plausible.utilities.attributes.scope_sets import utility_basis
+from plausible.utilities.attributes.additive_utility import utility_basis
 from plausible.utilities.populations.answers import condition, read_answers
 from plausible.utilities.populations.em import PopulationPrior
 from plausible.utilities.populations.population import fit_population, fit_population_mixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.utilities.attributes.preferential import conditional_preference, preferential_independence
+from plausible.utilities import conditional_preference, preferential_independence
 
 TASTE = pb.Factor({"S": ["s0", "s1"], "F": ["f0", "f1"]}, [[1.0, 0.0], [2.0, 3.0]])
 

@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.lottery import Lottery
-from plausible.utilities.lotteries.regret import minimax_regret, minimax_utility_regret, regret_preferences
-from plausible.utilities.lotteries.situation import DecisionSituation
+from plausible.utilities import DecisionSituation, Lottery, minimax_regret, minimax_utility_regret, regret_preferences
 
 
 def payoffs(table):

@@ -8,9 +8,7 @@ from fractions import Fraction
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.utilities.lotteries.countable import CountableLottery, saint_petersburg
-from plausible.utilities.lotteries.curve_families import LinearCurve
-from plausible.utilities.lotteries.risk import certainty_equivalent
+from plausible.utilities import CountableLottery, LinearCurve, certainty_equivalent, saint_petersburg
 
 
 @pytest.mark.parametrize("factor", [0.1, 0.5, 1.0, 1.5, 1.9, 1.99, 1.995, 1.999])

@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.utilities.lotteries.attitudes import risk_attitude
 from plausible.utilities.lotteries.countable import saint_petersburg
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.utilities.lotteries.curves import FunctionCurve, SShapedCurve, TabulatedCurve
-from plausible.utilities.lotteries.risk import absolute_risk_aversion, assess_risk, certainty_equivalent, risk_premium
+from plausible.utilities.lotteries.risk import (
+    absolute_risk_aversion,
+    assess_risk,
+    certainty_equivalent,
+    risk_attitude,
+    risk_premium,
+)
 
 
 def exact_premium(utility, inverse, lottery, wealth=0.0):

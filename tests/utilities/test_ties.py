@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from plausible.utilities.lotteries.attitudes import stochastic_dominance
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.outcome_utilities import affine_map, rescaled_utility
 from plausible.utilities.lotteries.regret import minimax_regret
+from plausible.utilities.lotteries.risk import stochastic_dominance
 from plausible.utilities.lotteries.situation import DecisionSituation
 
 

@@ -10,10 +10,8 @@ from scipy import optimize
 
 import plausible as pb
 from plausible import errors
-from plausible.utilities.attributes.scope_sets import utility_basis
-from plausible.utilities.populations.choice_constraints import rationalize_choices
-from plausible.utilities.populations.choices import ObservedChoices, fit_choices
-from plausible.utilities.populations.population import fit_population
+from plausible.utilities import ObservedChoices, fit_choices, fit_population, rationalize_choices
+from plausible.utilities.attributes.additive_utility import utility_basis
 
 STATES = {"A": 3, "B": 2}
 SCOPES = ["A", "B"]

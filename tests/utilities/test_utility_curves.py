@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.utilities.lotteries.attitudes import risk_attitude, stochastic_dominance
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.utilities.lotteries.curve_fitting import fit_curve
 from plausible.utilities.lotteries.curves import FunctionCurve, SShapedCurve, TabulatedCurve
@@ -20,8 +19,10 @@ from plausible.utilities.lotteries.risk import (
     assess_risk,
     certainty_equivalent,
     relative_risk_aversion,
+    risk_attitude,
     risk_premium,
     small_stakes_premium,
+    stochastic_dominance,
 )
 from plausible.utilities.lotteries.situation import DecisionSituation
 

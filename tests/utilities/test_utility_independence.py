@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.utilities.attributes.utility_independence import (
-    multilinear_form,
-    mutual_utility_independence,
-    utility_independence,
-)
+from plausible.utilities import multilinear_form, mutual_utility_independence, utility_independence
 
 SEEDS = st.integers(0, 10**6)
 

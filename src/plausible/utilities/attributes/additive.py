@@ -12,7 +12,7 @@ from plausible.base.arrays import Floats
 from plausible.base.records import record
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.additive_utility import AdditiveUtility, read_scopes, sum_text, utility_basis
 from plausible.utilities.attributes.outcome_tables import (
     Holds,
     LotteryPair,
@@ -24,7 +24,6 @@ from plausible.utilities.attributes.outcome_tables import (
     residual_pair,
     slack,
 )
-from plausible.utilities.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.variables import Assignment, State
 
 
@@ -55,10 +54,8 @@ def additive_independence(
 
     The parts are U_1(z_1) = U(z_1, v*) and U_i(z_i) = U(z_i, v*) - U(v*), the other groups being at a reference v*; if
     any sum reproduces U, this one does. It is stronger than utility independence of each group, and has nothing to do
-    with independence under any distribution.
-
-    The groups are a partition of the attributes: names, or lists of names. The reference v* has first states where left
-    out; the tolerance is a share of the range of U.
+    with independence under any distribution. The groups are a partition of the attributes: names, or lists of names.
+    The reference v* has first states where left out; the tolerance is a share of the range of U.
 
     >>> taste = Factor({"meal": ["fish", "meat"], "wine": ["white", "red"]}, [[5.0, 1.0], [2.0, 4.0]])
     >>> print(additive_independence(taste, ["meal", "wine"]))
@@ -173,11 +170,9 @@ def generalized_additive_independence(
     """Whether U = Σ_i U_i(Z_i) for scopes that may overlap (Fishburn 1967; Koller & Friedman 2009, theorem 22.6).
 
     U is projected on the span of the indicators of all z_i; it holds where nothing is left. What is left has a positive
-    and a negative part with the same marginals on every Z_i, which make the lotteries of the witness.
-
-    The scopes Z_i are names or lists of names, and attributes in no scope must not matter; the tolerance is a share of
-    the range of U. Cost: one marginal of U and one product with a matrix of n × (at most n) numbers for each scope of n
-    assignments.
+    and a negative part with the same marginals on every Z_i, which make the lotteries of the witness. The scopes Z_i
+    are names or lists of names, and attributes in no scope must not matter; the tolerance is a share of the range of U.
+    It takes one marginal of U, and one product with at most n × n numbers, for each scope of n states.
 
     >>> parts = [Factor({a: 2, b: 2}, [[1, 0], [0, 2]]) for a, b in ("XY", "YZ", "XZ")]
     >>> triangle = sum(parts, Factor.scalar(0.0))
@@ -202,11 +197,10 @@ def canonical_decomposition(
     """The parts that follow from outcomes near a reference, by inclusion and exclusion; U where U is such a sum.
 
     For each set S within a scope, c_S(x_S) = Σ_{T ⊆ S} (-1)^|S - T| U(x_T, v*) is what S adds to its own parts; U_i is
-    the sum of the c_S of all S within Z_i that no earlier scope has (Fishburn 1967; Braziunas & Boutilier 2005).
-    Only outcomes that differ from v* within one scope are looked at: those are what to ask people for.
-
-    The scopes Z_i are names or lists of names; the reference v* has first states where left out. Cost: linear in the
-    size of the parts, times the number of scopes.
+    the sum of the c_S of all S within Z_i that no earlier scope has (Fishburn 1967; Braziunas & Boutilier 2005). Only
+    outcomes that differ from v* within one scope are looked at: those are what to ask people for. The scopes Z_i are
+    names or lists of names; the reference v* has first states where left out. The cost is the size of the parts, times
+    the number of scopes.
 
     >>> utility = Factor({"A": 2, "B": 2}, [[1.0, 2.0], [4.0, 7.0]])
     >>> [part.values.tolist() for part in canonical_decomposition(utility, ["A", ["A", "B"]]).parts]

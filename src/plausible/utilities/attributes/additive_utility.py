@@ -1,28 +1,166 @@
-"""Utilities that are sums of functions of few attributes."""
+"""Utilities that are sums of functions of few attributes, and a basis of those over given scopes."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, combinations, pairwise
 from typing import Protocol
 
 import numpy as np
 
+from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
 from plausible.base.records import record
 from plausible.base.remedies import Remedy
-from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidFactor, TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entries, read_scope, union_scope
 from plausible.graphs import UndirectedGraph
 from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
 from plausible.models import MarkovNetwork, log_linear
-from plausible.utilities.attributes.outcome_tables import outcome_text
-from plausible.utilities.attributes.scope_sets import num_free_parameters, sum_text
+from plausible.utilities.attributes.outcome_tables import Names, check_names, outcome_text
 from plausible.utilities.local import Utility
 from plausible.variables import Assignment, State, Variable
+
+#: More attributes than this in one scope have too many subsets to go through.
+_LARGEST_SCOPE = 20
+#: More numbers than this in the matrices of a basis are refused.
+_LARGEST_BASIS = 2**26
+
+
+def read_scopes(variables: Iterable[Variable], scopes: Iterable[Names]) -> tuple[tuple[str, ...], ...]:
+    """Scopes by name, each attribute once in a scope; at least one scope."""
+    known = [variable.name for variable in variables]
+    listed = tuple(tuple(dict.fromkeys((scope,) if isinstance(scope, str) else scope)) for scope in scopes)
+    if not listed:
+        raise InvalidArgument("A decomposition has at least one scope; () is the scope of a constant.")
+    check_names(chain.from_iterable(listed), known)
+    return listed
+
+
+def sum_text(scopes: Iterable[Sequence[str]]) -> str:
+    """The utilities that are sums over some scopes, in a line."""
+    return " + ".join(f"U({', '.join(scope)})" for scope in scopes) or "0"
+
+
+def _new_subsets(scopes: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
+    """For each scope its subsets that no earlier scope has."""
+    seen: set[frozenset[str]] = set()
+    found = []
+    for scope in scopes:
+        if len(scope) > _LARGEST_SCOPE:
+            raise TooLarge(f"A scope of {len(scope)} attributes has too many subsets; the limit is {_LARGEST_SCOPE}.")
+        subsets = chain.from_iterable(combinations(scope, size) for size in range(len(scope) + 1))
+        new = [subset for subset in subsets if frozenset(subset) not in seen]
+        seen.update(map(frozenset, new))
+        found.append(new)
+    return found
+
+
+def num_free_parameters(variables: Iterable[Variable], scopes: Sequence[tuple[str, ...]]) -> int:
+    """The rank of the indicator columns of all scopes: Σ_S Π_{v ∈ S} (|v| - 1) over all S within some scope."""
+    size = {variable.name: variable.num_states for variable in variables}
+    subsets = chain.from_iterable(_new_subsets(scopes))
+    return sum(math.prod(size[name] - 1 for name in subset) for subset in subsets)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UtilityBasis:
+    """Coordinates θ of the utilities Σ_i U_i(Z_i): each such utility has exactly one θ.
+
+    The directions are orthogonal over all outcomes: for each set S within a scope, functions of S with mean zero over
+    every attribute of S. So least squares on a full table is a product with each direction.
+    """
+
+    variables: Scope  # All attributes
+    scopes: tuple[tuple[str, ...], ...]  # Z_i, by name
+    #: For each scope a matrix: a row for each assignment to Z_i, a column for each coordinate that this part carries.
+    matrices: tuple[Floats, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates: the number of free parameters."""
+        return sum(matrix.shape[1] for matrix in self.matrices)
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """Which coordinates each part carries."""
+        ends = np.cumsum([0, *(matrix.shape[1] for matrix in self.matrices)])
+        return tuple(slice(int(start), int(end)) for start, end in pairwise(ends))
+
+    def __repr__(self) -> str:
+        return f"<UtilityBasis: {sum_text(self.scopes)}, {counted(self.size, 'coordinate')}>"
+
+    def scope_of(self, part: int) -> Scope:
+        """The attributes of a part."""
+        known = {variable.name: variable for variable in self.variables}
+        return tuple(known[name] for name in self.scopes[part])
+
+    def parts(self, coordinates: Floats) -> tuple[Factor, ...]:
+        """The U_i that coordinates stand for."""
+        return tuple(
+            Factor.from_flat(self.scope_of(place), matrix @ coordinates[block])
+            for place, (matrix, block) in enumerate(zip(self.matrices, self.blocks, strict=True))
+        )
+
+    def rows(self, columns: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]], num_rows: int) -> Floats:
+        """For each outcome the vector b with U(outcome) = b · θ; `columns` are positions of states, by name."""
+        found = []
+        for place, matrix in enumerate(self.matrices):
+            cells = np.zeros(num_rows, dtype=np.int64)
+            for variable in self.scope_of(place):
+                cells = cells * variable.num_states + columns[variable.name]
+            found.append(matrix[cells])
+        return np.hstack(found)
+
+    def expected_row(self, marginals: Sequence[Factor]) -> Floats:
+        """The vector b with E[U] = b · θ under a lottery with these marginals, one for each scope, in its order."""
+        return np.concatenate(
+            [marginal.flat @ matrix for marginal, matrix in zip(marginals, self.matrices, strict=True)]
+        )
+
+    def coordinates(self, utility: Factor) -> Floats:
+        """Of the nearest sum to a utility over all attributes, in the sense of least squares."""
+        found = []
+        for scope, matrix in zip(self.scopes, self.matrices, strict=True):
+            means = utility.marginal(scope) * (num_entries(utility.variable(n) for n in scope) / utility.size)
+            found.append(means.flat @ matrix / (matrix**2).sum(axis=0))
+        return np.concatenate(found)
+
+
+def utility_basis(variables: Iterable[Variable], scopes: Iterable[Names]) -> UtilityBasis:
+    """The basis of the utilities that are sums of functions of the scopes."""
+    listed = tuple(variables)
+    named = read_scopes(listed, scopes)
+    known = {variable.name: variable for variable in listed}
+    total = sum(num_entries(known[name] for name in scope) ** 2 for scope in named)
+    if total > _LARGEST_BASIS:
+        raise TooLarge(f"The basis of these scopes would have {total} numbers; the limit is {_LARGEST_BASIS}.")
+    matrices = []
+    for scope, subsets in zip(named, _new_subsets(named), strict=True):
+        columns = [np.zeros((num_entries(known[name] for name in scope), 0))]
+        for subset in subsets:
+            sizes = [known[name].num_states for name in scope]
+            axes = [_contrasts(n) if name in subset else np.ones((n, 1)) for name, n in zip(scope, sizes, strict=True)]
+            columns.append(
+                reduce(lambda left, right: np.asarray(np.kron(left, right)), axes, np.asarray(np.ones((1, 1))))
+            )
+        matrices.append(np.hstack(columns))
+    return UtilityBasis(listed, named, tuple(matrices))
+
+
+def _contrasts(num_states: int) -> Floats:
+    """Orthonormal columns, each with sum zero: a state against the mean of those before it (Helmert)."""
+    matrix = np.zeros((num_states, num_states - 1))
+    for column in range(num_states - 1):
+        matrix[: column + 1, column] = -1.0
+        matrix[column + 1, column] = column + 1.0
+    return np.asarray(matrix / np.linalg.norm(matrix, axis=0))
 
 
 class Expects(Protocol):
@@ -47,10 +185,8 @@ class AdditiveUtility(Frozen):
     """U(V) = Σ_i U_i(Z_i): a utility in parts, whose scopes may overlap (generalised additive independence).
 
     All that it needs of a lottery are the marginals on the scopes, E[U] = Σ_i Σ_z π(z) U_i(z), so that it never builds
-    a table over all attributes unless asked to. Koller & Friedman 2009, §22.4.2.
-
-    The parts U_i are factors with finite entries; `variables` come first, in this order, and may be ones that no part
-    depends on.
+    a table over all attributes unless asked to. Koller & Friedman 2009, §22.4.2. The parts U_i are factors with finite
+    entries; `variables` come first, in this order, and may be ones that no part depends on.
 
     >>> trip = AdditiveUtility([
     ...     Factor({"weather": ["sun", "rain"], "hotel": ["beach", "town"]}, [[5, 2], [0, 3]]),
@@ -125,16 +261,10 @@ class AdditiveUtility(Frozen):
     ) -> float:
         """Σ_i Σ_z π(z_i) U_i(z_i).
 
-        Parameters
-        ----------
-        lottery
-            A distribution over the attributes; the marginals of one, each scope being in one of them; or a model such
-            as a `BayesianNetwork`, whose engine gives the expectation of all parts in one pass and no joint.
-        evidence
-            What is known; for models only.
+        The lottery is a distribution over the attributes; the marginals of one, each scope being in one of them; or a
+        model such as a `BayesianNetwork`, whose engine gives the expectation of all parts in one pass and no joint.
+        Evidence is for models only.
 
-        Examples
-        --------
         >>> spend = AdditiveUtility([Factor({"A": 2}, [0, 10]), Factor({"B": 2}, [0, -4])])
         >>> spend.expected_utility([Factor({"A": 2}, [0.5, 0.5]), Factor({"B": 2}, [0.75, 0.25])])
         4.0
@@ -160,9 +290,7 @@ class AdditiveUtility(Frozen):
         An elimination whose tables together have more than `max_entries` is refused, before any work is done.
         """
         known = dict(evidence or {})
-        for name in known:
-            if name not in self.names:
-                raise UnknownVariable.named(name, self.names, "this utility")
+        check_names(known, self.names)
         free = [variable for variable in self._variables if variable.name not in known]
         terms = [part.reduce(known) for part in self.parts]
         terms += [Factor((variable,), np.zeros(variable.num_states)) for variable in free]

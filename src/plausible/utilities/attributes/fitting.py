@@ -15,9 +15,8 @@ from plausible.data.columns import encode_columns
 from plausible.errors import InvalidArgument, close_match, counted, shortened
 from plausible.factors.alignment import read_scope
 from plausible.factors.definite import pivoted_root
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.additive_utility import AdditiveUtility, UtilityBasis, sum_text, utility_basis
 from plausible.utilities.attributes.outcome_tables import Names, lost_by_rounding, read_numbers
-from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ def cai_map(utility: Factor, method: Literal["pairwise", "blanket"] = "pairwise"
     Conditional additive independence in U is conditional independence under P ∝ exp(U) (Koller & Friedman 2009, lemma
     22.1), so the map is the minimal Markov network of that positive distribution, and the only one. Each question is
     answered by mixed differences of U, which are the logarithms of odds ratios of P: exp(U) is never formed, and
-    utilities of any size are safe.
+    utilities of any size are safe. There are n²/2 or n² questions, each a few passes over the table.
 
     Parameters
     ----------
@@ -76,10 +76,6 @@ def cai_map(utility: Factor, method: Literal["pairwise", "blanket"] = "pairwise"
         they need differences close to the tolerance.
     tolerance
         As a share of the range of U.
-
-    Notes
-    -----
-    n²/2 or n² questions, each a few passes over the table.
 
     Examples
     --------
@@ -97,20 +93,16 @@ def cai_map(utility: Factor, method: Literal["pairwise", "blanket"] = "pairwise"
         return CAIMap(utility, minimal_undirected_i_map(names, is_independent), tolerance)
     if method != "blanket":
         raise InvalidArgument(f"method={method!r}: there are 'pairwise' and 'blanket'.")
-    edges = {frozenset((name, other)) for name in names for other in _blanket(name, names, is_independent)}
+    edges: set[frozenset[str]] = set()
+    for name in names:
+        # Attributes are dropped one at a time. Without zeros there is one smallest set that serves, within every other
+        # one, so the order does not matter.
+        kept = [other for other in names if other != name]
+        for candidate in tuple(kept):
+            smaller = [other for other in kept if other != candidate]
+            others = tuple(other for other in names if other != name and other not in smaller)
+            if is_independent((name,), others, tuple(smaller)):
+                kept = smaller
+        edges |= {frozenset((name, other)) for other in kept}
     graph = UndirectedGraph([tuple(sorted(edge, key=names.index)) for edge in edges], nodes=names)
     return CAIMap(utility, graph, tolerance)
-
-
-def _blanket(name: str, names: tuple[str, ...], is_independent: Any) -> list[str]:
-    """The smallest set given which an attribute is independent of all others, by dropping one attribute at a time.
-
-    Without zeros there is one such set only, within every other set that serves, so the order does not matter.
-    """
-    kept = [other for other in names if other != name]
-    for candidate in tuple(kept):
-        smaller = [other for other in kept if other != candidate]
-        others = tuple(other for other in names if other != name and other not in smaller)
-        if is_independent((name,), others, tuple(smaller)):
-            kept = smaller
-    return kept

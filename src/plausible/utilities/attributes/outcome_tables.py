@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -79,21 +79,22 @@ def lost_by_rounding(values: Floats) -> float:
 
 
 def largest_miss(residual: Floats, utility: Factor) -> float:
-    """By how much a form misses the utility at most; zero where that is no more than rounding leaves.
-
-    >>> largest_miss(np.array([0.0, -1e-16]), Factor({"A": 2}, [1.0, 3.0]))
-    0.0
-    """
+    """By how much a form misses the utility at most; zero where that is no more than rounding leaves."""
     missed = float(np.abs(residual).max())
     return missed if missed > lost_by_rounding(utility.flat) else 0.0
+
+
+def check_names(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that are no attributes."""
+    for name in names:
+        if name not in known:
+            raise UnknownVariable.named(name, known, "this utility")
 
 
 def names_of(names: Names, utility: Factor) -> tuple[str, ...]:
     """Names of attributes of the utility, each once."""
     listed = tuple(dict.fromkeys((names,) if isinstance(names, str) else names))
-    for name in listed:
-        if name not in utility.names:
-            raise UnknownVariable.named(name, utility.names, "this utility")
+    check_names(listed, utility.names)
     return listed
 
 
@@ -121,11 +122,8 @@ def partition_of(utility: Factor, groups: Sequence[Names], what: str) -> tuple[t
 
 def read_reference(scope: Iterable[Variable], reference: Mapping[str, State] | None) -> dict[str, int]:
     """Name -> position of the reference state of each variable: the first one, where none is given."""
-    variables = {variable.name: variable for variable in scope}
-    for name in reference or {}:
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, "this utility")
-    given = reference or {}
+    variables, given = {variable.name: variable for variable in scope}, reference or {}
+    check_names(given, variables)
     return {name: variable.index(given[name]) if name in given else 0 for name, variable in variables.items()}
 
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.utilities.attributes.outcome_tables import (
     Holds,
     Names,
     PreferenceChange,
+    check_names,
     check_utility,
     outcome_text,
     slack,
@@ -49,10 +50,9 @@ class PreferentialIndependence(Holds):
 def preferential_independence(utility: Factor, attributes: Names, tolerance: float = 1e-9) -> PreferentialIndependence:
     """Whether U(x, y) ≥ U(x', y) for one y means the same for every y (Koller & Friedman 2009, definition 22.5).
 
-    The relation is not symmetric: see the example.
-
-    Y are all other attributes; differences of at most the tolerance, as a share of the range of U, are indifference.
-    Cost: looks at all pairs of outcomes of X in all contexts: |X|² |Y| differences.
+    The relation is not symmetric: see the example. Y are all other attributes; differences of at most the tolerance, as
+    a share of the range of U, are indifference. All pairs of outcomes of X are looked at in all contexts: |X|² |Y|
+    differences.
 
     Fame is only welcome together with success:
 
@@ -146,7 +146,5 @@ def conditional_preference(
     where success=no: [fame=no] > [fame=yes]
     """
     check_utility(utility)
-    for name in context:
-        if name not in utility.names:
-            raise UnknownVariable.named(name, utility.names, "this utility")
+    check_names(context, utility.names)
     return ConditionalPreference(Assignment(context), utility.reduce(context), slack(utility, tolerance))

@@ -151,11 +151,10 @@ def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> Mut
     """Whether U is Σ U_i(V_i) or Π U_i(V_i) + c (Keeney & Raiffa 1976; Koller & Friedman 2009, proposition 22.2).
 
     Either form makes each set of attributes utility independent of the rest, as long as the product has no change of
-    sign, and these are the only forms that do. In a product (a - c)(d - c) = (b - c)(e - c) for the four corners of
-    any rectangle of outcomes; the one with the largest mixed difference a + d - b - e gives c.
-
-    The tolerance is a share of the range of U. Cost: the forms cost a few passes over the table; a failing set is
-    looked for among all of them, small ones first.
+    sign, and these are the only forms that do. In a product (a - c)(d - c) = (b - c)(e - c) for the four corners of any
+    rectangle of outcomes; the one with the largest mixed difference a + d - b - e gives c. The tolerance is a share of
+    the range of U. The forms cost a few passes over the table; a failing set is looked for among all of them, small
+    ones first.
 
     >>> health = Factor({"years": [0, 1], "quality": [0, 1]}, [[3.0, 4.0], [5.0, 8.0]])  # 2 + (1 + 2y)(1 + q)
     >>> answer = mutual_utility_independence(health)
@@ -252,9 +251,8 @@ def multilinear_form(utility: Factor, tolerance: float = 1e-9) -> MultilinearFor
     """The multilinear form of a utility, by least squares (Koller & Friedman 2009, proposition 22.3).
 
     The shapes h_i are those of `utility_independence`; given these, the coefficients are linear, and as outcomes form a
-    grid they are fitted one axis at a time.
-
-    The tolerance is a share of the range of U. Cost: 2^k numbers for k attributes.
+    grid they are fitted one axis at a time. The tolerance is a share of the range of U. There are 2^k numbers for k
+    attributes.
 
     >>> values = np.fromfunction(lambda a, b, c: a + b + 2 * c + 3 * a * b - a * b * c, (2, 2, 2))
     >>> form = multilinear_form(Factor({"A": 2, "B": 2, "C": 2}, values))

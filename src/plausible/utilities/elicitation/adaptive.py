@@ -44,7 +44,6 @@ def question_values(
     """The questions by their expected value of information, greatest first; among equals, by the variance they remove.
 
     What differs by no more than floats lose is equal; of questions that are equal in both the first listed comes first.
-
     The questions are gambles or scales on the outcomes of the situation, whose own utility is not used.
 
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
@@ -68,12 +67,9 @@ class AdaptiveResult:
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
     >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
     >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.8, "healthy": 1}, np.diag([0, 0.04, 0]))
-    >>> print(adaptive_elicitation(surgery, belief, max_questions=0).result)
-    operate after 0 questions (enough questions); knowing the utilities would add 0.03956 at most
-    action  | expected utility | short of the best
-    --------+------------------+------------------
-    operate |              0.9 |                 0
-    wait    |              0.8 |               0.1
+    >>> result = adaptive_elicitation(surgery, belief, max_questions=0).result
+    >>> result.action, result.ending, round(result.expected_regret, 5)
+    ('operate', 'enough questions', 0.03956)
     """
 
     ranking: ActionRanking  # The actions by expected utility under the mean utilities
@@ -109,7 +105,6 @@ class AdaptiveSession(Session):
 
     __slots__ = ("_next", "_options", "_start", "answers", "asked", "belief", "situation")
 
-    answers: tuple[Answer, ...]
     belief: UtilityBelief
     situation: DecisionSituation
     #: The questions that were answered, in order.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, final
 
@@ -25,12 +25,7 @@ _BINS = 512
 
 @dataclass(frozen=True, slots=True)
 class LinearQuestion:
-    """Σ c(o) U(o) is asked for: its sign, by a choice, or its value.
-
-    >>> asked = LinearQuestion(np.array([1.0]), (), (0.0, 100.0))
-    >>> asked.is_choice, asked.reading(40)
-    (False, 0.4)
-    """
+    """Σ c(o) U(o) is asked for: its sign, by a choice, or its value."""
 
     weights: Floats  # c, over the outcomes of a belief
     choices: tuple[str, ...]  # The words for above 0, below and at 0; empty where the value is told
@@ -96,29 +91,6 @@ def _above(values: Floats, noise: float) -> Floats:
     from scipy.special import ndtr
 
     return np.asarray(ndtr(values / noise))
-
-
-def linear_question(question: Question, outcomes: Sequence[Hashable]) -> LinearQuestion:
-    """A question as a linear form of the utilities of these outcomes.
-
-    The item against a gamble is U(item) - (1 - α) U(worst) - α U(best) against 0; a place on a scale is U(item), if its
-    anchors have the utilities 0 and 1.
-
-    >>> from plausible.utilities.elicitation.questions import gamble_question
-    >>> linear_question(gamble_question("ill", "dead", "well", 0.75), ["dead", "ill", "well"]).weights.tolist()
-    [-0.25, 1.0, -0.75]
-    """
-    if question.kind == "time":
-        raise NotSupported("Time trade-offs are about years, not outcomes of a decision: ask gambles or scales.")
-    weights = np.zeros(len(outcomes))
-    parts = [(question.item, 1.0)]
-    if question.kind == "gamble":
-        parts += [(question.worst, question.level - 1.0), (question.best, -question.level)]
-    for outcome, weight in parts:
-        if outcome not in outcomes:
-            raise InvalidArgument(f"The belief says nothing on {outcome!r}.{suggestion(outcome, outcomes)}")
-        weights[list(outcomes).index(outcome)] += weight
-    return LinearQuestion(weights, question.choices, question.limits)
 
 
 class AnswerWorth(NamedTuple):
@@ -192,25 +164,34 @@ class UtilityBelief(Frozen, ABC):
 
     def chances(self, situation: DecisionSituation) -> Floats:
         """Actions × outcomes of this belief: π_a(o)."""
-        for outcome in situation.outcomes:
-            if outcome not in self.outcomes:
-                raise InvalidArgument(
-                    f"The belief says nothing on the outcome {outcome!r}.{suggestion(outcome, self.outcomes)}"
-                )
         table = np.zeros((len(situation.actions), len(self.outcomes)))
-        table[:, [self.outcomes.index(outcome) for outcome in situation.outcomes]] = situation.outcome_model
+        table[:, [self._place(outcome) for outcome in situation.outcomes]] = situation.outcome_model
         return table
 
+    def _place(self, outcome: Hashable) -> int:
+        if outcome not in self.outcomes:
+            raise InvalidArgument(f"The belief says nothing on {outcome!r}.{suggestion(outcome, self.outcomes)}")
+        return self.outcomes.index(outcome)
+
     def linear(self, question: Question) -> LinearQuestion:
-        """The question as a comparison of Σ c(o) U(o) with zero, or as a noisy reading of it."""
-        if question.kind == "scale":
-            for anchor, level in ((question.worst, 0.0), (question.best, 1.0)):
-                if anchor in self.outcomes and abs(self.mean[anchor] - level) > WRITTEN_ROUNDING:
-                    raise InvalidArgument(
-                        f"Places on a scale are utilities only if its anchors are at 0 and 1, but the belief has "
-                        f"{self.mean[anchor]:.6g} for {anchor!r}: rescale it, or ask gambles."
-                    )
-        return linear_question(question, self.outcomes)
+        """The question as a comparison of Σ c(o) U(o) with zero, or as a noisy reading of it.
+
+        The item against a gamble is U(item) - (1 - α) U(worst) - α U(best) against 0; a place on a scale is U(item), if
+        its anchors have the utilities 0 and 1.
+        """
+        if question.kind == "time":
+            raise NotSupported("Time trade-offs are about years, not outcomes of a decision: ask gambles or scales.")
+        weights = np.zeros(len(self.outcomes))
+        weights[self._place(question.item)] = 1.0
+        for anchor, level in ((question.worst, 0.0), (question.best, 1.0)):
+            if question.kind == "gamble":
+                weights[self._place(anchor)] -= question.level if level else 1.0 - question.level
+            elif anchor in self.outcomes and abs(self.mean[anchor] - level) > WRITTEN_ROUNDING:
+                raise InvalidArgument(
+                    f"Places on a scale are utilities only if its anchors are at 0 and 1, but the belief has "
+                    f"{self.mean[anchor]:.6g} for {anchor!r}: rescale it, or ask gambles."
+                )
+        return LinearQuestion(weights, question.choices, question.limits)
 
 
 @final
@@ -235,10 +216,7 @@ class DiscreteUtilityBelief(UtilityBelief):
 
     __slots__ = ("noise", "outcomes", "utilities", "weights")
 
-    outcomes: tuple[Hashable, ...]
-    noise: float
-    #: Functions × outcomes.
-    utilities: Floats
+    utilities: Floats  # Functions × outcomes
     weights: Floats
 
     def __init__(
@@ -295,8 +273,7 @@ class DiscreteUtilityBelief(UtilityBelief):
         return worths
 
     def after(self, question: Question, answer: Answer) -> Self:
-        likelihood = self.linear(question).likelihood(answer, self.utilities, self.noise)
-        weights = self.weights * likelihood
+        weights = self.weights * self.linear(question).likelihood(answer, self.utilities, self.noise)
         if not weights.sum() > 0:
             raise ImpossibleEvidence(
                 f"No utility function of this belief allows the answer {answer!r} on {question.item!r}: "

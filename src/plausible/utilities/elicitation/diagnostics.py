@@ -137,9 +137,8 @@ def anchor_sensitivity(
     """Judge the same outcomes by standard gambles between other anchors, and compare on one scale.
 
     The first pair of anchors makes the scale. Every further anchor is judged on it first, and what is found between two
-    of them is moved there: U(o) = U(worst') + α (U(best') - U(worst')). Rational answers agree.
-
-    The items lie between all anchors, which are pairs (worst, best), the widest first.
+    of them is moved there: U(o) = U(worst') + α (U(best') - U(worst')). Rational answers agree. The items lie between
+    all anchors, which are pairs (worst, best), the widest first.
 
     >>> from plausible.utilities.elicitation.respondents import SimulatedRespondent
     >>> steady = SimulatedRespondent({"dead": 0, "lame": 0.2, "blind": 0.43, "deaf": 0.8, "healthy": 1})

@@ -24,19 +24,10 @@ class GaussianUtilityBelief(UtilityBelief):
     """Utilities with a joint Normal distribution.
 
     Numbers told on a scale update it exactly; a choice cuts the distribution by a plane, and the Normal distribution
-    with the same mean and covariance goes on (assumed-density filtering, Minka 2001).
+    with the same mean and covariance goes on (assumed-density filtering, Minka 2001). The covariance is outcomes ×
+    outcomes, in the order of the mean utilities; a single number is a variance that all have, independently. The noise
+    is the standard deviation of errors in answers.
 
-    Parameters
-    ----------
-    mean
-        E[U(o)] of each outcome.
-    covariance
-        Outcomes × outcomes, in the order of `mean`; a single number is a variance that all have, independently.
-    noise
-        The standard deviation of errors in answers.
-
-    Examples
-    --------
     >>> belief = GaussianUtilityBelief({"tea": 0.5, "milk": 0.5}, 0.04, noise=0.1)
     >>> belief.outcomes, belief.covariance.tolist()
     (('tea', 'milk'), [[0.04, 0.0], [0.0, 0.04]])
@@ -44,8 +35,6 @@ class GaussianUtilityBelief(UtilityBelief):
 
     __slots__ = ("covariance", "mean_values", "noise", "outcomes")
 
-    outcomes: tuple[Hashable, ...]
-    noise: float
     mean_values: Floats
     covariance: Floats
 
@@ -128,11 +117,7 @@ class GaussianUtilityBelief(UtilityBelief):
 
 
 def checked_covariance(name: str, covariance: npt.ArrayLike, size: int) -> Floats:
-    """A covariance of so many utilities as a table, if it is one; a number is a variance that all have.
-
-    >>> checked_covariance("covariance", 0.5, 2).tolist()
-    [[0.5, 0.0], [0.0, 0.5]]
-    """
+    """A covariance of so many utilities as a table, if it is one; a number is a variance that all have."""
     table = np.array(covariance, dtype=float)
     table = table * np.eye(size) if table.ndim == 0 else table
     if table.shape != (size, size) or not np.isfinite(table).all() or not np.allclose(table, table.T):
@@ -189,17 +174,9 @@ def aged_belief(belief: GaussianUtilityBelief, time: float, drift: Drift) -> Gau
     """What is believed after some time without an answer: U(t + Δ) = U(t) + ε with ε ~ N(0, Δ · drift).
 
     Utilities walk at random, so the mean stays and the covariance grows: what was settled may be worth asking again.
+    The drift is the variance that a unit of time adds to each outcome; a mapping for some outcomes, which leaves
+    others, such as the anchors of the scale, where they are; or a table, outcomes × outcomes.
 
-    Parameters
-    ----------
-    belief, time
-        What was believed before, and Δ, not negative.
-    drift
-        The variance that a unit of time adds to each outcome; a mapping for some outcomes, which leaves others, such as
-        the anchors of the scale, where they are; or a table, outcomes × outcomes.
-
-    Examples
-    --------
     >>> belief = GaussianUtilityBelief({"dead": 0, "ill": 0.6, "healthy": 1}, 0.0)
     >>> aged_belief(belief, 4.0, {"ill": 0.01}).deviations.tolist()
     [0.0, 0.2, 0.0]
@@ -251,14 +228,11 @@ class UtilityCourse:
         return _aged(self.beliefs[place], time - self.times[place], self.drift)
 
     def __str__(self) -> str:
-        rows = tuple(
-            (
-                f"{time:.6g}",
-                *(f"{mean:.3f} ± {d:.3f}" for mean, d in zip(each.mean_values, each.deviations, strict=True)),
-            )
-            for time, each in zip(self.times, self.beliefs, strict=True)
-        )
-        return str(TextTable(("time", *map(str, self.latest.outcomes)), rows, 1))
+        rows = []
+        for time, each in zip(self.times, self.beliefs, strict=True):
+            pairs = zip(each.mean_values, each.deviations, strict=True)
+            rows.append((f"{time:.6g}", *(f"{mean:.3f} ± {deviation:.3f}" for mean, deviation in pairs)))
+        return str(TextTable(("time", *map(str, self.latest.outcomes)), tuple(rows), 1))
 
 
 def follow_utilities(
@@ -271,19 +245,10 @@ def follow_utilities(
     """Learn utilities that change from answers given over time: a Kalman filter on a random walk (Kalman 1960).
 
     Before each answer the belief ages by the time since the last one, so that old answers count less. Numbers told on a
-    scale and answers of "same" are weighed exactly, choices as `GaussianUtilityBelief` does.
+    scale and answers of "same" are weighed exactly, choices as `GaussianUtilityBelief` does. Answers are (time,
+    question, answer) in the order of time; the belief holds from `start` on, by default from the first answer. The
+    drift is that of `aged_belief`.
 
-    Parameters
-    ----------
-    belief, start
-        What is believed at the start, and when that is; by default at the time of the first answer.
-    answers
-        (time, question, answer), in the order of time.
-    drift
-        As for `aged_belief`.
-
-    Examples
-    --------
     >>> from plausible.utilities.elicitation.questions import scale_question
     >>> asked = scale_question("ill", "dead", "healthy", (0, 100))
     >>> belief = GaussianUtilityBelief({"ill": 0.5}, 0.04, noise=0.1)

@@ -88,10 +88,8 @@ class MicromortCurve(Frozen):
     """What somebody demands to accept a risk of death, and pays to be rid of one.
 
     Such curves are steeper for risks taken on than for risks taken away, and rise ever faster: beyond the greatest risk
-    in the table nothing is known, and nothing is extrapolated.
-
-    Risks are in micromorts, negative ones are taken away; amounts are demanded (positive) or paid (negative) for each.
-    Zero is added, at an amount of 0.
+    in the table nothing is known, and nothing is extrapolated. Risks are in micromorts, negative ones are taken away;
+    amounts are demanded (positive) or paid (negative) for each. Zero is added, at an amount of 0.
 
     >>> asked = MicromortCurve([-100, -10, 10, 100, 1000], [-800, -150, 300, 4000, 90_000])
     >>> asked.amount(100), asked.amount(-100), round(asked.asymmetry(10), 3)
@@ -130,10 +128,7 @@ class MicromortCurve(Frozen):
         return self.amount(abs(risk)) / -self.amount(-abs(risk))
 
     def rate(self, risk: float, tolerance: float = 0.1) -> MicromortRate:
-        """The price per micromort of a small risk, up to where the curve departs from it by more than the tolerance.
-
-        That is the share by which the price may differ at the limit.
-        """
+        """The price per micromort of a small risk, up to where the curve departs from it by more than this share."""
         if not 0 < risk <= self.range[1]:
             raise InvalidArgument(f"risk={risk!r} must be positive and among those asked about.")
         dollars, limit = self.amount(risk) / risk, risk
@@ -201,18 +196,9 @@ def quality_adjusted_years(
     """Σ years · weight over the stages of a life: 1 for health, less for illness, negative for worse than death.
 
     With a discount r, time t from now counts (1 + r)⁻ᵗ. The total is a utility: lotteries of trajectories have a mean.
+    The trajectory is (state, years) pairs in order; the weights of the states, at most 1, are a mapping such as the
+    result of `time_trade_off`, or a function.
 
-    Parameters
-    ----------
-    trajectory
-        (state, years) pairs in order.
-    weights
-        Of the states: a mapping such as the result of `time_trade_off`, or a function; at most 1.
-    discount
-        r, for instance 0.03; not negative.
-
-    Examples
-    --------
     >>> print(quality_adjusted_years([("healthy", 10), ("dialysis", 4), ("coma", 0.5)],
     ...                              {"healthy": 1, "dialysis": 0.6, "coma": -0.2}))
     state    | years | weight | quality-adjusted

@@ -157,13 +157,8 @@ class ElicitationSession(Session):
 
     __slots__ = ("_method", "_searches", "answers")
 
-    answers: tuple[Answer, ...]
-
     def __init__(
-        self,
-        method: Method,
-        answers: tuple[Answer, ...] = (),
-        searches: tuple[IndifferenceSearch, ...] | None = None,
+        self, method: Method, answers: tuple[Answer, ...] = (), searches: tuple[IndifferenceSearch, ...] | None = None
     ) -> None:
         self._method, self.answers = method, answers
         self._searches = (method.search,) * len(method.items) if searches is None else searches

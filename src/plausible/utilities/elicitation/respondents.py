@@ -148,9 +148,7 @@ class SimulatedRespondent:
 
     def worth(self, question: Question) -> float:
         """Where the item truly lies between the anchors of a question."""
-        item, worst, best = (
-            utility_of(self._utility, thing) for thing in (question.item, question.worst, question.best)
-        )
+        item, worst, best = (utility_of(self._utility, each) for each in (question.item, question.worst, question.best))
         if not worst < best:
             raise InvalidArgument(f"{question.best!r} is no better than {question.worst!r} to this respondent.")
         return (item - worst) / (best - worst)

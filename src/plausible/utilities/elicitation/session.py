@@ -226,30 +226,20 @@ class ElicitationResult(Mapping[Hashable, float]):
         return fit_curve(family, list(amounts.values()), list(self.values())).curve  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        rows = tuple(
-            (
-                str(told.item),
-                f"{told.value:.4g}" if told.num_questions else "-",
-                f"{told.low:.4g}",
-                f"{told.high:.4g}",
-                str(told.num_questions),
-            )
-            for told in self.items_told
-        )
+        rows = []
+        for told in self.items_told:
+            value = f"{told.value:.4g}" if told.num_questions else "-"
+            rows.append((str(told.item), value, f"{told.low:.4g}", f"{told.high:.4g}", str(told.num_questions)))
         warnings = [
             f"{one.item} came out better than {other.item} ({one.value:.4g} and {other.value:.4g}), though it lies "
             f"nearer to the worst, {self.worst}: no curve goes through both. Ask about them again, or leave one out."
             for one, other in self.reversals
         ]
-        return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *warnings])
+        return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), tuple(rows), 1)), *warnings])
 
 
 def amount_of(outcome: Hashable) -> float | None:
-    """An outcome as a finite number; texts, which is what terminals and files have, may be one. `None` for any other.
-
-    >>> amount_of("400"), amount_of("blind")
-    (400.0, None)
-    """
+    """An outcome as a finite number; texts, as terminals and files have them, may be one. `None` for any other."""
     try:
         amount = float(outcome)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -245,9 +245,6 @@ def preference_cycles(signs: Mapping[tuple[int, int], int], size: int) -> list[t
     """Shortest cycles a > b ≥ ... ≥ a, no two with the same members: a breadth-first search for each strict preference.
 
     `signs` has 1, 0 or -1 for ordered pairs of the places: the first is better, as good, or worse. Pairs may lack.
-
-    >>> preference_cycles({(0, 1): 1, (1, 2): 0, (2, 0): 0, (1, 0): -1}, 3)
-    [(0, 1, 2)]
     """
     onward: list[list[int]] = [[] for _ in range(size)]
     for (first, second), sign in signs.items():

@@ -39,11 +39,6 @@ def maximize_last(rows: Sequence[Sequence[Fraction]], limits: Sequence[Fraction]
 
     The limits are not negative, so that x = 0 is allowed, and bound x[-1]. It gives the point x and the dual weights:
     how much the optimum would rise per unit of each limit. Each pivot costs rows × columns products of long integers.
-
-    >>> rows = [[Fraction(3), Fraction(1)], [Fraction(-1), Fraction(1)]]
-    >>> point, weights = maximize_last(rows, [Fraction(2), Fraction(0)])
-    >>> [str(value) for value in point], [str(weight) for weight in weights]
-    (['1/2', '1/2'], ['1/4', '3/4'])
     """
     size, count = len(rows[0]), len(rows)
     full = [[*row, limit] for row, limit in zip(rows, limits, strict=True)]
@@ -82,10 +77,6 @@ def exact_chances(lottery: Lottery) -> tuple[dict[Hashable, Fraction], Fraction]
 
     The greatest probability is what the others leave. Where the given ones miss one by more than floats do, all are
     divided by their sum. Beside them: how much the last digits may have moved, 0 where all are short numbers.
-
-    >>> chances, rounding = exact_chances(Lottery({"a": 1 - 0.9, "b": 1e-12, "c": 0.9 - 1e-12}))
-    >>> [str(chance) for chance in chances.values()], rounding == 0
-    (['1/10', '1/1000000000000', '899999999999/1000000000000'], True)
     """
     given = lottery.final_probabilities()
     read = {outcome: _fraction(probability) for outcome, probability in given.items()}
@@ -200,10 +191,9 @@ def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport
     utilities between 0 and 1; there is a utility just if t > 0. Otherwise the statements that its dual weights are
     tried without one another, which leaves a set that is minimal by inclusion. All of it is done in exact arithmetic,
     on probabilities as people write them: 0.1 is a tenth. Probabilities that are no short numbers are known up to their
-    last digits only, and what hangs on these counts as equal.
-
-    Statements are (first, ">", second) and so on with < ~ >= <=, on lotteries or outcomes for sure. That more is better
-    is not assumed: state it where it matters. Some hundreds take seconds.
+    last digits only, and what hangs on these counts as equal. Statements are (first, ">", second) and so on with < ~ >=
+    <=, on lotteries or outcomes for sure. That more is better is not assumed: state it where it matters. Some hundreds
+    take seconds.
 
     Most people prefer three millions for sure to a chance of .8 of four, and yet a chance of .2 of four millions to one
     of .25 of three (Allais 1953):

@@ -86,9 +86,7 @@ class CountableLottery(Frozen):
         With the ratio r of successive terms the tail is about |term| g / (1 - g'), where g = r / (1 - r) and g' is its
         change from term to term: 0 for geometric series, 1/k for n⁻ᵏ. Where terms end before it is small, as at what is
         beyond floats, it is estimated from the last ones, and the sum diverges if these do not shrink or no faster than
-        1/n. Where neither can be told, that is what is told.
-
-        The tolerance is relative to the sum.
+        1/n. Where neither can be told, that is what is told. The tolerance is relative to the sum.
 
         >>> def squares():
         ...     return ((n, 6 / (math.pi * n) ** 2) for n in range(1, 10_000))
@@ -221,11 +219,6 @@ def judged_tail(terms: Sequence[float]) -> Tail:
 
     Terms that do not shrink diverge, and so do those that shrink like 1/n (Raabe's test); terms that shrink by one
     factor have the tail of a geometric series, and others that of a geometric series of blocks.
-
-    >>> judged_tail([2.0**-n for n in range(20)]).value == 2.0**-19
-    True
-    >>> judged_tail([1 / n for n in range(1, 100)]).diverges
-    True
     """
     width = min(_WINDOW, len(terms) // 2)
     if width < _LEAST_WINDOW:

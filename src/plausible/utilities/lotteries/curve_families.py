@@ -18,11 +18,7 @@ _NUM_TERMS = 18
 
 
 def exponential_remainder(x: Floats) -> Floats:
-    """eˣ - 1 - x.
-
-    >>> float(exponential_remainder(np.array([1e-20]))[0])
-    5e-41
-    """
+    """eˣ - 1 - x."""
     small = np.where(np.abs(x) < _SMALL, x, 0.0)
     series = np.ones_like(small)
     for k in range(_NUM_TERMS, 2, -1):
@@ -31,11 +27,7 @@ def exponential_remainder(x: Floats) -> Floats:
 
 
 def logarithm_remainder(x: Floats) -> Floats:
-    """ln(1 + x) - x, which is minus infinity at -1.
-
-    >>> float(logarithm_remainder(np.array([1e-20]))[0])
-    -5e-41
-    """
+    """ln(1 + x) - x, which is minus infinity at -1."""
     small = np.where(np.abs(x) < _SMALL, x, 0.0)
     series = np.zeros_like(small)
     for k in range(_NUM_TERMS, 1, -1):

@@ -77,9 +77,8 @@ def indifference_probability(
     """The chance α of `best`, against `worst`, that is as good as `item`, by bisection: log₂(1/tolerance) questions.
 
     Continuity counts as broken where even a chance of 1e-12 of the best is preferred (it is infinitely good), or one of
-    1e-12 of the worst is too much (it is infinitely bad).
-
-    Who is asked is given as for `check_axioms`; α is bracketed to the tolerance.
+    1e-12 of the worst is too much (it is infinitely bad). Who is asked is given as for `check_axioms`; α is bracketed
+    to the tolerance.
 
     >>> asked = PreferenceRelation.from_utility({"dead": 0, "blind": 0.4, "healthy": 1})
     >>> round(indifference_probability(asked, "blind", "dead", "healthy").probability, 5)
@@ -133,11 +132,9 @@ def utility_from_preferences(
 ) -> ConstructedUtility:
     """The utility that represents rational preferences, up to a positive affine map (theorem 22.1).
 
-    Outcomes are sorted by asking; the worst gets 0, the best 1, and every other the chance α with
-    o ~ [best: α; worst: 1 - α]. By the axioms EU then orders all lotteries, nested ones too, as the relation does.
-
-    About n log n pairs of outcomes and n log₂(1/tolerance) gambles are asked for; the tolerance is that of each
-    utility.
+    Outcomes are sorted by asking; the worst gets 0, the best 1, and every other the chance α with o ~ [best: α; worst:
+    1 - α]. By the axioms EU then orders all lotteries, nested ones too, as the relation does. About n log n pairs of
+    outcomes and n log₂(1/tolerance) gambles are asked for; the tolerance is that of each utility.
 
     >>> asked = PreferenceRelation.from_utility({"none": 0, "poor": -7, "fair": 5, "great": 20})
     >>> print(utility_from_preferences(asked, ["none", "poor", "fair", "great"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number, html_of_print
-from plausible.base.frozen import Frozen, FrozenMapping
+from plausible.base.frozen import FrozenMapping
 from plausible.base.options import check_number
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, shortened
@@ -24,13 +24,12 @@ LotteryLike: TypeAlias = Hashable | Mapping[Any, float]
 _NUM_STAGES_SHOWN = 8
 
 
-class Lottery(Frozen, Mapping[Hashable, float]):
+class Lottery(FrozenMapping[Hashable, float]):
     """Outcomes, each with its probability; an outcome may be a lottery again (Koller & Friedman 2009, definition 22.1).
 
     Two lotteries are equal if they give the same outcomes the same probabilities, outcomes of probability zero aside; a
-    nested lottery differs from its flat form, although by the axiom of decomposability nobody should care.
-
-    An outcome is anything hashable: a text, a number, an assignment, a `Lottery`.
+    nested lottery differs from its flat form, although by the axiom of decomposability nobody should care. An outcome
+    is anything hashable: a text, a number, an assignment, a `Lottery`.
 
     >>> game = Lottery({"win": 0.5, Lottery({"draw": 0.25, "lose": 0.75}): 0.5})
     >>> print(game.flatten())
@@ -39,11 +38,10 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     7.75
     """
 
-    __slots__ = ("_hash", "_probabilities")
+    __slots__ = ("_hash",)
 
     def __init__(self, probabilities: Mapping[Hashable, float]) -> None:
-        self._probabilities = FrozenMapping(_checked(probabilities))
-        self._hash = self._hashed()
+        self.__setstate__(_checked(probabilities))
 
     @classmethod
     def certain(cls, outcome: Hashable) -> Lottery:
@@ -65,9 +63,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         >>> print(Lottery.gamble("healthy", "dead", 0.9))
         [healthy: 0.9; dead: 0.1]
         """
-        if best == worst:
-            return cls.certain(best)
-        return cls({best: probability, worst: 1.0 - probability})
+        return cls.certain(best) if best == worst else cls({best: probability, worst: 1.0 - probability})
 
     @classmethod
     def from_factor(cls, factor: Factor) -> Lottery:
@@ -78,15 +74,6 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         [no: 0.7; yes: 0.3]
         """
         return cls(factor.to_dict())
-
-    def __getitem__(self, outcome: Hashable) -> float:
-        return self._probabilities[outcome]
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._probabilities)
-
-    def __len__(self) -> int:
-        return len(self._probabilities)
 
     @property
     def is_compound(self) -> bool:
@@ -161,9 +148,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     def is_close(self, other: LotteryLike, tolerance: float = WRITTEN_ROUNDING) -> bool:
         """Whether both give each final outcome the same probability, to within the tolerance."""
         first, second = self.final_probabilities(), as_lottery(other).final_probabilities()
-        return all(
-            abs(first.get(outcome, 0.0) - second.get(outcome, 0.0)) <= tolerance for outcome in {**first, **second}
-        )
+        return all(abs(first.get(o, 0.0) - second.get(o, 0.0)) <= tolerance for o in {**first, **second})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Lottery):
@@ -185,17 +170,14 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     def __hash__(self) -> int:
         return self._hash
 
-    def _hashed(self) -> int:
-        # Inner lotteries have theirs already, so that this takes no longer for a deep lottery.
-        return hash(frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0))
-
     # Hashes of texts differ from one process to the next.
-    def __getstate__(self) -> FrozenMapping[Hashable, float]:
-        return self._probabilities
+    def __getstate__(self) -> dict[Hashable, float]:
+        return self._items
 
-    def __setstate__(self, probabilities: FrozenMapping[Hashable, float]) -> None:
-        self._probabilities = probabilities
-        self._hash = self._hashed()
+    def __setstate__(self, probabilities: dict[Hashable, float]) -> None:
+        self._items = probabilities
+        # Inner lotteries have theirs already, so that this takes no longer for a deep lottery.
+        self._hash = hash(frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0))
 
     def __str__(self) -> str:
         return self._told(_NUM_STAGES_SHOWN)
@@ -215,7 +197,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         return f"[{'; '.join(parts)}]"
 
     def __repr__(self) -> str:
-        return f"Lottery({dict(self._probabilities)!r})"
+        return f"Lottery({self._items!r})"
 
 
 def as_lottery(given: LotteryLike) -> Lottery:

@@ -54,11 +54,7 @@ class Statement:
 
 
 def read_statements(statements: Iterable[StatementLike]) -> tuple[Statement, ...]:
-    """Statements, turned so that the better lottery comes first; outcomes stand for themselves for sure.
-
-    >>> [str(said) for said in read_statements([("milk", "<", "tea"), ({"tea": 0.5, "milk": 0.5}, ">=", "milk")])]
-    ['[tea: 1] > [milk: 1]', '[tea: 0.5; milk: 0.5] >= [milk: 1]']
-    """
+    """Statements, turned so that the better lottery comes first; outcomes stand for themselves for sure."""
     read = []
     for said in statements:
         if not isinstance(said, Statement):
@@ -196,13 +192,7 @@ class PreferenceRelation(Frozen):
 
 
 def as_relation(given: PreferenceLike) -> PreferenceRelation:
-    """Preferences as a relation: statements are those of `PreferenceRelation.from_statements`, a function is an oracle.
-
-    >>> as_relation([("tea", ">", "milk")]).compare("milk", "tea")
-    -1
-    >>> as_relation(lambda first, second: first.expectation() - second.expectation()).compare(10, {5: 0.5, 8: 0.5})
-    1
-    """
+    """Preferences as a relation: that of statements (`PreferenceRelation.from_statements`) or of an oracle."""
     if isinstance(given, PreferenceRelation):
         return given
     if callable(given):

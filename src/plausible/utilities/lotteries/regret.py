@@ -28,11 +28,7 @@ _FORM = (
 
 
 def read_payoffs(given: PayoffsLike) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Floats]:
-    """Actions, states (counted from 0 where they have no names) and utilities, actions × states, as people write them.
-
-    >>> read_payoffs([[10, 0], [4, 4], [0, 9]])[:2]
-    ((0, 1, 2), (0, 1))
-    """
+    """Actions and states, counted from 0 where they have no names, and utilities, actions × states."""
     actions: tuple[Hashable, ...]
     states: tuple[Hashable, ...] = ()
     if isinstance(given, Mapping):
@@ -90,11 +86,7 @@ def _number(given: Any) -> float:
 
 
 def read_chances(given: Mapping[Hashable, float] | Sequence[float] | Floats, states: Sequence[Hashable]) -> Floats:
-    """The probability of each state, from a dict, or from a list in the order of the states.
-
-    >>> read_chances([0.25, 0.75], ["rain", "sun"]).tolist()
-    [0.25, 0.75]
-    """
+    """The probability of each state, from a dict, or from a list in the order of the states."""
     table: Any = given.to_dict() if hasattr(given, "to_dict") else given
     if isinstance(table, Mapping):
         listed = [table.get(state) for state in states]
@@ -120,13 +112,6 @@ class RegretChoice(BestActions):
     """The action whose greatest regret is least.
 
     >>> choice = minimax_regret({"tea": {"hot": 0, "cold": 3}, "beer": {"hot": 3, "cold": 0}}, may_mix=True)
-    >>> print(choice)
-    regret | hot | cold | greatest
-    -------+-----+------+---------
-    tea    |   3 |    0 |        3
-    beer   |   0 |    3 |        3
-    least greatest regret: tea, beer (as good as each other)
-    at random, greatest regret 1.5: [tea: 0.5; beer: 0.5]
     >>> choice.action, choice.ties, round(choice.mixed_regret, 9)
     ('tea', ('tea', 'beer'), 1.5)
     """
@@ -202,13 +187,8 @@ def minimax_utility_regret(
 
     >>> trip = DecisionSituation({"sea": "sea", "hills": "hills", "draw": {"sea": 0.5, "hills": 0.5}}, {})
     >>> tastes = {"swimmer": {"sea": 1, "hills": 0}, "hiker": {"sea": 0, "hills": 1}}
-    >>> print(minimax_utility_regret(trip, tastes))
-    regret | swimmer | hiker | greatest
-    -------+---------+-------+---------
-    sea    |       0 |     1 |        1
-    hills  |       1 |     0 |        1
-    draw   |     0.5 |   0.5 |      0.5
-    least greatest regret: draw
+    >>> dict(minimax_utility_regret(trip, tastes).greatest_regret)
+    {'sea': 1.0, 'hills': 1.0, 'draw': 0.5}
     """
     named = utilities if isinstance(utilities, Mapping) else dict(enumerate(utilities))
     rows = {

@@ -53,18 +53,10 @@ class ActionRanking(BestActions):
 class DecisionSituation(Frozen):
     """Actions, the lottery over outcomes that each leads to, and the utility of outcomes (definition 22.2).
 
-    A rational agent takes an action of greatest expected utility, EU(a) = Σ π_a(o) U(o).
+    A rational agent takes an action of greatest expected utility, EU(a) = Σ π_a(o) U(o). Each action has a lottery, a
+    dict of outcomes and probabilities, or an outcome that is sure; actions may be whole strategies. The utility is a
+    mapping from outcomes, or a function of them.
 
-    Parameters
-    ----------
-    actions
-        The lottery of each action, a dict of outcomes and probabilities, or an outcome that is sure. Actions may be
-        whole strategies.
-    utility
-        A mapping from outcomes, or a function of them.
-
-    Examples
-    --------
     >>> market = {"poor": 0.5, "fair": 0.3, "great": 0.2}
     >>> venture = DecisionSituation({"found": market, "skip": "nothing"},
     ...                             {"poor": -7, "fair": 5, "great": 20, "nothing": 0})

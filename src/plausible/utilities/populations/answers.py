@@ -39,11 +39,7 @@ class Answers(NamedTuple):
 
 
 def read_answers(answers: npt.ArrayLike, num_outcomes: int, background: npt.ArrayLike | None = None) -> Answers:
-    """From an array with a row for each person and a column for each outcome, NaN where there is no answer.
-
-    >>> read_answers([[1.0, np.nan], [2.0, 3.0]], 2).num_known
-    array([1, 2])
-    """
+    """From an array with a row for each person and a column for each outcome, NaN where there is no answer."""
     values = np.atleast_2d(read_numbers(answers, "answers="))
     if values.ndim != 2 or values.shape[1] != num_outcomes:
         raise InvalidArgument(
@@ -108,7 +104,13 @@ def condition(
         spread = root @ lower
         known = answers.known[people]
         residual = known * (answers.values[people] - means[people] @ design.T)
-        hidden = _products(lower @ upper.transpose(0, 2, 1), pattern_of, residual / np.sqrt(noise))
+        # The matrix of each person's pattern times the person's row; a bounded number of people at a time.
+        matrices, rows = lower @ upper.transpose(0, 2, 1), residual / np.sqrt(noise)
+        hidden = np.empty((len(rows), size))
+        stride = max(1, _BLOCK // max(1, size * num_outcomes))
+        for start in range(0, len(rows), stride):
+            part = slice(start, start + stride)
+            hidden[part] = (matrices[pattern_of[part]] @ rows[part, :, None])[:, :, 0]
         moves = hidden @ root.T
         missed = residual - known * (moves @ design.T)
         yield Conditioned(
@@ -125,13 +127,3 @@ def condition(
 def squares_of(design: Floats) -> Floats:
     """x xᵀ of each row x, flat: K × p²."""
     return np.asarray((design[:, :, None] * design[:, None, :]).reshape(len(design), -1))
-
-
-def _products(matrices: Floats, pattern_of: Ints, rows: Floats) -> Floats:
-    """The matrix of each person's pattern times the person's row; a bounded number of people at a time."""
-    found = np.empty((len(rows), matrices.shape[1]))
-    size = max(1, _BLOCK // max(1, matrices[0].size)) if len(matrices) else 1
-    for start in range(0, len(rows), size):
-        part = slice(start, start + size)
-        found[part] = (matrices[pattern_of[part]] @ rows[part, :, None])[:, :, 0]
-    return found

@@ -53,14 +53,12 @@ def rationalize_choices(
 ) -> RationalizedChoices:
     """A utility Σ_i U_i(Z_i) under which each chosen option beats all others by most, or why there is none.
 
-    The linear programme max t with (b_chosen - b_other) · θ ≥ t and |θ| ≤ 1, each difference being scaled to a
-    greatest entry of one. If t = 0, its multipliers combine the differences to zero (Farkas), which names contradictory
-    choices; each is left out in turn where the others contradict each other without it. A second programme then finds
-    the utility with the least sum of violations of a unit margin. Both answers are checked: the utility at every
-    choice, the multipliers by the combination that they give. Options that differ by no more than 1e-12 in any
-    coordinate count as the same.
-
-    The choices have no background; scopes Z_i are names or lists of names, attributes have their states.
+    The linear programme max t with (b_chosen - b_other) · θ ≥ t and |θ| ≤ 1, each difference being scaled to a greatest
+    entry of one. If t = 0, its multipliers combine the differences to zero (Farkas), which names contradictory choices;
+    each is left out in turn where the others contradict each other without it. A second programme then finds the
+    utility with the least sum of violations of a unit margin. Both answers are checked: the utility at every choice,
+    the multipliers by the combination that they give. Options that differ by no more than 1e-12 in any coordinate count
+    as the same. The choices have no background; scopes Z_i are names or lists of names, attributes have their states.
 
     Wine goes with the meal; no sum of tastes for each explains it:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -18,10 +19,9 @@ from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, counted
 from plausible.factors.alignment import read_scope
 from plausible.search.run import CONVERGED, Stops, iterate
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.additive_utility import AdditiveUtility, UtilityBasis, sum_text, utility_basis
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names, read_numbers
-from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.utilities.populations.answers import read_background
 from plausible.utilities.populations.population import UtilityPopulation
 from plausible.utilities.populations.users import UserUtility
@@ -74,18 +74,12 @@ class _Rows(NamedTuple):
     """Rows of observed choices: situations and options by number, and the labels of the situations."""
 
     labels: NDArray[Any]
-    situation: Ints
-    option: Ints
     chosen: Flags
     chance: Floats
     background: Floats
-
-    def options(self) -> tuple[Ints, Ints, Ints]:
-        """The different options with their situations, the first row of each, and the option of each row."""
-        pairs, first, number = np.unique(
-            np.column_stack([self.situation, self.option]), axis=0, return_index=True, return_inverse=True
-        )
-        return pairs, first, number.reshape(-1)
+    pairs: Ints  # The different options with their situations
+    first: Ints  # The first row of each option
+    number: Ints  # The option of each row
 
 
 def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attributes: Attributes) -> ChoiceFeatures:
@@ -93,7 +87,7 @@ def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attribute
     basis = utility_basis(read_scope(attributes), scopes)
     outcomes = outcome_rows(basis, choices.outcomes)
     rows = _read_rows(choices, len(outcomes))
-    pairs, first, number = rows.options()
+    pairs, first, number = rows.pairs, rows.first, rows.number
     # Probabilities written with few digits sum to almost one: the rest must not speak for or against an option.
     chance = rows.chance / np.bincount(number, rows.chance)[number]
     features = np.zeros((len(pairs), basis.size))
@@ -107,20 +101,18 @@ def _read_rows(choices: ObservedChoices, length: int) -> _Rows:
     labels, situation = np.unique(_column(choices.situation, length, "situation"), return_inverse=True)
     option = range(length) if choices.option is None else choices.option
     chance = np.ones(length) if choices.probability is None else choices.probability
-    return _Rows(
-        labels,
-        situation,
-        np.unique(_column(option, length, "option"), return_inverse=True)[1],
-        _column(choices.chosen, length, "chosen").astype(bool),
-        _column(read_numbers(chance, "probability="), length, "probability"),
-        read_background(choices.background, length),
-    )
+    options = np.unique(_column(option, length, "option"), return_inverse=True)[1]
+    both = np.column_stack([situation, options])
+    pairs, first, number = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    chosen = _column(choices.chosen, length, "chosen").astype(bool)
+    chances = _column(read_numbers(chance, "probability="), length, "probability")
+    background = read_background(choices.background, length)
+    return _Rows(labels, chosen, chances, background, pairs, first, number.reshape(-1))
 
 
 def _check(rows: _Rows) -> None:
     """Refuse options whose probabilities do not sum to one, or situations in which not one option is chosen."""
-    pairs, _, number = rows.options()
-    situation_of = pairs[:, 0]
+    number, situation_of = rows.number, rows.pairs[:, 0]
     totals = np.bincount(number, rows.chance)
     if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
         worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
@@ -224,10 +216,21 @@ def fit_choices(
         raise InvalidArgument("There is no choice to learn from: the choices have no rows.")
     design = _design(data)
     mean, precision = _prior(prior, data)
-    start = _State(mean, *_objective(data, design, mean, mean, precision))
+    at = partial(_objective, data, design, mean, precision)
+
+    def newton(state: _State) -> _State:
+        """One step uphill, halved until it gains; the same state where none does."""
+        direction, length = np.linalg.solve(state.curvature, state.gradient), 1.0
+        while length > 1e-8:
+            new = at(state.coordinates + length * direction)
+            if new.value > state.value:
+                return new
+            length *= 0.5
+        return state
+
     run = iterate(
-        lambda state: _newton(data, design, state, mean, precision),
-        start,
+        newton,
+        at(mean),
         Stops(max_steps=max_steps),
         [lambda run: CONVERGED if run.trace[-1] - run.trace[-2] <= score_noise(run.trace[-2]) else ""],
         objective=attrgetter("value"),
@@ -250,20 +253,7 @@ class _State(NamedTuple):
     value: float
     log_likelihood: float
     gradient: Floats
-    curvature: Floats
-
-
-def _newton(data: ChoiceFeatures, design: Floats, state: _State, mean: Floats, precision: Floats) -> _State:
-    """One step uphill, halved until it gains; the same state where none does."""
-    direction = np.linalg.solve(state.curvature, state.gradient)
-    length = 1.0
-    while length > 1e-8:
-        tried = state.coordinates + length * direction
-        new = _State(tried, *_objective(data, design, tried, mean, precision))
-        if new.value > state.value:
-            return new
-        length *= 0.5
-    return state
+    curvature: Floats  # The negative Hessian
 
 
 def _design(data: ChoiceFeatures) -> Floats:
@@ -281,10 +271,8 @@ def _probabilities(data: ChoiceFeatures, scores: Floats) -> tuple[Floats, Floats
     return weights / totals, scores - top - np.log(totals)
 
 
-def _objective(
-    data: ChoiceFeatures, design: Floats, coordinates: Floats, mean: Floats, precision: Floats
-) -> tuple[float, float, Floats, Floats]:
-    """Log posterior up to a constant, log-likelihood, gradient and negative Hessian."""
+def _objective(data: ChoiceFeatures, design: Floats, mean: Floats, precision: Floats, coordinates: Floats) -> _State:
+    """The log posterior, up to a constant, and its derivatives."""
     probabilities, logs = _probabilities(data, design @ coordinates)
     weighted = probabilities[:, None] * design
     expected = np.add.reduceat(weighted, data.starts, axis=0)
@@ -293,7 +281,8 @@ def _objective(
     likelihood = math.fsum(logs[data.taken])
     gradient = (design[data.taken] - expected).sum(axis=0) - pull
     curvature = (probabilities[:, None] * centred).T @ centred + precision
-    return likelihood - 0.5 * float((coordinates - mean) @ pull), likelihood, gradient, curvature
+    value = likelihood - 0.5 * float((coordinates - mean) @ pull)
+    return _State(coordinates, value, likelihood, gradient, curvature)
 
 
 def _prior(prior: UtilityPopulation | float, data: ChoiceFeatures) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
 from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
-from plausible.utilities.attributes.scope_sets import UtilityBasis
+from plausible.utilities.attributes.additive_utility import UtilityBasis
 from plausible.utilities.populations.answers import Answers, Conditioned, condition, squares_of
 
 
@@ -80,16 +80,6 @@ class PopulationProblem:
         return 0.5 * self.prior.shrinkage * total
 
 
-class Moments(NamedTuple):
-    """Sums over people, each weighted, of deviations δ = θ - A z from the means so far: what the next step needs."""
-
-    weight: float  # Σ w
-    cross: Floats  # Σ w E[δ] zᵀ
-    squares: Floats  # Σ w z zᵀ
-    second: Floats  # Σ w E[δ δᵀ]
-    noise: tuple[float, float]  # Σ w E[(y - X θ)²] over known answers, and the number of these answers, weighted
-
-
 def log_likelihoods(
     problem: PopulationProblem, number: int, parameters: ClassParameters, noise: float
 ) -> tuple[Floats, list[Conditioned]]:
@@ -103,13 +93,17 @@ def log_likelihoods(
     return values - 0.5 * answers.num_known * np.log(2 * np.pi * noise), blocks
 
 
-def expect(
-    problem: PopulationProblem, number: int, parameters: ClassParameters, blocks: list[Conditioned], weights: Floats
-) -> Moments:
-    """The moments of one class, people counting by their weights."""
+def maximize(
+    problem: PopulationProblem, number: int, before: ClassParameters, blocks: list[Conditioned], weights: Floats
+) -> tuple[ClassParameters, float]:
+    """The parameters of one class, people counting by their weights, and Σ w E[(y - X θ)²] over known answers.
+
+    The mean is a regression on the background z, the covariance around it has its prior. All sums are over deviations
+    δ = θ - A z from the means before.
+    """
     answers, design = problem.answers, problem.designs[number]
     size, width = design.shape[1], answers.background.shape[1]
-    cross, second = np.zeros((size, width)), np.zeros((size, size))
+    cross, second = np.zeros((size, width)), np.zeros((size, size))  # Σ w E[δ] zᵀ and Σ w E[δ δᵀ]
     error = 0.0
     for block in blocks:
         background = answers.background[block.people]
@@ -117,23 +111,19 @@ def expect(
         shares = np.bincount(block.pattern_of, share, minlength=len(block.patterns))
         cross += (share[:, None] * block.moves).T @ background
         second += (share[:, None] * block.moves).T @ block.moves + np.tensordot(shares, block.covariances, axes=1)
-        means = background @ parameters.mean.T + block.moves
+        means = background @ before.mean.T + block.moves
         missed = answers.known[block.people] * (answers.values[block.people] - means @ design.T)
         spread = block.covariances.reshape(len(block.patterns), -1) @ squares_of(design).T
         error += float(share @ (missed**2).sum(axis=1) + shares @ (spread * block.patterns).sum(axis=1))
     squares = (weights[:, None] * answers.background).T @ answers.background
-    return Moments(float(weights.sum()), cross, squares, second, (error, float(weights @ answers.num_known)))
-
-
-def maximize(problem: PopulationProblem, number: int, before: ClassParameters, moments: Moments) -> ClassParameters:
-    """The mean by regression on the background, and the covariance around it, with its prior."""
     # Means over people, not sums: of a class that hardly anybody is left in the inverse of a sum would overflow.
-    share = max(moments.weight, np.finfo(float).smallest_subnormal)
-    change = (moments.cross / share) @ np.linalg.pinv(moments.squares / share)
-    scatter = moments.second - change @ moments.cross.T
+    weight = float(weights.sum())
+    least = max(weight, np.finfo(float).smallest_subnormal)
+    change = (cross / least) @ np.linalg.pinv(squares / least)
+    scatter = second - change @ cross.T
     scatter = 0.5 * (scatter + scatter.T) + problem.prior.shrinkage * np.diag(problem.scales[number])
-    total = max(moments.weight + problem.prior.shrinkage, np.finfo(float).tiny)
-    return ClassParameters(before.mean + change, np.asarray(problem.allowed(number) * scatter / total))
+    total = max(weight + problem.prior.shrinkage, np.finfo(float).tiny)
+    return ClassParameters(before.mean + change, np.asarray(problem.allowed(number) * scatter / total)), error
 
 
 #: The least variance of the noise, as a share of the variance of the answers.
@@ -188,18 +178,16 @@ def step(problem: PopulationProblem, state: PopulationState) -> PopulationState:
         log_weights = np.log(state.weights)
     posteriors, log_totals = class_posteriors(np.array([values for values, _ in found]) + log_weights[:, None])
     value = float(log_totals.sum()) + problem.log_prior(state.classes)
-    moments = [
-        expect(problem, c, one, blocks, posteriors[c])
+    updated = [
+        maximize(problem, c, one, blocks, posteriors[c])
         for c, (one, (_, blocks)) in enumerate(zip(state.classes, found, strict=True))
     ]
-    classes = tuple(
-        maximize(problem, c, one, moment) for c, (one, moment) in enumerate(zip(state.classes, moments, strict=True))
-    )
-    squares, number = (sum(one.noise[place] for one in moments) for place in (0, 1))
+    squares = sum(error for _, error in updated)
+    number = sum(float(share @ problem.answers.num_known) for share in posteriors)
     floor = _LEAST_NOISE * (float(np.var(problem.answers.values[problem.answers.known])) or 1.0)
     return replace(
         state,
-        classes=classes,
+        classes=tuple(one for one, _ in updated),
         weights=posteriors.mean(axis=1),
         noise=max(squares / max(number, 1.0), floor),
         value=value,

@@ -14,10 +14,9 @@ from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
 from plausible.search.run import Stops
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
+from plausible.utilities.attributes.additive_utility import AdditiveUtility, UtilityBasis, sum_text, utility_basis
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names, read_numbers
-from plausible.utilities.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.utilities.populations.answers import read_answers, read_background
 from plausible.utilities.populations.em import (
     ClassParameters,
@@ -124,7 +123,8 @@ def fit_population(
     """A population of utilities with one decomposition, from the answers of many people, by EM.
 
     U(v)[m] = Σ_i U_i(z_i)[m] + noise, the hidden parts of person m being Gaussian: a linear Gaussian model, whose
-    E-step is in closed form (Chajewska & Koller 2000; Koller & Friedman 2009, exercise 22.8).
+    E-step is in closed form (Chajewska & Koller 2000; Koller & Friedman 2009, exercise 22.8). A step costs a system of
+    equations for each different pattern of missing answers, and matrix products for all people together.
 
     Parameters
     ----------
@@ -137,11 +137,6 @@ def fit_population(
         Numbers known of each person, such as age, on which mean utilities depend linearly.
     prior, stops
         What is assumed of the covariance of people's utilities; when to stop, and whom to tell of progress.
-
-    Notes
-    -----
-    A step costs a system of p equations for each different pattern of missing answers, p being the free parameters, and
-    matrix products for all people together.
 
     Examples
     --------
@@ -183,7 +178,7 @@ def fit_population_mixture(
     >>> plain = rng.normal(1.0, 0.1, size=(90, 2)) @ np.array([asked["A"], asked["B"]])
     >>> answers = plain + rng.normal(0.0, 0.05, size=(90, 4))
     >>> answers[::3, 3] += rng.normal(4.0, 0.5, size=30)
-    >>> people = fit_population_mixture(asked, answers, [["A", "B"], [["A", "B"]]], {"A": 2, "B": 2}, restarts=1)
+    >>> people = fit_population_mixture(asked, answers, [["A", "B"], [["A", "B"]]], {"A": 2, "B": 2}, restarts=0)
     >>> people.weights.flat.round(2)
     array([0.67, 0.33])
     >>> user = people.predict({"A": [0, 0, 1], "B": [0, 1, 0]}, [0.0, 1.0, 1.0])  # which tell little of the class

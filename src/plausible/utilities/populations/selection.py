@@ -16,9 +16,9 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope
 from plausible.search.clock import Clock
+from plausible.utilities.attributes.additive_utility import sum_text, utility_basis
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names
-from plausible.utilities.attributes.scope_sets import sum_text, utility_basis
 from plausible.utilities.populations.answers import Answers, condition, read_answers
 from plausible.variables import Variable
 
@@ -167,10 +167,8 @@ def search_decomposition(
 ) -> DecompositionSearch:
     """Hill climbing over decompositions, from single attributes on, by marginal likelihood.
 
-    A move adds a set of attributes all of whose smaller sets are there, or takes a largest one away; attributes that
-    do not matter may go altogether.
-
-    Scopes are of up to `max_scope` attributes; all else is as in `score_decompositions`.
+    A move adds a set of attributes all of whose smaller sets are there, or takes a largest one away; attributes that do
+    not matter may go altogether. Scopes are of up to `max_scope` attributes; all else is as in `score_decompositions`.
 
     >>> asked = {"A": [0, 0, 0, 0, 1, 1, 1, 1], "B": [0, 0, 1, 1] * 2, "C": [0, 1] * 4}
     >>> answers = [0.0, 2.0, 5.1, 7.0, 6.0, 7.9, 3.0, 5.0]

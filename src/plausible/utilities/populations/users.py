@@ -13,8 +13,7 @@ from plausible.base.records import record
 from plausible.errors import UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries
-from plausible.utilities.attributes.additive_utility import AdditiveUtility
-from plausible.utilities.attributes.scope_sets import UtilityBasis
+from plausible.utilities.attributes.additive_utility import AdditiveUtility, UtilityBasis
 from plausible.variables import State
 
 #: How many outcomes are printed.
@@ -36,7 +35,7 @@ class Estimate:
 class UserUtility:
     """A utility Σ_i U_i(Z_i) whose parts are jointly Gaussian.
 
-    >>> from plausible.utilities.attributes.scope_sets import utility_basis
+    >>> from plausible.utilities.attributes.additive_utility import utility_basis
     >>> from plausible.variables import Variable
     >>> basis = utility_basis([Variable("meal", ["fish", "meat"])], ["meal"])
     >>> user = UserUtility(basis, np.array([5.0, 2.0**0.5]), np.diag([0.0, 0.5]))
