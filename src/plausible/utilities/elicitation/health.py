@@ -151,8 +151,9 @@ class HealthTrajectory:
     stages: tuple[tuple[Hashable, float], ...]  # (state, years) pairs in order
 
     def __post_init__(self) -> None:
-        read, listed = [], tuple[Any, ...](self.stages)
-        for stage in listed:
+        given: Any = self.stages
+        read = []
+        for stage in given:
             if not (isinstance(stage, (tuple, list)) and len(stage) == 2):
                 raise InvalidArgument(f"{shortened(stage)} is no stage: give (state, years) pairs, such as ('ill', 2).")
             state, years = stage
