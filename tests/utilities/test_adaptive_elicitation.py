@@ -15,6 +15,7 @@ from plausible.utilities.elicitation.respondents import SimulatedRespondent
 from plausible.utilities.elicitation.session import run_session
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.situation import DecisionSituation
+from refusals import refuses
 
 OUTCOMES = ["dead", "ill", "lame", "healthy"]
 
@@ -323,23 +324,15 @@ def test_questions_that_differ_by_rounding_stay_in_their_order():
 def test_beliefs_refuse_what_they_can_not_use():
     """Impossible answers, unknown outcomes, questions of other kinds, tables that are no covariance."""
     belief = DiscreteUtilityBelief([{"dead": 0, "ill": 0.5, "healthy": 1}])
-    with pytest.raises(ImpossibleEvidence, match="noise"):
-        belief.after(gamble_question("ill", "dead", "healthy", 0.9), "sure")
-    with pytest.raises(InvalidArgument, match="'lame'"):
-        belief.after(gamble_question("lame", "dead", "healthy", 0.9), "sure")
-    with pytest.raises(InvalidArgument, match="'lame'"):
-        belief.expected_regret(DecisionSituation({"a": "lame"}, {}))
-    with pytest.raises(NotSupported, match="years"):
-        belief.after(time_question("ill", "dead", "healthy", 0.9, 10), "longer")
+    refuses(ImpossibleEvidence, "noise", belief.after, gamble_question("ill", "dead", "healthy", 0.9), "sure")
+    refuses(InvalidArgument, "'lame'", belief.after, gamble_question("lame", "dead", "healthy", 0.9), "sure")
+    refuses(InvalidArgument, "'lame'", belief.expected_regret, DecisionSituation({"a": "lame"}, {}))
+    refuses(NotSupported, "years", belief.after, time_question("ill", "dead", "healthy", 0.9, 10), "longer")
     with pytest.raises(InvalidArgument, match="anchors"):
         GaussianUtilityBelief({"dead": -3, "healthy": 5}, 1.0).after(
             scale_question("dead", "dead", "healthy", (0, 1)), 0
         )
-    with pytest.raises(InvalidArgument, match="symmetric"):
-        GaussianUtilityBelief({"a": 0, "b": 1}, [[1, 2], [0, 1]])
-    with pytest.raises(InvalidArgument, match="negative variance"):
-        GaussianUtilityBelief({"a": 0, "b": 1}, [[1, 2], [2, 1]])
-    with pytest.raises(InvalidArgument, match="weights"):
-        DiscreteUtilityBelief([{"a": 1}], [0.0])
-    with pytest.raises(InvalidArgument, match="noise"):
-        DiscreteUtilityBelief([{"a": 1}], noise=-1)
+    refuses(InvalidArgument, "symmetric", GaussianUtilityBelief, {"a": 0, "b": 1}, [[1, 2], [0, 1]])
+    refuses(InvalidArgument, "negative variance", GaussianUtilityBelief, {"a": 0, "b": 1}, [[1, 2], [2, 1]])
+    refuses(InvalidArgument, "weights", DiscreteUtilityBelief, [{"a": 1}], [0.0])
+    refuses(InvalidArgument, "noise", DiscreteUtilityBelief, [{"a": 1}], noise=-1)

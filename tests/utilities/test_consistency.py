@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from plausible.errors import InvalidArgument
 from plausible.utilities import Lottery, choice_consistency
 from plausible.utilities.lotteries.consistency import exact_chances, maximize_last
+from refusals import refuses
 
 A, B = Lottery({"4M": 0.2, "0": 0.8}), Lottery({"3M": 0.25, "0": 0.75})
 C, D = Lottery.certain("3M"), Lottery({"4M": 0.8, "0": 0.2})
@@ -102,8 +103,7 @@ def test_tiny_probabilities_count():
 
 def test_nothing_stated_is_refused():
     """An empty list is a mistake."""
-    with pytest.raises(InvalidArgument, match="No choice"):
-        choice_consistency([])
+    refuses(InvalidArgument, "No choice", choice_consistency, [])
 
 
 def exactly_holds(statement, utility):

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from plausible.errors import InvalidArgument
 from plausible.utilities import ObservedChoices, fit_additive_utility, fit_choices, rationalize_choices
+from refusals import refuses
 from seeds import few_of
 
 STATES = {"A": 3, "B": 2}
@@ -95,5 +96,4 @@ def test_outcomes_may_be_a_list_of_mappings():
     ],
 )
 def test_lists_of_outcomes_with_gaps_are_refused_with_their_place(outcomes, told):
-    with pytest.raises(InvalidArgument, match=told):
-        fit_additive_utility(outcomes, [0.0] * len(outcomes), ["A", "B"], STATES)
+    refuses(InvalidArgument, told, fit_additive_utility, outcomes, [0.0] * len(outcomes), ["A", "B"], STATES)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.utilities import DiagnosisUtility, MicromortRate, MixedScale
+from refusals import refuses
 
 SEEDS = st.integers(0, 10**6)
 
@@ -84,16 +85,11 @@ def test_pathfinder_numbers_and_the_end_of_the_linear_range():
     assert scale == MixedScale(20.0) == MixedScale()
     assert scale.dollars(340 - 16) == 6480.0
     assert scale.disutilities({"a": 1e-4}, {"b": 100.0}) == pytest.approx({"a": 100.0, "b": 5.0})
-    with pytest.raises(errors.InvalidArgument, match="no price per micromort holds"):
-        scale.dollars(1e6)
-    with pytest.raises(errors.InvalidArgument, match="ask for the risk"):
-        scale.disutilities({}, {"loss of a limb": 1e6})
-    with pytest.raises(errors.InvalidArgument, match="positive and finite"):
-        MixedScale(np.inf)
-    with pytest.raises(errors.InvalidArgument, match="as a risk and as a payment"):
-        scale.disutilities({"a": 0.1}, {"a": 1.0})
-    with pytest.raises(errors.InvalidArgument, match="probability"):
-        scale.disutilities({"a": 1.1}, {})
+    refuses(errors.InvalidArgument, "no price per micromort holds", scale.dollars, 1e6)
+    refuses(errors.InvalidArgument, "ask for the risk", scale.disutilities, {}, {"loss of a limb": 1e6})
+    refuses(errors.InvalidArgument, "positive and finite", MixedScale, np.inf)
+    refuses(errors.InvalidArgument, "as a risk and as a payment", scale.disutilities, {"a": 0.1}, {"a": 1.0})
+    refuses(errors.InvalidArgument, "probability", scale.disutilities, {"a": 1.1}, {})
 
 
 @pytest.mark.parametrize("rate", [MicromortRate(), MicromortRate(50.0, limit=300.0)])
@@ -114,10 +110,7 @@ def test_a_mixed_scale_and_its_rate_have_one_price_and_one_linear_range(rate):
 
 def test_tables_and_posteriors_that_do_not_fit_are_refused():
     """Two variables with the same states, and a distribution over the first."""
-    with pytest.raises(errors.InvalidArgument, match="same states"):
-        DiagnosisUtility(pb.Factor({"a": 2, "b": 3}, np.zeros((2, 3))))
+    refuses(errors.InvalidArgument, "same states", DiagnosisUtility, pb.Factor({"a": 2, "b": 3}, np.zeros((2, 3))))
     _, utility = _random(np.random.default_rng(0), 2)
-    with pytest.raises(errors.InvalidArgument, match="over"):
-        utility.best(pb.Factor({"other": 2}, [0.5, 0.5]))
-    with pytest.raises(errors.InvalidArgument, match="exactly one group"):
-        utility.grouped({"all": ["d0"]})
+    refuses(errors.InvalidArgument, "over", utility.best, pb.Factor({"other": 2}, [0.5, 0.5]))
+    refuses(errors.InvalidArgument, "exactly one group", utility.grouped, {"all": ["d0"]})

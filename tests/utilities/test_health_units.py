@@ -14,6 +14,7 @@ from plausible.utilities.elicitation.health import (
     quality_adjusted_years,
 )
 from plausible.utilities.lotteries.lottery import Lottery
+from refusals import refuses
 
 
 def test_conversion_is_linear_in_the_small_range_and_refused_beyond():
@@ -23,16 +24,11 @@ def test_conversion_is_linear_in_the_small_range_and_refused_beyond():
     assert rate.to_micromorts(rate.to_dollars(12.5)) == pytest.approx(12.5)
     assert rate.to_dollars(-3) == -60
     for refused in (lambda: rate.to_dollars(micromorts(0.5)), lambda: rate.to_micromorts(10**6)):
-        with pytest.raises(InvalidArgument, match="no price per micromort holds"):
-            refused()
-    with pytest.raises(InvalidArgument, match="positive"):
-        MicromortRate(-1)
-    with pytest.raises(InvalidArgument, match="positive and finite"):
-        MicromortRate(np.inf)
-    with pytest.raises(InvalidArgument, match=r"limit=2000000\.0"):
-        MicromortRate(20.0, 2e6)
-    with pytest.raises(InvalidArgument, match="probability"):
-        micromorts(1.5)
+        refuses(InvalidArgument, "no price per micromort holds", refused)
+    refuses(InvalidArgument, "positive", MicromortRate, -1)
+    refuses(InvalidArgument, "positive and finite", MicromortRate, np.inf)
+    refuses(InvalidArgument, r"limit=2000000\.0", MicromortRate, 20.0, 2e6)
+    refuses(InvalidArgument, "probability", micromorts, 1.5)
 
 
 def test_curves_are_asymmetric_and_never_extrapolated():
@@ -43,10 +39,8 @@ def test_curves_are_asymmetric_and_never_extrapolated():
     assert curve.asymmetry(100) == pytest.approx(5.0)
     amounts = [curve.amount(risk) for risk in np.linspace(-100, 1000, 50).tolist()]
     assert (np.diff(amounts) > 0).all()
-    with pytest.raises(InvalidArgument, match="ask about this risk"):
-        curve.amount(2000)
-    with pytest.raises(InvalidArgument, match="million"):
-        MicromortCurve([2e6], [1])
+    refuses(InvalidArgument, "ask about this risk", curve.amount, 2000)
+    refuses(InvalidArgument, "million", MicromortCurve, [2e6], [1])
 
 
 def test_the_price_of_a_micromort_holds_where_the_curve_is_straight():
@@ -92,12 +86,9 @@ def test_lotteries_of_lives_have_a_mean():
 
 def test_impossible_courses_are_refused():
     """Negative years, weights above that of health."""
-    with pytest.raises(InvalidArgument, match="'ill'"):
-        HealthTrajectory((("ill", -1),))
-    with pytest.raises(InvalidArgument, match="exceeds 1"):
-        quality_adjusted_years([("bliss", 1)], {"bliss": 1.2})
-    with pytest.raises(InvalidArgument, match="discount"):
-        quality_adjusted_years([("bliss", 1)], {"bliss": 1.0}, discount=-0.1)
+    refuses(InvalidArgument, "'ill'", HealthTrajectory, (("ill", -1),))
+    refuses(InvalidArgument, "exceeds 1", quality_adjusted_years, [("bliss", 1)], {"bliss": 1.2})
+    refuses(InvalidArgument, "discount", quality_adjusted_years, [("bliss", 1)], {"bliss": 1.0}, discount=-0.1)
 
 
 def test_a_course_of_health_from_lists_is_an_outcome():
@@ -109,7 +100,5 @@ def test_a_course_of_health_from_lists_is_an_outcome():
         chance * float(quality_adjusted_years(life, {"ill": 0.5, "well": 1})) for life, chance in lottery.items()
     )
     assert mean == pytest.approx(0.25 * 11 + 0.75 * 4)
-    with pytest.raises(InvalidArgument, match=r"'ill' is no stage: give \(state, years\) pairs"):
-        HealthTrajectory(["ill"])
-    with pytest.raises(InvalidArgument, match="'two' years in 'ill'"):
-        HealthTrajectory([("ill", "two")])
+    refuses(InvalidArgument, r"'ill' is no stage: give \(state, years\) pairs", HealthTrajectory, ["ill"])
+    refuses(InvalidArgument, "'two' years in 'ill'", HealthTrajectory, [("ill", "two")])

@@ -23,6 +23,7 @@ from plausible.utilities.lotteries.preferences import PreferenceRelation
 from plausible.utilities.lotteries.risk import assess_risk, certainty_equivalent, risk_premium, stochastic_dominance
 from plausible.utilities.lotteries.situation import DecisionSituation
 from plausible.variables import Assignment, Variable
+from refusals import refuses
 
 OUTCOMES = "abcde"
 
@@ -147,8 +148,7 @@ def test_entrepreneur_founds():
     assert situation.outcomes == ("none", "m0", "m1", "m2")
     assert situation.outcome_model.tolist() == [[1, 0, 0, 0], [0, 0.5, 0.3, 0.2]]
     assert "short of the best" in str(ranking)
-    with pytest.raises(InvalidArgument, match="'f2'"):
-        situation.expected_utility("f2")
+    refuses(InvalidArgument, "'f2'", situation.expected_utility, "f2")
 
 
 @settings(max_examples=16, deadline=None)
@@ -189,10 +189,8 @@ def test_scaling_degenerate_utilities():
     assert affine_map({"a": 5, "b": 5}, {"a": 7, "b": 8}) is None
     with pytest.raises(InvalidArgument, match="slope 0"):
         AffineMap(0.0, 1.0).inverse()
-    with pytest.raises(InvalidArgument, match="same outcomes"):
-        affine_map({"a": 5}, {"b": 5})
-    with pytest.raises(InvalidArgument, match="outcomes="):
-        rescaled_utility(lambda o: 1.0)
+    refuses(InvalidArgument, "same outcomes", affine_map, {"a": 5}, {"b": 5})
+    refuses(InvalidArgument, "outcomes=", rescaled_utility, lambda o: 1.0)
 
 
 def test_saint_petersburg_diverges_in_money_and_not_in_logarithms():
@@ -266,10 +264,8 @@ def test_a_dict_stands_for_a_lottery():
     assert rank_dependent_utility({1: 0.5, 3: 0.5}, lambda x: x, lambda p: p) == 2.0
     assert lottery.is_close(half)
     assert lottery.mixed_with(half, 0.5) == lottery
-    with pytest.raises(InvalidArgument, match=r"\['a'\] can't be an outcome"):
-        asked.compare(["a"], "b")
-    with pytest.raises(InvalidArgument, match=r"sum to 0\.9"):
-        asked.compare({"a": 0.5, "b": 0.4}, "b")
+    refuses(InvalidArgument, r"\['a'\] can't be an outcome", asked.compare, ["a"], "b")
+    refuses(InvalidArgument, r"sum to 0\.9", asked.compare, {"a": 0.5, "b": 0.4}, "b")
 
 
 def test_an_assignment_is_an_outcome():
@@ -342,8 +338,7 @@ def test_no_sure_amount_is_as_good_as_what_diverges():
     with pytest.raises(InvalidArgument, match=r"No sure amount .*\[2.0: 0.5; .*diverges.*truncated"):
         certainty_equivalent(LinearCurve(), saint_petersburg())
     swings = CountableLottery(lambda: ((-((-2.0) ** n), 2.0**-n) for n in range(1, 900)))
-    with pytest.raises(InvalidArgument, match=r"mean of .* is not known"):
-        risk_premium(ExponentialCurve(0.3), swings)
+    refuses(InvalidArgument, r"mean of .* is not known", risk_premium, ExponentialCurve(0.3), swings)
 
 
 def test_chances_and_quantiles_of_amounts():

@@ -20,6 +20,7 @@ from plausible.utilities.populations.answers import condition, read_answers
 from plausible.utilities.populations.em import PopulationPrior
 from plausible.utilities.populations.population import fit_population, fit_population_mixture
 from plausible.utilities.populations.selection import DecompositionPrior, score_decompositions, search_decomposition
+from refusals import refuses
 from seeds import few_of
 
 SEEDS = st.integers(0, 10**6)
@@ -236,8 +237,7 @@ def test_mean_utilities_depend_on_the_background():
     young, old = people.utility([-1.0]).table(), people.utility([1.0]).table()
     assert young[1, 0, 0] - young[0, 0, 0] == pytest.approx(-2.0, abs=0.05)
     assert old[1, 0, 0] - old[0, 0, 0] == pytest.approx(4.0, abs=0.05)
-    with pytest.raises(errors.InvalidArgument, match="1 numbers"):
-        people.utility()
+    refuses(errors.InvalidArgument, "1 numbers", people.utility)
 
 
 def _two_kinds(rng, number):
@@ -417,16 +417,14 @@ def test_answers_and_outcomes_that_can_not_be_read_are_refused():
     for answers in ([["x"] * 8], [[1.0, 2.0], [3.0]]):
         with pytest.raises(errors.InvalidArgument, match="answers=: expected a regular array of numbers"):
             fit_population(ASKED, answers, SCOPES, STATES)
-        with pytest.raises(errors.InvalidArgument, match="answers=: expected a regular array of numbers"):
-            people.predict(ASKED, answers)
+        refuses(errors.InvalidArgument, "answers=: expected a regular array of numbers", people.predict, ASKED, answers)
     with pytest.raises(errors.InvalidArgument, match="background=: expected"):
         fit_population(ASKED, np.zeros((2, 8)), SCOPES, STATES, background=["a", "b"])
     with pytest.raises(errors.InvalidArgument, match="each of 2 people"):
         fit_population(ASKED, np.zeros((2, 8)), SCOPES, STATES, background=[1.0, 2.0, 3.0])
     with pytest.raises(errors.UnknownVariable, match=r"lacks 'C'; it has \['A', 'B'\]"):
         people.prior().at({"A": 0, "B": 1})
-    with pytest.raises(errors.InvalidArgument, match="answers of 2 people"):
-        people.predict(ASKED, np.zeros((2, 8)))
+    refuses(errors.InvalidArgument, "answers of 2 people", people.predict, ASKED, np.zeros((2, 8)))
 
 
 def test_long_work_can_be_stopped_and_mistakes_are_named():
@@ -439,11 +437,7 @@ def test_long_work_can_be_stopped_and_mistakes_are_named():
     assert not search_decomposition(ASKED, _two_kinds(np.random.default_rng(0), 9)[0], STATES, time_limit=0.0).finished
     with pytest.raises(errors.InvalidArgument, match="column for each of the 8 outcomes"):
         fit_population(ASKED, np.zeros((3, 2)), SCOPES, STATES)
-    with pytest.raises(errors.InvalidArgument, match="no answer"):
-        fit_population(ASKED, np.full((2, 8), np.nan), SCOPES, STATES)
-    with pytest.raises(errors.InvalidArgument, match="covariance="):
-        PopulationPrior("half")
-    with pytest.raises(errors.InvalidArgument, match="restarts"):
-        fit_population_mixture(ASKED, answers, [SCOPES], STATES, restarts=-1)
-    with pytest.raises(errors.InvalidArgument, match="no candidate"):
-        score_decompositions(ASKED, answers, [], STATES)
+    refuses(errors.InvalidArgument, "no answer", fit_population, ASKED, np.full((2, 8), np.nan), SCOPES, STATES)
+    refuses(errors.InvalidArgument, "covariance=", PopulationPrior, "half")
+    refuses(errors.InvalidArgument, "restarts", fit_population_mixture, ASKED, answers, [SCOPES], STATES, restarts=-1)
+    refuses(errors.InvalidArgument, "no candidate", score_decompositions, ASKED, answers, [], STATES)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.utilities import conditional_preference, preferential_independence
+from refusals import refuses
 
 TASTE = pb.Factor({"S": ["s0", "s1"], "F": ["f0", "f1"]}, [[1.0, 0.0], [2.0, 3.0]])
 
@@ -85,11 +86,8 @@ def test_ranking_puts_ties_together_and_mistakes_are_named():
     """Equal outcomes are one group; unknown names and wrong lotteries are errors."""
     flat = pb.Factor({"A": 3, "B": 2}, [[1, 1], [1, 1], [2, 1]])
     assert [len(group) for group in conditional_preference(flat, {"B": 0}).ranking()] == [1, 2]
-    with pytest.raises(errors.UnknownVariable, match="'fame'"):
-        conditional_preference(TASTE, {"fame": 1})
+    refuses(errors.UnknownVariable, "'fame'", conditional_preference, TASTE, {"fame": 1})
     with pytest.raises(errors.InvalidArgument, match="needs one over"):
         conditional_preference(TASTE, {"F": "f0"}).expected_utility(pb.Factor({"F": ["f0", "f1"]}, [0.5, 0.5]))
-    with pytest.raises(errors.UnknownVariable, match="'X'"):
-        preferential_independence(TASTE, "X")
-    with pytest.raises(errors.InvalidFactor, match="not finite"):
-        preferential_independence(pb.Factor({"A": 2}, [0.0, np.inf]), "A")
+    refuses(errors.UnknownVariable, "'X'", preferential_independence, TASTE, "X")
+    refuses(errors.InvalidFactor, "not finite", preferential_independence, pb.Factor({"A": 2}, [0.0, np.inf]), "A")

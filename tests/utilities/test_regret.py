@@ -10,6 +10,7 @@ import pytest
 
 from plausible.errors import InvalidArgument
 from plausible.utilities import DecisionSituation, Lottery, minimax_regret, minimax_utility_regret, regret_preferences
+from refusals import refuses
 
 
 def payoffs(table):
@@ -99,12 +100,9 @@ def test_regret_may_go_in_circles():
 
 def test_incomplete_payoffs_are_refused():
     """Each action needs each state, and the states their probabilities."""
-    with pytest.raises(InvalidArgument, match="'b'"):
-        minimax_regret({"a": {"s": 1}, "b": {"t": 1}})
-    with pytest.raises(InvalidArgument, match="actions and states"):
-        minimax_regret({})
-    with pytest.raises(InvalidArgument, match="sum to"):
-        regret_preferences({"a": {"s": 1, "t": 2}}, {"s": 0.5, "t": 0.1})
+    refuses(InvalidArgument, "'b'", minimax_regret, {"a": {"s": 1}, "b": {"t": 1}})
+    refuses(InvalidArgument, "actions and states", minimax_regret, {})
+    refuses(InvalidArgument, "sum to", regret_preferences, {"a": {"s": 1, "t": 2}}, {"s": 0.5, "t": 0.1})
 
 
 @pytest.mark.parametrize("unit", [1e-13, 1.0, 1e10])
@@ -155,14 +153,12 @@ def test_frames_arrays_and_rows_are_payoffs(seed):
 )
 def test_what_are_no_payoffs_is_refused_with_the_form_wanted(given, problem):
     for ask in (minimax_regret, lambda table: regret_preferences(table, [0.5, 0.5])):
-        with pytest.raises(InvalidArgument, match=problem):
-            ask(given)
+        refuses(InvalidArgument, problem, ask, given)
 
 
 @pytest.mark.parametrize("chances", [[0.5], 3, {"s": 1.0}, ["x", 0.5], "ab"], ids=str)
 def test_what_are_no_chances_of_the_states_is_refused(chances):
-    with pytest.raises(InvalidArgument, match="state"):
-        regret_preferences([[1, 2], [3, 4]], chances)
+    refuses(InvalidArgument, "state", regret_preferences, [[1, 2], [3, 4]], chances)
 
 
 def test_the_mixture_and_its_regret_are_printed():

@@ -25,6 +25,7 @@ from plausible.utilities.lotteries.risk import (
     stochastic_dominance,
 )
 from plausible.utilities.lotteries.situation import DecisionSituation
+from refusals import refuses
 
 CURVES = [
     (LinearCurve(2.0, -1.0), -5.0, 5.0, "neutral"),
@@ -222,8 +223,7 @@ def test_fits_are_least_squares():
 )
 def test_points_that_can_not_be_fitted_are_refused(family, amounts, utilities, problem):
     """With the reason."""
-    with pytest.raises(InvalidArgument, match=problem):
-        fit_curve(family, amounts, utilities)
+    refuses(InvalidArgument, problem, fit_curve, family, amounts, utilities)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +238,7 @@ def test_functions_without_a_number_name_the_amount(function, reason):
         lambda: certainty_equivalent(curve, {1: 0.5, 3.5: 0.5}),
         lambda: risk_attitude(curve, 0.0, 4.0),
     ):
-        with pytest.raises(InvalidArgument, match=rf"no utility for .*{reason}.*domain=\(low, high\)"):
-            ask()
+        refuses(InvalidArgument, rf"no utility for .*{reason}.*domain=\(low, high\)", ask)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +257,7 @@ def test_functions_without_a_number_name_the_amount(function, reason):
     ids=str,
 )
 def test_amounts_out_of_the_domain_are_named_with_it_and_the_fix(curve, amount, hint):
-    with pytest.raises(InvalidArgument, match=hint):
-        curve(amount)
+    refuses(InvalidArgument, hint, curve, amount)
 
 
 def test_curves_refuse_what_they_do_not_know():
@@ -272,12 +270,10 @@ def test_curves_refuse_what_they_do_not_know():
         ExponentialCurve(0.5).inverse(2.0)
     with pytest.raises(InvalidArgument, match="No amount"):
         TabulatedCurve([0, 1], [0, 1]).inverse(2)
-    with pytest.raises(InvalidArgument, match="More must be better"):
-        TabulatedCurve([0, 1, 2], [0, 2, 1])
+    refuses(InvalidArgument, "More must be better", TabulatedCurve, [0, 1, 2], [0, 2, 1])
     with pytest.raises(InvalidArgument, match="falls"):
         FunctionCurve(math.sin, (0.0, 3.0)).inverse(0.1)
-    with pytest.raises(InvalidArgument, match="LogarithmicCurve"):
-        PowerCurve(0)
+    refuses(InvalidArgument, "LogarithmicCurve", PowerCurve, 0)
     with pytest.raises(NotSupported, match="end"):
         FunctionCurve(math.sqrt, (0.0, 1.0)).slope(0.0)
 
@@ -322,10 +318,8 @@ def test_fits_do_not_depend_on_the_units_of_utility(unit):
 def test_fits_beyond_floats_are_refused():
     """A scale of 1e400 is no float, and one of 1e85 leaves no digit of the utilities."""
     x = np.array([10, 20, 40, 60.0])
-    with pytest.raises(InvalidArgument, match="beyond floats"):
-        fit_curve("power", x * 1e-200, x**2)
-    with pytest.raises(InvalidArgument, match="beyond floats"):
-        fit_curve("exponential", x + 1e4, 1 - np.exp(-0.02 * x))
+    refuses(InvalidArgument, "beyond floats", fit_curve, "power", x * 1e-200, x**2)
+    refuses(InvalidArgument, "beyond floats", fit_curve, "exponential", x + 1e4, 1 - np.exp(-0.02 * x))
 
 
 def test_aversion_is_known_where_the_derivatives_are_beyond_floats():
@@ -339,10 +333,8 @@ def test_aversion_is_known_where_the_derivatives_are_beyond_floats():
     curve = SShapedCurve(0.5, 0.5, 2.0)
     assert absolute_risk_aversion(curve, 4.0) == 0.125
     assert absolute_risk_aversion(curve, -4.0) == -0.125
-    with pytest.raises(NotSupported, match="kink"):
-        absolute_risk_aversion(curve, 0.0)
-    with pytest.raises(NotSupported, match="flat"):
-        absolute_risk_aversion(FunctionCurve(lambda x: 1.0), 0.0)
+    refuses(NotSupported, "kink", absolute_risk_aversion, curve, 0.0)
+    refuses(NotSupported, "flat", absolute_risk_aversion, FunctionCurve(lambda x: 1.0), 0.0)
 
 
 def test_sure_amounts_are_known_where_utilities_are_beyond_floats():

@@ -10,6 +10,7 @@ from plausible.utilities.elicitation.adaptive import adaptive_elicitation
 from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief, aged_belief, follow_utilities
 from plausible.utilities.elicitation.questions import gamble_question, scale_question
 from plausible.utilities.lotteries.situation import DecisionSituation
+from refusals import refuses
 
 OUTCOMES = ("a", "b", "c")
 
@@ -115,21 +116,14 @@ def test_a_settled_decision_opens_again_with_time():
 def test_courses_refuse_what_they_can_not_use():
     belief = GaussianUtilityBelief({"a": 0.5, "b": 0.1}, 0.04)
     question = scale_question("a", "dead", "healthy", (0, 1))
-    with pytest.raises(InvalidArgument, match="order of time"):
-        follow_utilities(belief, [(2, question, 0.3), (1, question, 0.3)], 0.1)
-    with pytest.raises(InvalidArgument, match="order of time"):
-        follow_utilities(belief, [(2, question, 0.3)], 0.1, start=3)
+    refuses(InvalidArgument, "order of time", follow_utilities, belief, [(2, question, 0.3), (1, question, 0.3)], 0.1)
+    refuses(InvalidArgument, "order of time", follow_utilities, belief, [(2, question, 0.3)], 0.1, start=3)
     with pytest.raises(InvalidArgument, match="order of time"):
         follow_utilities(belief, [(0, question, 0.3), (float("nan"), question, 0.3)], 0.1)
-    with pytest.raises(InvalidArgument, match="start="):
-        follow_utilities(belief, [], 0.1)
+    refuses(InvalidArgument, "start=", follow_utilities, belief, [], 0.1)
     with pytest.raises(InvalidArgument, match="before the start"):
         follow_utilities(belief, [], 0.1, start=3).at(2)
-    with pytest.raises(InvalidArgument, match="time=-1"):
-        aged_belief(belief, -1, 0.1)
-    with pytest.raises(InvalidArgument, match="drift: it has a negative variance"):
-        aged_belief(belief, 1, -0.01)
-    with pytest.raises(InvalidArgument, match="drift: the belief says nothing on 'c'"):
-        aged_belief(belief, 1, {"c": 0.1})
-    with pytest.raises(InvalidArgument, match="drift: give a number"):
-        aged_belief(belief, 1, [0.1, 0.2])
+    refuses(InvalidArgument, "time=-1", aged_belief, belief, -1, 0.1)
+    refuses(InvalidArgument, "drift: it has a negative variance", aged_belief, belief, 1, -0.01)
+    refuses(InvalidArgument, "drift: the belief says nothing on 'c'", aged_belief, belief, 1, {"c": 0.1})
+    refuses(InvalidArgument, "drift: give a number", aged_belief, belief, 1, [0.1, 0.2])
