@@ -46,9 +46,6 @@ def confounded(tmp_path):
     return network, str(tmp_path / "net.json")
 
 
-# --- the grammar of effects ---
-
-
 def test_an_effect_is_read_with_its_quotes_states_and_conditions():
     """Separators in quotes or after a backslash belong to names."""
     found = read_effect(r'"a => b", c="1, 2" vs c=3=>"x | y"="vs " | d\=e, f')
@@ -64,9 +61,6 @@ def test_what_is_no_effect_is_refused_by_one_line_that_names_the_option(plausibl
     code, out, errors = plausible("identify", BOW, "--effect", text)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert f"--effect {text!r}" in errors
-
-
-# --- identify ---
 
 
 def test_the_front_door_estimand_is_printed_as_text_latex_python_and_with_its_derivation(plausible):
@@ -127,37 +121,12 @@ def test_a_graph_is_arrow_text_or_a_file_that_holds_it_or_a_network(plausible, t
     assert latent[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("no.txt", "--effect", "X => Y"), "is no file"),
-        (("asiaa", "--effect", "X => Y"), "Did you mean 'asia'?"),
-        (("A -> B -> A", "--effect", "A => B"), "The graph 'A -> B -> A'"),
-        (("A o-> B", "--effect", "A => B"), "The graph 'A o-> B'"),
-        (("asia", "--effect", "smok => dysp"), "Did you mean 'smoke'?"),
-        (("asia", "--effect", "smoke=yes => dysp"), "--network"),
-        (("asia", "--effect", "smoke=maybe => dysp", "--network", "asia"), "'maybe' is not a state"),
-        (("asia", "--effect", "smoke => dysp=yes", "--network", "asia"), "'dysp=yes'"),
-        (("asia", "--effect", "smoke=yes vs smoke=no => dysp", "--network", "asia"), "vs"),
-        (("asia", "--effect", "smoke => smoke"), "'smoke'"),
-    ],
-)
-def test_mistakes_end_with_one_line_that_names_them(plausible, arguments, expected):
-    """Exit code 2, and nothing on standard output."""
-    code, out, errors = plausible("identify", *arguments)
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert expected in errors
-
-
 def test_a_file_without_text_is_refused_as_a_graph(plausible, tmp_path):
     """Bytes are no arrow text."""
     (tmp_path / "graph.dat").write_bytes(b"\xff\xfe\x00\x81")
     code, _, errors = plausible("identify", str(tmp_path / "graph.dat"), "--effect", "X => Y")
     assert code == 2
     assert "holds no text" in errors
-
-
-# --- adjust ---
 
 
 def test_minimal_sets_are_those_of_which_no_member_can_be_spared(plausible):
@@ -278,9 +247,6 @@ def test_a_graph_is_shown_with_its_kind_or_as_dot(plausible, tmp_path):
     assert plausible("show", BOW, "X")[0] == 2
 
 
-# --- effect ---
-
-
 def test_a_column_that_is_missing_is_told_with_the_hedge(plausible, trial):
     """A misspelt node is latent, and may be what leaves the effect open."""
     arguments = ("effect", trial, "--graph", "sizee -> T -> O; sizee -> O", "--effect", "T => O")
@@ -333,29 +299,6 @@ def test_an_effect_that_data_cannot_tell_ends_with_code_1(plausible, trial):
     assert (code, errors) == (1, "")
     assert "not identifiable" in text
     assert "by an instrument (A): --method instrument" in text
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--effect", "T=1 => O"), "after vs"),
-        (("--effect", "T=1 vs T=1 => O"), "--effect names 1 twice"),
-        (("--effect", "T => O | A"), "conditions after |"),
-        (("--effect", "T, A => O"), "one treatment, not 2"),
-        (("--effect", "T=1 vs A=0 => O"), "states of 'T'"),
-        (("--effect", "T=1 vs T=5 => O"), "is not a state of 'T'"),
-        (("--effect", "T => O", "--method", "weighing"), "Did you mean 'weighting'?"),
-        (("--effect", "T => O", "--method", "ipw"), "Did you mean 'weighting'?"),
-        (("--effect", "T => O", "--method", "weighting"), "--method front-door"),
-        (("--effect", "T => O", "--confidence", "95"), "--confidence"),
-        (("--effect", "T => P"), "'P'"),
-    ],
-)
-def test_mistakes_of_an_estimate_name_the_option(plausible, trial, options, expected):
-    """One line, exit code 2."""
-    code, out, errors = plausible("effect", trial, "--graph", TRIAL, *options)
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert expected in errors
 
 
 @pytest.fixture
@@ -509,9 +452,6 @@ def test_what_the_tour_of_causality_shows_in_the_shell_runs(plausible, tmp_path,
             assert text
 
 
-# --- counterfactual ---
-
-
 @pytest.mark.parametrize(("coupling", "expected"), [("independent", 0.01), ("comonotone", 0.1)])
 def test_a_counterfactual_states_its_coupling(plausible, coupling, expected):
     """P(lung under smoke=no | smoke=yes, lung=yes): the marginal 0.01, or 0.01 / 0.1 of those ill anyway."""
@@ -524,22 +464,6 @@ def test_a_counterfactual_states_its_coupling(plausible, coupling, expected):
     np.testing.assert_allclose(document["values"], [expected, 1 - expected])
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("asia", "lung"), "--do"),
-        (("asia", "lung", "--do", "smoke=no", "--coupling", "both"), "--coupling"),
-        (("asia", "lung", "--do", "smoke=never"), "'never'"),
-        (("asia", "--do", "smoke=no"), "Name the variables"),
-    ],
-)
-def test_mistakes_of_a_counterfactual_name_the_option(plausible, options, expected):
-    """One line, exit code 2."""
-    code, out, errors = plausible("counterfactual", *options)
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert expected in errors
-
-
 @pytest.mark.parametrize("options", [("--do", "lung=no"), ("-e", "asia=yes", "--do", "smoke=no")])
 def test_the_coupling_is_not_told_where_it_cannot_matter(plausible, options):
     """What is set is known; and what was known before the intervention leaves an ordinary query."""
@@ -548,9 +472,6 @@ def test_the_coupling_is_not_told_where_it_cannot_matter(plausible, options):
     code, text = answers.pop()
     assert code == 0
     assert "coupling" not in text
-
-
-# --- bounds ---
 
 
 def test_bounds_of_a_trial_are_those_of_the_instrument(plausible, trial):
@@ -634,26 +555,6 @@ def test_conditions_of_bounds_are_about_what_happened(plausible, trial):
     assert "use --bootstrap 200" in errors
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--effect", "T => O=1"), "'T' needs a state"),
-        (("--effect", "T=1, T=0 => O=1"), "vs"),
-        (("--effect", "T=1 vs A=0 => O=1"), "the same names"),
-        (("--effect", "T=1 => O=1", "--assume", "monoton:A->T"), "Did you mean 'monotone'?"),
-        (("--effect", "T=1 => O=1", "--assume", "monotone:A"), "--assume"),
-        (("--effect", "T=1 => O=1", "--assume", "monotone:O->T"), "'O' is no direct cause"),
-        (("--effect", "T=1 => O=1", "--confidence", "2"), "--confidence"),
-        (("--effect", "T=1 => P=1"), "'P'"),
-    ],
-)
-def test_mistakes_of_bounds_name_the_option(plausible, trial, options, expected):
-    """One line, exit code 2."""
-    code, out, errors = plausible("bounds", trial, "--graph", TRIAL, *options)
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert expected in errors
-
-
 def test_a_hidden_cause_that_is_a_node_is_as_good_as_a_bidirected_edge(plausible, trial):
     """Nodes without a column are latent, which is told."""
     asked = ("--effect", "T=1 vs T=0 => O=1")
@@ -665,9 +566,6 @@ def test_a_hidden_cause_that_is_a_node_is_as_good_as_a_bidirected_edge(plausible
     code, _, errors = plausible("bounds", trial, "--graph", TRIAL, *asked, "--assume", "monotone:T->A")
     assert code == 2
     assert "Turn it round, as the edge goes the other way: --assume 'monotone:A->T'" in errors
-
-
-# --- discover ---
 
 
 @pytest.fixture(scope="module")
@@ -784,24 +682,6 @@ def test_forbidden_edges_are_kept_out(plausible, collider):
     assert "C -> D" not in text
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--method", "gess"), "Did you mean 'ges' or"),
-        (("--method", "ges", "--alpha", "0.1"), "--alpha"),
-        (("--method", "fci", "--score", "bic"), "--score"),
-        (("--method", "fci", "--interventions", "A"), "--method gies"),
-        (("--method", "gies", "--interventions", "B1"), "'B1'"),
-        (("-o", "graph.bif"), "--output"),
-    ],
-)
-def test_mistakes_of_a_search_name_the_option(plausible, collider, options, expected):
-    """One line, exit code 2."""
-    code, out, errors = plausible("discover", collider, *options)
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert expected in errors
-
-
 def test_searches_by_tests_ask_for_complete_rows(plausible, tmp_path, collider):
     """Empty cells are refused with the option that leaves them out, and with it all is well."""
     frame = pd.read_csv(collider)
@@ -814,3 +694,55 @@ def test_searches_by_tests_ask_for_complete_rows(plausible, tmp_path, collider):
     code, text, _ = plausible(*arguments, "--missing", "complete-rows")
     assert code == 0
     assert "A o-> C" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "expected"),
+    [
+        ("identify", ("no.txt", "--effect", "X => Y"), "is no file"),
+        ("identify", ("asiaa", "--effect", "X => Y"), "Did you mean 'asia'?"),
+        ("identify", ("A -> B -> A", "--effect", "A => B"), "The graph 'A -> B -> A'"),
+        ("identify", ("A o-> B", "--effect", "A => B"), "The graph 'A o-> B'"),
+        ("identify", ("asia", "--effect", "smok => dysp"), "Did you mean 'smoke'?"),
+        ("identify", ("asia", "--effect", "smoke=yes => dysp"), "--network"),
+        ("identify", ("asia", "--effect", "smoke=maybe => dysp", "--network", "asia"), "'maybe' is not a state"),
+        ("identify", ("asia", "--effect", "smoke => dysp=yes", "--network", "asia"), "'dysp=yes'"),
+        ("identify", ("asia", "--effect", "smoke=yes vs smoke=no => dysp", "--network", "asia"), "vs"),
+        ("identify", ("asia", "--effect", "smoke => smoke"), "'smoke'"),
+        ("effect", ("--effect", "T=1 => O"), "after vs"),
+        ("effect", ("--effect", "T=1 vs T=1 => O"), "--effect names 1 twice"),
+        ("effect", ("--effect", "T => O | A"), "conditions after |"),
+        ("effect", ("--effect", "T, A => O"), "one treatment, not 2"),
+        ("effect", ("--effect", "T=1 vs A=0 => O"), "states of 'T'"),
+        ("effect", ("--effect", "T=1 vs T=5 => O"), "is not a state of 'T'"),
+        ("effect", ("--effect", "T => O", "--method", "weighing"), "Did you mean 'weighting'?"),
+        ("effect", ("--effect", "T => O", "--method", "ipw"), "Did you mean 'weighting'?"),
+        ("effect", ("--effect", "T => O", "--method", "weighting"), "--method front-door"),
+        ("effect", ("--effect", "T => O", "--confidence", "95"), "--confidence"),
+        ("effect", ("--effect", "T => P"), "'P'"),
+        ("counterfactual", ("asia", "lung"), "--do"),
+        ("counterfactual", ("asia", "lung", "--do", "smoke=no", "--coupling", "both"), "--coupling"),
+        ("counterfactual", ("asia", "lung", "--do", "smoke=never"), "'never'"),
+        ("counterfactual", ("asia", "--do", "smoke=no"), "Name the variables"),
+        ("bounds", ("--effect", "T => O=1"), "'T' needs a state"),
+        ("bounds", ("--effect", "T=1, T=0 => O=1"), "vs"),
+        ("bounds", ("--effect", "T=1 vs A=0 => O=1"), "the same names"),
+        ("bounds", ("--effect", "T=1 => O=1", "--assume", "monoton:A->T"), "Did you mean 'monotone'?"),
+        ("bounds", ("--effect", "T=1 => O=1", "--assume", "monotone:A"), "--assume"),
+        ("bounds", ("--effect", "T=1 => O=1", "--assume", "monotone:O->T"), "'O' is no direct cause"),
+        ("bounds", ("--effect", "T=1 => O=1", "--confidence", "2"), "--confidence"),
+        ("bounds", ("--effect", "T=1 => P=1"), "'P'"),
+        ("discover", ("--method", "gess"), "Did you mean 'ges' or"),
+        ("discover", ("--method", "ges", "--alpha", "0.1"), "--alpha"),
+        ("discover", ("--method", "fci", "--score", "bic"), "--score"),
+        ("discover", ("--method", "fci", "--interventions", "A"), "--method gies"),
+        ("discover", ("--method", "gies", "--interventions", "B1"), "'B1'"),
+        ("discover", ("-o", "graph.bif"), "--output"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_option(plausible, trial, collider, command, arguments, expected):
+    """Exit code 2, and nothing on standard output."""
+    data = {"effect": (trial, "--graph", TRIAL), "bounds": (trial, "--graph", TRIAL), "discover": (collider,)}
+    code, out, errors = plausible(command, *data.get(command, ()), *arguments)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert expected in errors

@@ -133,9 +133,6 @@ def test_help_tells_the_columns_of_the_output(capsys):
     assert "`predicted target`" in text
 
 
-# --- files of both kinds, in pieces ---
-
-
 def write_rows(path, frame):
     """A table as CSV or Parquet."""
     if path.suffix == ".csv":
@@ -240,9 +237,6 @@ def test_a_row_that_can_not_be_is_reported_with_the_findings_that_contradict_eac
     assert "asia=" not in errors
 
 
-# --- options ---
-
-
 def test_states_alone(predict):
     """Without probabilities the answer is one column."""
     _, _, errors, rows = predict(network(["u", "v"], ["s", "t"]), "B\ns\nt\n", "A", "--no-proba")
@@ -326,9 +320,6 @@ def test_a_cell_that_is_no_number_is_refused_with_its_line(predict):
     assert (code, rows) == (2, None)
     assert "rows.csv:3: Column 'height' is continuous: expected a number, not 'tall'." in errors
     assert "has to be one state" in predict(people(), "height\n12\n", "scale", "-e", "kind=small|large")[2]
-
-
-# --- what is missing or broken ---
 
 
 def test_a_file_that_is_not_parquet_is_refused(plausible, tmp_path):

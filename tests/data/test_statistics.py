@@ -143,8 +143,6 @@ def test_wrong_families_are_refused_with_their_names():
         many.counts("v0", ["v1", "v2", "v3"])
 
 
-# --- candidates ---
-
 OPTIONS = [{}, {"weights": np.linspace(0, 2, 50)}, {"interventions": {"a": np.arange(50) % 3 == 0}}]
 
 

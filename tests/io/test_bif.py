@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from random_networks import NASTY_WORDS, random_network, random_notes
+from tests.io.text_samples import check_refused
 
 from benchmark_networks import READ, benchmark_text
 from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
@@ -45,9 +46,6 @@ def labelled(row: tuple[str, str], numbers: list[float]) -> str:
 
 CONFIGURATIONS = list(product(["a0", "a1"], ["b0", "b1", "b2"]))
 WRITTEN_ROWS = [labelled(row, numbers) for row, numbers in zip(CONFIGURATIONS, ROWS, strict=True)]
-
-
-# --- dialects of probability blocks ---
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -118,9 +116,6 @@ def test_the_default_fills_the_rows_that_are_left_out():
     assert child_rows("default 0.3, 0.7; " + " ".join(WRITTEN_ROWS)) == ROWS
 
 
-# --- names, states and notes ---
-
-
 def test_names_of_the_wild_need_no_quotation_marks():
     text = """network unknown {
     }
@@ -160,8 +155,6 @@ def test_properties_of_probability_blocks_are_kept_with_the_child():
     network = parse_bif(f"{TWO}probability ( C | A, B ) {{ {body} }}")
     assert network.notes.of("C").properties == {"probability.source": '"x}y" // no comment'}
 
-
-# --- errors ---
 
 CUT = "network n {}\nvariable A { type discrete [ 2 ] { x, y }; }\n"
 PAIR = CUT + "variable B { type discrete [ 2 ] { u, v }; }\nprobability ( A ) { table 0.5, 0.5; }\n"
@@ -225,12 +218,7 @@ PAIR = CUT + "variable B { type discrete [ 2 ] { u, v }; }\nprobability ( A ) { 
     ],
 )
 def test_an_error_says_what_is_wrong_and_where(text, place, part):
-    with pytest.raises(FormatError) as raised:
-        parse_bif(text)
-    assert part in raised.value.problem
-    assert raised.value.line is not None
-    if place is not None:
-        assert (raised.value.line, raised.value.column) == place
+    check_refused(parse_bif, text, part, place)
 
 
 def test_a_default_can_not_make_a_small_file_huge():
@@ -276,9 +264,6 @@ def test_a_variable_with_more_parents_than_arrays_have_axes_is_refused(num_state
     text += "".join(f"probability ( {name} ) {{ table {row}; }}\n" for name in names[1:])
     with pytest.raises(FormatError, match=f"{num_parents} parents"):
         parse_bif(text + f"probability ( X0 | {', '.join(names[1:])} ) {{ {body.format(row)} }}")
-
-
-# --- writing ---
 
 
 def test_what_is_written_for_a_small_network():
@@ -394,9 +379,6 @@ def test_what_the_format_can_not_hold_is_refused(model, part):
         format_bif(model)
 
 
-# --- the networks of the field ---
-
-
 @pytest.mark.parametrize("name", READ)
 def test_benchmark_networks_read_and_come_back(name):
     with warnings.catch_warnings():
@@ -444,9 +426,6 @@ def test_one_warning_for_all_rounded_rows_of_a_file():
         parse_bif(text)
     assert len(caught) == 1
     assert "3 rows in the tables of 2 variables" in str(caught[0].message)
-
-
-# --- for other programs ---
 
 
 def test_only_words_that_every_reader_takes_are_written():

@@ -60,9 +60,6 @@ def assert_same(found: InfluenceDiagram, original: InfluenceDiagram) -> None:
         np.testing.assert_array_equal(found.utility_factors[name].values, numbers.values)
 
 
-# --- round trips ---
-
-
 @pytest.mark.parametrize(("first", "second"), list(permutations(HOLDING, 2)), ids=by_name)
 def test_a_diagram_is_the_same_through_any_two_formats(first, second):
     for seed in range(5):
@@ -154,8 +151,6 @@ def test_a_network_is_still_a_network():
     for format in HOLDING:
         assert format.parse(format.write(network)) == network
 
-
-# --- what other programs write ---
 
 UMBRELLA = {("sun", "take"): 20, ("sun", "leave"): 100, ("rain", "take"): 70, ("rain", "leave"): 0}
 NET = """
@@ -322,9 +317,6 @@ def test_a_genie_diagram_with_nodes_of_all_kinds_is_read():
 RULE = "potential (Umbrella | Forecast) { data = ((1 0) (0 1)); }"
 
 
-# --- weighted sums of utilities ---
-
-
 def weighted(*sums: str) -> str:
     utilities = "".join(
         f'<utility id="{name}"><parents>D</parents><utilities>{numbers}</utilities></utility>\n'
@@ -449,9 +441,6 @@ def test_a_weight_that_makes_a_utility_infinite_is_refused():
         parse_xdsl(weighted(total))
 
 
-# --- details ---
-
-
 def test_the_list_of_decisions_says_which_one_comes_first():
     """Not the list of variables."""
     text = (
@@ -466,9 +455,6 @@ def test_rows_that_miss_one_by_rounding_are_reported_for_a_diagram_too():
     with pytest.warns(RoundedProbabilities, match="'Weather'"):
         diagram = parse_hugin(NET.replace("(0.7 0.3)", "(0.7 0.3001)"))
     assert diagram.chance["Weather"].to_table().values.sum() == pytest.approx(1)
-
-
-# --- errors ---
 
 
 def in_json(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.io.text_samples import check_refused
 from text_samples import DNE
 
 from plausible.cpds import DeterministicCPD
-from plausible.errors import FormatError
 from plausible.io.dne import FORMAT, parse_dne
 from plausible.models import VariableNotes
 
@@ -93,10 +93,7 @@ def test_states_have_names_titles_levels_or_numbers(fields, states):
     ],
 )
 def test_an_error_says_what_is_wrong_and_where(text, place, part):
-    with pytest.raises(FormatError) as raised:
-        parse_dne(text)
-    assert part in raised.value.problem
-    assert (raised.value.line, raised.value.column) == place
+    check_refused(parse_dne, text, part, place)
 
 
 def test_the_format_is_read_only():

@@ -80,9 +80,6 @@ def test_formats_that_are_only_read_say_so(tmp_path):
                 save(NETWORK, tmp_path / f"net{format.extensions[0]}")
 
 
-# --- errors ---
-
-
 def test_a_missing_file_is_the_error_of_the_system(tmp_path):
     for name in ("none.bif", "none.json.gz"):
         with pytest.raises(FileNotFoundError, match="none"):
@@ -195,9 +192,6 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         load(tmp_path / "big.json")
 
 
-# --- encodings ---
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252"])
 @pytest.mark.parametrize("ending", [".json", ".bif", ".xmlbif", ".net"])
 def test_encodings_of_the_wild_are_read(tmp_path, ending, encoding):
@@ -242,9 +236,6 @@ def test_lines_may_end_as_on_any_system(tmp_path, name, ending, newline):
     path = tmp_path / f"net{ending}"
     path.write_bytes(to_text(NETWORK, name).replace("\n", newline).encode())
     assert load(path) == NETWORK
-
-
-# --- writing ---
 
 
 def test_a_file_is_replaced_only_once_all_is_written(tmp_path):
@@ -300,9 +291,6 @@ def test_a_random_network_goes_through_every_named_format_and_back(tmp_path):
     for _, ending in NAMED:
         save(network, tmp_path / f"net{ending}.gz")
         assert load(tmp_path / f"net{ending}.gz") == network
-
-
-# --- what a new user meets ---
 
 
 def test_a_warning_names_the_file_and_points_at_the_line_that_loads_it(tmp_path):

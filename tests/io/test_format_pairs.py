@@ -106,9 +106,6 @@ def test_an_empty_network_comes_back(format):
     assert len(format.parse(written(format, BayesianNetwork()))) == 0
 
 
-# --- junk ---
-
-
 def plain_text(format: Format) -> str:
     """A text that the format reads; for those that are not written, one of a relative's."""
     network = random_network(np.random.default_rng(11), num_variables=4, nasty=False)

@@ -89,9 +89,6 @@ def test_places_count_characters_not_bytes():
     assert (tree.children[0].place.line, tree.children[0].place.column) == (2, 3)
 
 
-# --- damage ---
-
-
 def sample(seed: int) -> BayesianNetwork:
     rng = np.random.default_rng(seed)
     network = random_network(rng, num_variables=4, max_states=3, nasty=seed % 2 == 0)

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
+from plausible.errors import FormatError
+
+
+def check_refused(parse, text, part, place=None):
+    """The text is refused in words that hold this part, at this line and column."""
+    with pytest.raises(FormatError) as raised:
+        parse(text)
+    assert part in raised.value.problem
+    assert raised.value.line is not None
+    assert place is None or (raised.value.line, raised.value.column) == place
+
+
 DSL = r"""
 net Lawn
 {

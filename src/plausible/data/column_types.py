@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.data.columns import as_list, as_objects, factorize, refuse_no_list
+from plausible.data.columns import as_list, as_objects, factorize, read_numbers, refuse_no_list
 from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
@@ -38,13 +38,14 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     (Variable('children', [0, 2]), array([ 1, -1,  0]))
     """
     refuse_no_list(name, column)
-    if _has_objects(column):
+    kind = getattr(column, "dtype", None)
+    if kind is None or (isinstance(kind, np.dtype) and kind.kind == "O"):  # it does not say of what type its values are
         column = as_list(column)
     numbers = _numbers(name, column)
     if numbers is not None:
         if len(numbers) and np.isnan(numbers).all():
             raise _no_value(name)
-        return _whole_again(name, _finite(name, numbers)) or (Variable(name), numbers)
+        return _whole_again(name, read_numbers(name, numbers)) or (Variable(name), numbers)
     places, values = factorize(name, column)
     categories = categories_of(column)
     if not len(places) and not categories:
@@ -56,49 +57,6 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     variable = Variable(name, states)
     positions = [variable.index(value) if variable.has_state(value) else -1 for value in values]
     return variable, np.array([*positions, -1], dtype=np.intp)[places]
-
-
-def read_numbers(name: str, column: Any) -> Floats:
-    """The numbers of a column, NaN where they are missing; what is neither is an error with its row.
-
-    >>> read_numbers("height", [1, None, 1.5])
-    array([1. , nan, 1.5])
-    """
-    refuse_no_list(name, column)
-    values = column.to_numpy() if hasattr(column, "to_numpy") else column
-    try:
-        numbers = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([_number(name, row, value) for row, value in enumerate(values)])
-    return _finite(name, numbers)
-
-
-def _number(name: str, row: int, value: Any) -> float:
-    if value is None or is_missing(value):
-        return float("nan")
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"Row {row} of column {name!r} is {value!r}: {name!r} is continuous, and expects a number, or None where "
-            "it is missing."
-        ) from None
-
-
-def _has_objects(column: Any) -> bool:
-    """Whether the column does not say of what type its values are."""
-    return not hasattr(column, "dtype") or (isinstance(column.dtype, np.dtype) and column.dtype.kind == "O")
-
-
-def _finite(name: str, numbers: Floats) -> Floats:
-    is_infinite = np.isinf(numbers)
-    if is_infinite.any():
-        row = int(np.argmax(is_infinite))
-        raise InvalidArgument(
-            f"Row {row} of column {name!r} is infinite ({numbers[row]}): numbers are finite. Leave the row out, or "
-            "put None where the number is missing."
-        )
-    return numbers
 
 
 def _whole_again(name: str, numbers: Floats) -> tuple[Variable, NDArray[Any]] | None:

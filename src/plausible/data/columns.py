@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats, Positions
+from plausible.base.plain_values import plain
 from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, suggestion
 from plausible.variables import Variable
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pandas as pd
     from narwhals.typing import IntoDataFrame
-
-
-from typing import TYPE_CHECKING
-
-from plausible.variables import State
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
@@ -119,9 +112,7 @@ def frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
     """Name -> column of a frame, each name once."""
     import narwhals as nw
 
-    if (
-        nw.dependencies.is_pandas_dataframe(frame) and frame.columns.is_unique
-    ):  # by far the most common, and twice as fast
+    if nw.dependencies.is_pandas_dataframe(frame) and frame.columns.is_unique:  # the most common, and twice as fast
         columns: dict[Any, Any] = dict(frame.items())
         return columns
     try:
@@ -132,80 +123,77 @@ def frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
             f"not {type(frame).__name__}. A lazy frame has to be collected first."
         ) from None
     except nw.exceptions.DuplicateError:
-        raise _repeated_column(frame) from None
+        names = list(getattr(frame, "column_names", None) or frame.columns)
+        name = next((name for name in names if names.count(name) > 1), "")
+        problem = f"The data has {names.count(name)} columns {name!r}; keep one of them, or rename the others."
+        raise InvalidArgument(problem) from None
     return {name: table[name] for name in table.columns}
-
-
-def _repeated_column(frame: Any) -> InvalidArgument:
-    names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-    name = next((name for name in names if names.count(name) > 1), "")
-    return InvalidArgument(
-        f"The data has {names.count(name)} columns {name!r}; keep one of them, or rename the others."
-    )
 
 
 def encode_column(variable: Variable, column: Any, *, allow_missing: bool = False) -> npt.NDArray[Any]:
     """State positions, or numbers for a continuous variable; an unknown or missing value is an error with its row.
 
-    With `allow_missing` a missing value of a discrete variable is -1.
+    With `allow_missing` a missing value is -1, or NaN.
 
     >>> encode_column(Variable("X", ["low", "high"]), ["high", "low", "high"])
     array([1, 0, 1])
     """
-    refuse_no_list(variable.name, column)
+    name = variable.name
     if variable.is_continuous:
-        return _numbers(variable, column)
-    places, values = factorize(variable.name, column)
+        return read_numbers(name, column, allow_missing=allow_missing)
+    refuse_no_list(name, column)
+    places, values = factorize(name, column)
     lowest = -1 if allow_missing else 0
-    positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
-    encoded: Positions = positions[places]
-    if encoded.min(initial=0) < lowest:
-        row = int(np.argmax(encoded < lowest))
-        raise _bad_value(variable, row, values[places[row]] if places[row] >= 0 else None)
-    return encoded
-
-
-def _position(variable: Variable, value: Any) -> int:
-    """The position of a state, -1 for a missing value, -2 for what is neither."""
-    if variable.has_state(value):
-        return variable.index(value)
-    return -1 if _is_absent(value) else -2
+    # The position of a state, -1 for a missing value, -2 for what is neither.
+    known = [variable.index(v) if variable.has_state(v) else -1 if _is_absent(v) else -2 for v in (*values, None)]
+    encoded: Positions = np.array(known, dtype=np.intp)[places]
+    if encoded.min(initial=0) >= lowest:
+        return encoded
+    row = int(np.argmax(encoded < lowest))
+    value = values[places[row]] if places[row] >= 0 else None
+    if _is_absent(value):
+        raise InvalidArgument(
+            f"Row {row} of column {name!r} is missing; this question needs complete rows. "
+            "Where cells are missing, ask model.compile().log_likelihood(...), which sums over them."
+        )
+    advice = f" If it means missing, say so: {advise_missing_values([value])}." if value in MISSING_WORDS else ""
+    raise UnknownState(f"Row {row} of column {name!r}: {variable.unknown_state(value)}{advice}")
 
 
 def _is_absent(value: Any) -> bool:
     return value is None or is_missing(value)
 
 
-def _bad_value(variable: Variable, row: int, value: Any) -> InvalidArgument | UnknownState:
-    where = f"Row {row} of column {variable.name!r}"
-    if _is_absent(value):
-        return InvalidArgument(
-            f"{where} is missing; this question needs complete rows. "
-            "Where cells are missing, ask model.compile().log_likelihood(...), which sums over them."
-        )
-    advice = f" If it means missing, say so: {advise_missing_values([value])}." if value in MISSING_WORDS else ""
-    return UnknownState(f"{where}: {variable.unknown_state(value)}{advice}")
+def read_numbers(name: str, column: Any, *, allow_missing: bool = True) -> Floats:
+    """The numbers of a column, NaN where they are missing; what is neither is an error with its row.
 
-
-def _numbers(variable: Variable, column: Any) -> Floats:
+    >>> read_numbers("height", [1, None, 1.5])
+    array([1. , nan, 1.5])
+    """
+    refuse_no_list(name, column)
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     try:
         numbers = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.array([_number(value) for value in values])
-    if not np.isfinite(numbers).all():
-        row = int(np.argmin(np.isfinite(numbers)))
-        found = list(values)[row]
-        raise InvalidArgument(f"Row {row} of column {variable.name!r} is {found!r}: expected a finite number.")
+    if numbers.ndim != 1:
+        raise InvalidArgument(f"The column {name!r} is not a list of numbers.")
+    wrong = np.isinf(numbers) if allow_missing else ~np.isfinite(numbers)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        otherwise = ", or None where it is missing" if allow_missing else ""
+        raise InvalidArgument(
+            f"Row {row} of column {name!r} is {plain(list(values)[row])!r}: expected a finite number{otherwise}."
+        )
     return numbers
 
 
 def _number(value: Any) -> float:
-    """The value as a number; NaN where it is none."""
+    """The value as a number; NaN where it is missing, infinite where it is none."""
     try:
-        return float(value)
+        return float("nan") if _is_absent(value) else float(value)
     except (TypeError, ValueError):
-        return float("nan")
+        return float("inf")
 
 
 def refuse_no_list(name: str, column: Any) -> None:
@@ -215,9 +203,6 @@ def refuse_no_list(name: str, column: Any) -> None:
     num_axes = getattr(column, "ndim", 1)
     if num_axes != 1:
         raise InvalidArgument(f"The column {name!r} is an array with {num_axes} axes, not a list of values.")
-
-
-# --- different values, and which one each row has ---
 
 
 def factorize(name: str, column: Any) -> Factorized:
@@ -266,7 +251,8 @@ def _factorize_pandas(series: pd.Series[Any]) -> Factorized:
     if isinstance(values, pd.Categorical):
         return values.codes.astype(np.intp), as_objects(values.categories)
     if getattr(series.dtype, "storage", "") == "pyarrow":  # the usual kind of text
-        return _factorize_arrow(values.__arrow_array__())
+        encoded = values.__arrow_array__().combine_chunks().dictionary_encode()
+        return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
     places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
     return np.asarray(places, dtype=np.intp), as_objects(distinct)
 
@@ -280,11 +266,6 @@ def as_objects(values: Any) -> list[Any]:
     if values.dtype.kind in "mM" and isinstance(values, np.ndarray) and np.datetime_data(values.dtype)[0] == "ns":
         values = values.astype(f"{values.dtype.kind}8[us]")
     return list(values.tolist())
-
-
-def _factorize_arrow(values: Any) -> Factorized:
-    encoded = values.combine_chunks().dictionary_encode()
-    return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
 
 
 def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
@@ -340,14 +321,8 @@ def decode(columns: Mapping[str, npt.NDArray[Any]], variables: Mapping[str, Vari
         if not variable.is_continuous:  # equal states need not be the same: 1 and True differ by their text
             alike.setdefault((variable.states, repr(variable.states)), []).append(name)
     for names in alike.values():
-        decoded |= _looked_up(variables[names[0]].states, {name: columns[name] for name in names})
+        states = pd.Series(list(variables[names[0]].states), dtype=object).infer_objects().array
+        found = states.take(np.concatenate([columns[name] for name in names]))
+        num_rows = len(found) // len(names)
+        decoded |= {name: found[place * num_rows : (place + 1) * num_rows] for place, name in enumerate(names)}
     return pd.DataFrame({name: decoded[name] for name in variables}, columns=list(variables))
-
-
-def _looked_up(states: Sequence[State], columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-    """Name -> array of states, from one look-up for all columns, which are equally long."""
-    import pandas as pd
-
-    found = pd.Series(list(states), dtype=object).infer_objects().array.take(np.concatenate(list(columns.values())))
-    num_rows = len(found) // len(columns)
-    return {name: found[place * num_rows : (place + 1) * num_rows] for place, name in enumerate(columns)}

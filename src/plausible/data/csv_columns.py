@@ -8,7 +8,7 @@ import gzip
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -80,7 +80,9 @@ class TextColumn:
         import pandas as pd
 
         values = self.values
-        if any(isinstance(value, float) for value in values) or self._has_many_whole(values):
+        is_whole = all(isinstance(value, int) and abs(value) < _LARGEST_WHOLE for value in values)
+        are_many = is_whole and len(set(values)) > MOST_WHOLE_STATES and bool((self.places < 0).any())
+        if are_many or any(isinstance(value, float) for value in values):
             return np.array([*values, np.nan])[self.places]
         distinct = [False, True] if values and isinstance(values[0], bool) else sorted(set(values))
         positions = {value: position for position, value in enumerate(distinct)}
@@ -91,11 +93,6 @@ class TextColumn:
         """The column in which some texts mean missing."""
         places, texts = markers.leave_out(self.places, self.texts)
         return replace(self, places=places, texts=texts)
-
-    def _has_many_whole(self, values: Sequence[Any]) -> bool:
-        """Whether the values are many whole numbers, with missing cells among them."""
-        is_whole = all(isinstance(value, int) and abs(value) < _LARGEST_WHOLE for value in values)
-        return is_whole and len(set(values)) > MOST_WHOLE_STATES and bool((self.places < 0).any())
 
     def _refuse_words_among_fractions(self, texts: Sequence[str], others: Sequence[str]) -> None:
         """A column of measurements in which a word says that one is missing would have a state for each number."""
@@ -151,20 +148,13 @@ def _names(path: Path, header: Sequence[Any]) -> list[str]:
 def _refuse_ragged(path: Path, ending: str) -> None:
     """Refuse a row that has more or fewer cells than the first line."""
     wanted = 0
-    for line, row in _lines(path, ending):
-        wanted = wanted or len(row)
-        if row and len(row) != wanted:
-            raise FormatError(
-                f"The row has {len(row)} cells, the first line names {wanted} columns.", file=str(path), line=line
-            )
-
-
-def _lines(path: Path, ending: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows, each with the number of its line."""
     with CSV_OPENERS[ending](path, mode="rt", encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream)
         for row in rows:
-            yield rows.line_num, row
+            wanted = wanted or len(row)
+            if row and len(row) != wanted:
+                problem = f"The row has {len(row)} cells, the first line names {wanted} columns."
+                raise FormatError(problem, file=str(path), line=rows.line_num)
 
 
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.data.discretization_cuts import ONE_COLUMN_METHODS, class_cuts, merge_by_information, quantile_cuts
-from plausible.data.discretized_column import DiscretizedColumn
+from plausible.data.discretization_cuts import (
+    ONE_COLUMN_METHODS,
+    DiscretizedColumn,
+    class_cuts,
+    merge_by_information,
+    quantile_cuts,
+)
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 
@@ -95,10 +100,18 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
             hint = suggestion(method, DISCRETIZATION_METHODS) if isinstance(method, str) else ""
             raise InvalidArgument(f"{method!r} is no method.{hint} There are {', '.join(DISCRETIZATION_METHODS)}.")
         table = Table.read(data)
-        names = table.continuous if columns is None else _listed_once(columns)
-        _refuse_other_bins(bins, names)
+        names = table.continuous if columns is None else list(columns)
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise InvalidArgument(f"columns= names {name!r} twice; each column is cut once.")
+        for name in bins if isinstance(bins, Mapping) else ():
+            if name not in names:
+                raise UnknownVariable.named(name, names, "the columns to cut, though bins= names it")
         _refuse_bad_target(table, method, target)
-        wanted = {name: _number_of_bins(bins, name) for name in names}
+        wanted = {name: bins.get(name, 4) if isinstance(bins, Mapping) else bins for name in names}
+        for name, number in wanted.items():
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                raise InvalidArgument(f"bins= for {name!r} is a positive whole number of intervals, not {number!r}.")
         if method == "hartemink":
             return _fit_by_information(table, wanted, initial_bins)
         if method == "mdl" and target is not None:
@@ -111,8 +124,6 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
         """Cuts that are known: name -> increasing numbers."""
         return cls(tuple(DiscretizedColumn.at(name, _read_cuts(name, given)) for name, given in cuts.items()))
 
-    # --- a mapping from names to columns ---
-
     def __getitem__(self, name: str) -> DiscretizedColumn:
         for column in self.columns:
             if column.name == name:
@@ -124,8 +135,6 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
 
     def __len__(self) -> int:
         return len(self.columns)
-
-    # --- there and back ---
 
     def encode(self, data: TableLike) -> Table:
         """The table with intervals for numbers, ready to learn from; weights and interventions are kept."""
@@ -152,8 +161,6 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
                 numbers[name] = column.decode(places[table.column(name)])
         return _frame(table).assign(**numbers)
 
-    # --- as text ---
-
     def to_json(self) -> str:
         """As text that `from_json` reads, to be kept beside a network."""
         columns = {
@@ -174,9 +181,6 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
         return cls(tuple(DiscretizedColumn(*parts) for parts in read))
 
 
-# --- reading ---
-
-
 def _read_cuts(name: str, cuts: Any) -> Floats:
     try:
         read = np.array(cuts, dtype=np.float64)
@@ -187,20 +191,6 @@ def _read_cuts(name: str, cuts: Any) -> Floats:
     return read
 
 
-def _listed_once(columns: Iterable[str]) -> list[str]:
-    names = list(columns)
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise InvalidArgument(f"columns= names {name!r} twice; each column is cut once.")
-    return names
-
-
-def _refuse_other_bins(bins: int | Mapping[str, int], names: Sequence[str]) -> None:
-    for name in bins if isinstance(bins, Mapping) else ():
-        if name not in names:
-            raise UnknownVariable.named(name, names, "the columns to cut, though bins= names it")
-
-
 def _refuse_bad_target(table: Table, method: str, target: str | None) -> None:
     if target is None:
         if method == "mdl":
@@ -209,16 +199,6 @@ def _refuse_bad_target(table: Table, method: str, target: str | None) -> None:
         raise UnknownVariable.named(target, table.variables, "the data, which should have it as target")
     elif table.variables[target].is_continuous:
         raise InvalidArgument(f"The target {target!r} is continuous; 'mdl' needs one with states.")
-
-
-# --- fitting ---
-
-
-def _number_of_bins(bins: int | Mapping[str, int], name: str) -> int:
-    number = bins.get(name, 4) if isinstance(bins, Mapping) else bins
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-        raise InvalidArgument(f"bins= for {name!r} is a positive whole number of intervals, not {number!r}.")
-    return int(number)
 
 
 def _numbers(table: Table, name: str) -> Floats:
@@ -284,9 +264,6 @@ def _fit_by_information(table: Table, wanted: Mapping[str, int], initial_bins: i
         cuts = np.array(column.cuts)[[first - 1 for first in firsts[column.name][1:]]]
         merged.append(_fit_column(table, column.name, lambda v, w, kept=cuts: kept))
     return Discretizer(tuple(merged))
-
-
-# --- tables ---
 
 
 def _frame(table: Table) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
-from plausible.variables import State, Variable
+from plausible.variables import State
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -35,7 +35,7 @@ class DataEvent(ABC):
         return _Joined(np.logical_or, (self, other)) if isinstance(other, DataEvent) else NotImplemented
 
     def __invert__(self) -> DataEvent:
-        return _Not(self)
+        return _Joined(np.logical_not, (self,))
 
     def __bool__(self) -> bool:
         """Refused: `and`, `or` and `not` can't join events."""
@@ -67,15 +67,6 @@ class _Joined(DataEvent):
 
     def holds(self, table: Table) -> Mask:
         return np.asarray(self.operation(*(event.holds(table) for event in self.events)))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Not(DataEvent):
-    event: DataEvent
-
-    def holds(self, table: Table) -> Mask:
-        return ~self.event.holds(table)
 
 
 def where(states: Mapping[str, Any] | None = None, /, **more: Any) -> DataEvent:
@@ -154,16 +145,12 @@ def empirical_distribution(data: TableLike, names: Iterable[str] | None = None) 
         return Factor.scalar(1.0)
     if not statistics.total:
         raise InvalidArgument("There are no rows, and so no empirical distribution.")
-    passive = statistics if not statistics.table.interventions else TableStatistics(_without_marks(statistics.table))
+    table = statistics.table
+    passive = statistics  # rows count even where a variable was set from outside
+    if table.interventions:
+        passive = TableStatistics(Table(table.variables, table.codes, table.numbers, table.weights))
     counts = passive.counts(listed[-1], listed[:-1])
-    return Factor([statistics.table.variables[name] for name in listed], counts / statistics.total)
-
-
-def _without_marks(table: Table) -> Table:
-    return Table(table.variables, table.codes, table.numbers, table.weights)
-
-
-# --- reading ---
+    return Factor([table.variables[name] for name in listed], counts / statistics.total)
 
 
 def _mask(table: Table, event: EventLike) -> Mask:
@@ -186,23 +173,19 @@ def _in_states(table: Table, name: str, value: Any) -> Mask:
     """Whether a variable is in a state, or in one of several."""
     column = _column(table, name)
     variable = table.variables[name]
-    if variable.is_continuous:
-        return np.asarray(np.isin(column, [_number(name, number) for number in _listed(variable, value)]))
-    return np.asarray(np.isin(column, [variable.index(state) for state in _listed(variable, value)]))
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"{name!r} is continuous, and {value!r} is no number: an event has a number of it, or several."
-        ) from None
-
-
-def _listed(variable: Variable, value: Any) -> Collection[State]:
     is_one = variable.has_state(value) or isinstance(value, str) or not isinstance(value, Collection)
-    return (value,) if is_one else value
+    listed: Collection[State] = (value,) if is_one else value
+    if not variable.is_continuous:
+        return np.asarray(np.isin(column, [variable.index(state) for state in listed]))
+    numbers = []
+    for number in listed:
+        try:
+            numbers.append(float(number))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise InvalidArgument(
+                f"{name!r} is continuous, and {number!r} is no number: an event has a number of it, or several."
+            ) from None
+    return np.asarray(np.isin(column, numbers))
 
 
 def _column(table: Table, name: str) -> NDArray[Any]:

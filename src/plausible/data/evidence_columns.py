@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats, Positions
 from plausible.data.columns import encode_column, equally_long, frame_columns, refuse_others
-from plausible.errors import InvalidArgument
 from plausible.variables import Evidence, State, Variable
-from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -38,7 +36,9 @@ class EvidenceColumns:
         """From a pandas, polars or arrow frame, or a mapping from names to columns, all of them of variables."""
         columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
         refuse_others(columns, variables, place)
-        encoded = equally_long({name: _encoded(variables[name], column) for name, column in columns.items()})
+        encoded = equally_long(
+            {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
+        )
         num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
         states = {n: c for n, c in encoded.items() if not variables[n].is_continuous and (c >= 0).any()}
         numbers = {n: c for n, c in encoded.items() if variables[n].is_continuous and not np.isnan(c).all()}
@@ -66,34 +66,3 @@ class EvidenceColumns:
         states = {other: column for other, column in self.states.items() if other != name}
         numbers = {other: column for other, column in self.numbers.items() if other != name}
         return EvidenceColumns(self.variables, states, numbers, self.num_rows)
-
-
-def _encoded(variable: Variable, column: Any) -> npt.NDArray[Any]:
-    if not variable.is_continuous or isinstance(column, (str, bytes)):
-        return encode_column(variable, column, allow_missing=True)
-    values = column.to_numpy() if hasattr(column, "to_numpy") else column
-    try:
-        numbers = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([_number(variable, row, value) for row, value in enumerate(values)], dtype=np.float64)
-    if numbers.ndim != 1:
-        raise InvalidArgument(f"The column {variable.name!r} is not a list of numbers.")
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        raise _no_number(variable, int(np.argmax(infinite)), numbers[infinite][0])
-    return numbers
-
-
-def _number(variable: Variable, row: int, value: Any) -> float:
-    if value is None or is_missing(value):
-        return float("nan")
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise _no_number(variable, row, value) from None
-
-
-def _no_number(variable: Variable, row: int, value: Any) -> InvalidArgument:
-    return InvalidArgument(
-        f"Row {row} of column {variable.name!r} is {value!r}: expected a finite number, or an empty cell."
-    )

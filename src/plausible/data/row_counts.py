@@ -28,19 +28,6 @@ _SMALL = 2**20
 class RowCounts:
     """Counts of the complete rows of a table; variables go by their places among those with states."""
 
-    __slots__ = (
-        "_all_rows",
-        "_bits",
-        "_firsts",
-        "_lock",
-        "_num_states",
-        "_ones",
-        "_sets",
-        "_sizes",
-        "_table",
-        "_unpacked",
-    )
-
     def __init__(self, table: Table) -> None:
         self._table, self._lock = table, Lock()
         self._num_states = [table.variables[name].num_states for name in table.discrete]

@@ -43,8 +43,7 @@ def open_columns(
     if isinstance(source, Mapping):
         columns: Mapping[Any, Any] = source
     else:
-        is_matrix = isinstance(source, np.ndarray)
-        columns = _matrix_columns(source, list(variables)) if is_matrix else frame_columns(source)
+        columns = frame_columns(source) if not isinstance(source, np.ndarray) else _matrix(source, list(variables))
     return OpenColumns(columns, variables, markers)
 
 
@@ -72,7 +71,14 @@ class OpenColumns:
         if self.file is not None and not self.file.name.lower().endswith(_PARQUET):
             return _typed_columns(self.file, chosen, self.variables, self.markers)
         columns = chosen if self.markers is None else _without(self.markers, chosen, self.variables)
-        return columns if self.file is None else _stored_columns(columns, self.variables)
+        if self.file is None:
+            return columns
+        # Parquet: the states of known variables stand in place of what is stored for them.
+        discrete = {name for name, variable in self.variables.items() if not variable.is_continuous}
+        return {
+            name: _with_states(self.variables[name], *factorize(name, column)) if name in discrete else column
+            for name, column in columns.items()
+        }
 
 
 def _without(markers: MissingValues, columns: Mapping[Any, Any], variables: Mapping[str, Variable]) -> dict[Any, Any]:
@@ -86,7 +92,10 @@ def _without(markers: MissingValues, columns: Mapping[Any, Any], variables: Mapp
         categories = categories_of(column)
         places, values = markers.leave_out(places, values)
         if categories is not None:
-            read[name] = _categorical(_objects(values)[places], [each for each in categories if each not in markers])
+            import pandas as pd
+
+            kept = pd.Index([each for each in categories if each not in markers], dtype=object)
+            read[name] = pd.Series(pd.Categorical(_objects(values)[places], categories=kept))
         elif all(isinstance(value, str) for value in values):
             read[name] = _text_column(TextColumn(name, places, values), variables.get(name))
         else:
@@ -94,22 +103,13 @@ def _without(markers: MissingValues, columns: Mapping[Any, Any], variables: Mapp
     return read
 
 
-def _categorical(cells: NDArray[Any], categories: Sequence[Any]) -> Any:
-    import pandas as pd
-
-    return pd.Series(pd.Categorical(cells, categories=pd.Index(categories, dtype=object)))
-
-
-def _matrix_columns(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
+def _matrix(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
     if matrix.ndim != 2:
         raise InvalidArgument(f"A matrix of data has two axes, rows and variables, not {matrix.ndim}.")
     used = list(names) or [f"X{number}" for number in range(matrix.shape[1])]
     if len(used) != matrix.shape[1]:
         raise InvalidArgument(f"The matrix has {matrix.shape[1]} columns, but {len(used)} variables are named.")
     return {name: matrix[:, place] for place, name in enumerate(used)}
-
-
-# --- files ---
 
 
 def _open_file(path: Path, variables: Mapping[str, Variable], markers: MissingValues | None) -> OpenColumns:
@@ -136,18 +136,9 @@ def _typed_columns(
     except FormatError as error:
         raise error.in_file(str(path)) from None
     if markers is None:
-        warn_of_missing_words(
-            str(path), {name: column.texts for name, column in texts.items() if name not in variables}
-        )
+        unknown = {name: column.texts for name, column in texts.items() if name not in variables}
+        warn_of_missing_words(str(path), unknown)
     return columns
-
-
-def _stored_columns(columns: Mapping[str, Any], variables: Mapping[str, Variable]) -> dict[str, Any]:
-    """Columns of a Parquet file, with the states of known variables in place of what is stored for them."""
-    return {
-        name: _with_states(variables[name], *factorize(name, column)) if _is_discrete(variables, name) else column
-        for name, column in columns.items()
-    }
 
 
 def _read_parquet(path: Path) -> Any:
@@ -160,10 +151,6 @@ def _read_parquet(path: Path) -> Any:
         raise MissingDependency("Reading Parquet files needs pyarrow: pip install plausible[scale].") from None
     except (ValueError, OSError) as error:  # those of Arrow derive from these
         raise FormatError(f"The file can't be read as Parquet: {error}", file=str(path)) from None
-
-
-def _is_discrete(variables: Mapping[str, Variable], name: str) -> bool:
-    return name in variables and not variables[name].is_continuous
 
 
 def _text_column(column: TextColumn, variable: Variable | None) -> Any:

@@ -84,8 +84,6 @@ class Statistics(ABC):
 
     __slots__ = ()
 
-    # --- what there is ---
-
     @property
     @abstractmethod
     def variables(self) -> Mapping[str, Variable]:
@@ -126,8 +124,6 @@ class Statistics(ABC):
         """The rows themselves, for what can't do without; refused where there are none at hand."""
         raise NotSupported(f"{type(self).__name__} has no rows, which this needs: give a table, not its statistics.")
 
-    # --- what is asked ---
-
     @abstractmethod
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """How often the joint states of families occur: for each request the counts of its families, by shape.
@@ -147,13 +143,12 @@ class Statistics(ABC):
         """What the answers would take: by default one pass over the columns that are asked about."""
         families = [family for request in requests for family in request.families]
         names = {name for child, parents in families for name in (child, *parents)}
-        return RequestCost(len(families), sum(map(self._num_cells, families)), self.num_rows * len(names))
+        num_cells = sum(self._num_cells((child, *parents)) for child, parents in families)
+        return RequestCost(len(families), num_cells, self.num_rows * len(names))
 
-    def _num_cells(self, family: tuple[str, tuple[str, ...]]) -> int:
-        scope = (self.variables[name] for name in (family[0], *family[1]))
-        return math.prod(variable.num_states for variable in scope if not variable.is_continuous)
-
-    # --- one at a time ---
+    def _num_cells(self, scope: Iterable[str]) -> int:
+        variables = (self.variables[name] for name in scope)
+        return math.prod(variable.num_states for variable in variables if not variable.is_continuous)
 
     def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
         """How often each joint state occurs: an axis for each parent, in the order given, then one for the child."""
@@ -174,8 +169,6 @@ class Statistics(ABC):
         counts = self.counts(child, parents)
         places = np.nonzero(counts)
         return FamilyRows(dict(zip(scope, places, strict=True)), counts[places].astype(np.float64))
-
-    # --- arithmetic ---
 
     def __add__(self, other: Statistics) -> Statistics:
         """What both have counted."""
@@ -212,9 +205,6 @@ def _without_numbers(counts: Counts) -> FamilyMoments:
     return FamilyMoments(
         states, weight, np.ones(len(weight)), np.empty((len(weight), 0)), np.empty((len(weight), 0, 0))
     )
-
-
-# --- sums ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -345,12 +335,12 @@ class MomentStatistics(Statistics):
 
     def moments_of(self, requests: Sequence[Request]) -> list[FamilyMoments]:
         """For the family of each request the means and the scatter."""
-        return [self._moments(request) for request in requests]
-
-    def _moments(self, request: Request) -> FamilyMoments:
-        family = {request.child, *request.parents}
-        for name in (*request.parents, request.child):
-            if name not in self.variables:
-                raise UnknownVariable.named(name, self.variables, "these moments")
-        moments = self._own.get(request.child, self._common)
-        return moments.part([place for place, name in enumerate(self.variables) if name in family])
+        answers = []
+        for request in requests:
+            family = (*request.parents, request.child)
+            for name in family:
+                if name not in self.variables:
+                    raise UnknownVariable.named(name, self.variables, "these moments")
+            moments = self._own.get(request.child, self._common)
+            answers.append(moments.part([place for place, name in enumerate(self.variables) if name in family]))
+        return answers

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
-from plausible.data.column_types import read_column, read_numbers
-from plausible.data.columns import encode_column, equally_long
+from plausible.data.column_types import read_column
+from plausible.data.columns import encode_column, equally_long, read_numbers
 from plausible.data.intervention_marks import from_columns, mark_columns, read_interventions
 from plausible.data.sources import open_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
@@ -114,8 +114,9 @@ class Table:
         >>> Table.read({"name": ["Ann", None], "age": [31.5, 44.0], "notes": [None, None]}, columns=["age"])
         Table(2 rows, 1 variable)
         """
-        given = _by_name(variables)
-        wanted = None if columns is None else _listed(columns)
+        known_variables = variables.values() if isinstance(variables, Mapping) else variables or ()
+        given = {variable.name: variable for variable in known_variables}
+        wanted = None if columns is None else list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
         if wanted is not None:
             given = {name: variable for name, variable in given.items() if name in wanted}
         if isinstance(source, Table):
@@ -123,24 +124,28 @@ class Table:
                 raise InvalidArgument(
                     "The cells of this table were read before: give missing_values= to the Table.read that made it."
                 )
-            return _read_again(_chosen(source, wanted, weights, interventions), given, weights, interventions)
+            return _read_again(source, wanted, given, weights, interventions)
         opened = open_columns(source, given, missing_values)
         if wanted is not None:
-            _refuse_unknown(wanted, opened.names)
-        used = dict(opened.read(_with_marks(wanted, weights, interventions)))
+            _refuse_absent(wanted, opened.names, _UNKNOWN)
+            wanted = [*wanted, *([weights] if isinstance(weights, str) else []), *mark_columns(interventions)]
+        used = dict(opened.read(wanted))
         if isinstance(weights, str):
-            _refuse_no_weights(weights, opened.names)
+            _refuse_absent([weights], opened.names, _NO_WEIGHTS)
             weights = read_numbers(weights, used.pop(weights))
         targets_in = interventions if isinstance(interventions, str) else None
-        _refuse_no_targets(mark_columns(interventions), opened.names)
+        _refuse_absent(mark_columns(interventions), opened.names, _NO_TARGETS)
         interventions = from_columns(interventions, {name: used.pop(name) for name in mark_columns(interventions)})
-        _refuse_absent(given, used)
+        _refuse_lacking(given, used)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
         for name, column in used.items():
             if not isinstance(name, str):
                 raise InvalidArgument(f"The column {name!r} needs a name that is text: frame.rename(columns=str).")
             known = given.get(name)
-            encoded[name] = read_column(name, column) if known is None else (known, _encode(known, column))
+            if known is None:
+                encoded[name] = read_column(name, column)
+            else:
+                encoded[name] = known, encode_column(known, column, allow_missing=True)
         lengths = equally_long({name: column for name, (_, column) in encoded.items()})
         num_rows = len(next(iter(lengths.values()), ()))
         return cls(
@@ -238,55 +243,23 @@ class Table:
         return f"Table({counted(self.num_rows, 'row')}, {counted(len(self.variables), 'variable')})"
 
 
-# --- reading ---
+_UNKNOWN = "though columns= names it"
+_NO_WEIGHTS = "which should have it as weights"
+_NO_TARGETS = "though interventions= names it as a column"
 
 
-def _by_name(variables: Mapping[str, Variable] | Iterable[Variable] | None) -> dict[str, Variable]:
-    listed = variables.values() if isinstance(variables, Mapping) else variables or ()
-    return {variable.name: variable for variable in listed}
-
-
-def _listed(columns: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
-
-
-def _with_marks(wanted: list[str] | None, weights: object, interventions: object) -> list[str] | None:
-    """The columns to read, with those of weights and targets where these are columns."""
-    if wanted is None:
-        return None
-    return [*wanted, *([weights] if isinstance(weights, str) else []), *mark_columns(interventions)]
-
-
-def _refuse_unknown(wanted: Iterable[str], names: Iterable[Any]) -> None:
-    there = list(map(str, names))
-    for name in wanted:
+def _refuse_absent(names: Iterable[str], columns: Iterable[Any], why: str) -> None:
+    there = list(map(str, columns))
+    for name in names:
         if name not in there:
-            raise UnknownVariable.named(name, there, "the data, though columns= names it")
+            raise UnknownVariable.named(name, there, f"the data, {why}")
 
 
-def _chosen(table: Table, wanted: list[str] | None, weights: object, interventions: object) -> Table:
-    """The table with the columns to read alone, and with those of weights and targets."""
-    used = _with_marks(wanted, weights, interventions)
-    if wanted is None or used is None:
-        return table
-    _refuse_unknown(wanted, table.variables)
-    if isinstance(weights, str):
-        _refuse_no_weights(weights, table.variables)
-    _refuse_no_targets(mark_columns(interventions), table.variables)
-    return table.select(used)
-
-
-def _refuse_absent(given: Mapping[str, Variable], columns: Mapping[Any, Any]) -> None:
+def _refuse_lacking(given: Mapping[str, Variable], columns: Mapping[Any, Any]) -> None:
     for name in given:
         if name not in columns:
             problem = UnknownVariable.named(name, map(str, columns), "the data")
             raise UnknownVariable(f"{problem} Its column is missing: add it, or leave it out of variables=.")
-
-
-def _encode(variable: Variable, column: Any) -> NDArray[Any]:
-    if variable.is_continuous:
-        return read_numbers(variable.name, column)
-    return encode_column(variable, column, allow_missing=True)
 
 
 def _stacked(columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int) -> tuple[NDArray[Any], Floats]:
@@ -305,29 +278,36 @@ def _stacked(columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int) 
 
 def _read_again(
     table: Table,
+    wanted: list[str] | None,
     given: Mapping[str, Variable],
     weights: str | Sequence[float] | NDArray[Any] | None,
     interventions: Any,
 ) -> Table:
     """The table with columns encoded as these variables, and with other weights and interventions if there are any."""
+    marks_in = mark_columns(interventions)
+    _refuse_absent(wanted or (), table.variables, _UNKNOWN)
     if isinstance(weights, str):
-        _refuse_no_weights(weights, table.variables)
-        weights, name = read_numbers(weights, _decoded(table, weights)), weights
-        table = table.select(other for other in table.variables if other != name)
-    targets_in = interventions if isinstance(interventions, str) else None
-    if marks_in := mark_columns(interventions):
-        _refuse_no_targets(marks_in, table.variables)
-        interventions = from_columns(interventions, {name: _decoded(table, name) for name in marks_in})
-        table = table.select(other for other in table.variables if other not in marks_in)
-    _refuse_absent(given, table.variables)
+        _refuse_absent([weights], table.variables, _NO_WEIGHTS)
+    _refuse_absent(marks_in, table.variables, _NO_TARGETS)
+    columns = {name: _decoded(table, name) for name in marks_in}
+    no_variables = {*marks_in, *([weights] if isinstance(weights, str) else [])}
+    if isinstance(weights, str):
+        weights = read_numbers(weights, _decoded(table, weights))
+    if wanted is not None or no_variables:
+        table = table.select(
+            name for name in (table.variables if wanted is None else wanted) if name not in no_variables
+        )
+    _refuse_lacking(given, table.variables)
     changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
     if changed:
-        columns = {name: (variable, _encode(variable, _decoded(table, name))) for name, variable in changed.items()}
-        table = table.with_columns(columns)
+        encoded = {name: encode_column(one, _decoded(table, name), allow_missing=True) for name, one in changed.items()}
+        table = table.with_columns({name: (changed[name], column) for name, column in encoded.items()})
     if weights is not None:
         table = table.weighted(weights)
     if interventions is not None:
-        marks = read_interventions(interventions, table.variables, table.num_rows, targets_in)
+        targets_in = interventions if isinstance(interventions, str) else None
+        given_marks = from_columns(interventions, columns)
+        marks = read_interventions(given_marks, table.variables, table.num_rows, targets_in)
         table = replace(table, interventions=marks)
     return table
 
@@ -345,17 +325,6 @@ def _decoded(table: Table, name: str) -> NDArray[Any]:
     states = np.empty(variable.num_states + 1, dtype=object)
     states[:-1] = variable.states
     return np.asarray(states[column])
-
-
-def _refuse_no_weights(name: str, columns: Iterable[Any]) -> None:
-    if name not in columns:
-        raise UnknownVariable.named(name, map(str, columns), "the data, which should have it as weights")
-
-
-def _refuse_no_targets(marks_in: Iterable[str], columns: Collection[Any]) -> None:
-    for name in marks_in:
-        if name not in columns:
-            raise UnknownVariable.named(name, map(str, columns), "the data, though interventions= names it as a column")
 
 
 def _read_weights(weights: Any, num_rows: int) -> Floats | None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.arrays import Flags, Ints
+from plausible.base.arrays import Ints
 from plausible.base.remedies import Call, Remedy
 from plausible.data.moments import FamilyMoments, Moments, grouped_moments
 from plausible.data.row_counts import RowCounts, in_threads
@@ -73,8 +73,6 @@ class TableStatistics(Statistics):
         self._lock = Lock()
         self._num_threads = num_threads
 
-    # --- what there is ---
-
     @property
     def table(self) -> Table:
         """The rows."""
@@ -105,8 +103,6 @@ class TableStatistics(Statistics):
         """Name -> how many cells of it are missing."""
         return self._table.missing
 
-    # --- what is asked ---
-
     def counts_of(self, requests: Sequence[Request]) -> list[list[Stack]]:
         """For each request the counts of its families, by shape; many requests are shared out among threads."""
         if self._num_threads < 2 or len(requests) < 2 * self._num_threads or self._table.num_rows < _FEW_ROWS:
@@ -136,7 +132,7 @@ class TableStatistics(Statistics):
     def rows(self, child: str, parents: Sequence[str] = ()) -> FamilyRows:
         """The rows of a family; equal ones together where it has states alone, and few enough."""
         scope = (*parents, child)
-        is_counted = self._names.keys() >= set(scope) and self._num_cells((child, tuple(parents))) <= _MAX_COUNTED
+        is_counted = self._names.keys() >= set(scope) and self._num_cells(scope) <= _MAX_COUNTED
         if is_counted:
             return super().rows(child, parents)
         table = self._table.select(scope)
@@ -153,8 +149,6 @@ class TableStatistics(Statistics):
             counting = counting & ~table.interventions[child]
         return FamilyRows({name: column[counting] for name, column in columns.items()}, weights[counting])
 
-    # --- moments ---
-
     def _moments_of(self, request: Request) -> FamilyMoments:
         scope = (*request.parents, request.child)
         for name in scope:
@@ -162,11 +156,20 @@ class TableStatistics(Statistics):
                 raise UnknownVariable.named(name, self.variables, "this data")
         with_states = [name for name in scope if name in self._names]
         numbers = [place for place, name in enumerate(self._table.continuous) if name in scope]
-        self._refuse_missing_numbers(numbers)
+        for place in numbers:
+            if number := int(np.isnan(self._table.numbers[place]).sum()):
+                raise InvalidArgument(
+                    f"{self._table.continuous[place]!r} is missing in {number} of {self._table.num_rows} rows; moments "
+                    "need complete columns. Leave these rows out."
+                )
         if not with_states:
             return self._own_moments(request.child).part(numbers)
         codes = self._table.codes[list(self._complete_places(with_states))]
-        lines, weights, set_rows = self._table.numbers[numbers], self._table.row_weights, self._set_rows(request.child)
+        lines, weights, set_rows = (
+            self._table.numbers[numbers],
+            self._table.row_weights,
+            self._table.interventions.get(request.child),
+        )
         if set_rows is not None:
             codes, lines, weights = codes[:, ~set_rows], lines[:, ~set_rows], weights[~set_rows]
         groups = np.zeros(codes.shape[1], dtype=np.intp)
@@ -177,26 +180,12 @@ class TableStatistics(Statistics):
 
     def _own_moments(self, child: str) -> Moments:
         """Those of all numbers in the rows that say something about a child."""
-        set_rows = self._set_rows(child)
+        set_rows = self._table.interventions.get(child)
         key = None if set_rows is None else child
         if key not in self._moments:
             table = self._table if set_rows is None else self._table.take(~set_rows)
             self._moments[key] = Moments.of_rows(table.numbers, table.weights)
         return self._moments[key]
-
-    def _refuse_missing_numbers(self, places: Sequence[int]) -> None:
-        for place in places:
-            number = int(np.isnan(self._table.numbers[place]).sum())
-            if number:
-                raise InvalidArgument(
-                    f"{self._table.continuous[place]!r} is missing in {number} of {self._table.num_rows} rows; moments "
-                    "need complete columns. Leave these rows out."
-                )
-
-    def _set_rows(self, child: str) -> Flags | None:
-        return self._table.interventions.get(child)
-
-    # --- answers ---
 
     def _key(self, child: str, places: Sequence[int]) -> tuple[str | None, tuple[int, ...]]:
         return (child if child in self._table.interventions else None, tuple(sorted(places)))
@@ -211,10 +200,14 @@ class TableStatistics(Statistics):
         found = self._remembered(key)
         if found is None:
             found = self._rows.count(request.child, key[1])
-            self._remember(key, found)
+            found.setflags(write=False)
+            with self._lock:
+                if key not in self._cache:
+                    self._cache[key] = found
+                    self._cached += found.size
+                while self._cached > _MAX_CACHED:
+                    self._cached -= self._cache.popitem(last=False)[1].size
         return [Stack(_FIRST, found.transpose([key[1].index(place) for place in asked])[None])]
-
-    # --- names and memory ---
 
     def _complete_places(self, names: Sequence[str]) -> tuple[int, ...]:
         """The places of variables that are observed in each row."""
@@ -248,12 +241,3 @@ class TableStatistics(Statistics):
             if key in self._cache:
                 self._cache.move_to_end(key)
             return self._cache.get(key)
-
-    def _remember(self, key: tuple[str | None, tuple[int, ...]], counts: Counts) -> None:
-        counts.setflags(write=False)
-        with self._lock:
-            if key not in self._cache:
-                self._cache[key] = counts
-                self._cached += counts.size
-            while self._cached > _MAX_CACHED:
-                self._cached -= self._cache.popitem(last=False)[1].size

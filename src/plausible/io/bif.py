@@ -154,8 +154,6 @@ class _Parser:
             self._read_probability(*block)
         return self.assembly
 
-    # --- blocks ---
-
     def _read_block(self, keyword: str, start: int) -> int:
         match = _HEAD.match(self.text, start + len(keyword))
         if match is None:
@@ -231,8 +229,6 @@ class _Parser:
         if not match.group().endswith(";"):
             raise self._place(match.end()).error(f"Expected ';' after the states of {name!r}.")
         return states, match.end()
-
-    # --- probabilities ---
 
     def _read_probability(self, head: str, place: Place, body: tuple[int, int]) -> None:
         child, *parents = written = self._family(head, place)

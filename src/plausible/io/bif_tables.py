@@ -80,9 +80,6 @@ def read_table(text: str, start: int, end: int, family: Family) -> tuple[Floats,
     return _read_one_by_one(text, start, family) if rows is None else (rows, ())
 
 
-# --- in bulk ---
-
-
 def _rows_in_bulk(body: str, family: Family) -> Floats | None:
     """The rows of a body that has one for every assignment to the parents; None where anything is irregular."""
     pieces = _ROW.split(body)
@@ -139,9 +136,6 @@ def _reordered(values: Floats, family: Family, place: Place) -> Floats:
     other = values.reshape(-1, width)
     sums_to_one = [bool(np.all(np.abs(rows.sum(axis=1) - 1.0) <= MAX_ROUNDING)) for rows in (documented, other)]
     return (other if sums_to_one == [False, True] else documented).ravel()
-
-
-# --- one by one ---
 
 
 def _statements(text: str, start: int) -> tuple[list[_Statement], int]:

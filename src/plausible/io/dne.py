@@ -88,9 +88,6 @@ def _node_notes(block: Block) -> VariableNotes:
     return VariableNotes(block.text("title"), block.text("comment"), position, MappingProxyType(properties))
 
 
-# --- states ---
-
-
 def _states(name: str, block: Block) -> Sequence[str]:
     """The states by name, by title, by their levels, or by number."""
     listed, titles, levels, count = map(block.get, ("states", "statetitles", "levels", "numstates"))
@@ -118,9 +115,6 @@ def _interval(low: str, high: str) -> str:
     if low.upper() in ("-INFINITY", "-INF"):
         return f"< {high}"
     return f">= {low}" if high.upper() in ("INFINITY", "INF") else f"{low} to {high}"
-
-
-# --- definitions ---
 
 
 def _add_definition(assembly: Assembly, name: str, block: Block, constants: Collection[str]) -> None:

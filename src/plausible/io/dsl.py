@@ -104,9 +104,6 @@ def _states(name: str, block: Block) -> list[str]:
     return states.items()
 
 
-# --- distributions ---
-
-
 def _add_distribution(assembly: Assembly, name: str, block: Block) -> None:
     listed = block.get("PARENTS")
     parents = [] if listed is None else listed.items()

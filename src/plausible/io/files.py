@@ -182,9 +182,6 @@ def to_text(model: Model, format: str) -> str:
     return chosen.write(model)
 
 
-# --- which format ---
-
-
 def _by_name(name: str) -> Format:
     by_name = {ending.removeprefix("."): known for known in FORMATS for ending in known.extensions}
     by_name |= {known.name.lower(): known for known in FORMATS}
@@ -209,9 +206,6 @@ def _format(path: PathLike, name: str | None, call: str, if_none: str = "") -> F
         f"The ending of {os.fspath(path)!r} names no format; known are {' '.join(_ENDINGS)} (and .gz after them). "
         f"Or name the format: format=.{'' if ending else if_none}"
     )
-
-
-# --- bytes ---
 
 
 def _read_bytes(path: Path) -> bytes:

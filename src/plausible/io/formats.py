@@ -109,8 +109,6 @@ def contents(model: Model, format: str, *, discrete: bool = False) -> Contents:
     return Contents(network.variables, network.cpds, {}, {}, network.notes)
 
 
-# --- names that a format can't write ---
-
 #: Tuples in a state may be nested this deeply.
 MAX_DEPTH: Final = 20
 

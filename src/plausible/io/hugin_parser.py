@@ -145,9 +145,6 @@ def _not_known(block: Block) -> Exception:
     return block.place.error(f"Expected 'net', 'node' or 'potential', not {shown(block.head)}.{hint}")
 
 
-# --- nodes ---
-
-
 def _add_node(assembly: Assembly, block: Block, head: re.Match[str], names: dict[str, str]) -> None:
     is_continuous, kind, written = head[1] == "continuous", head[2], head[3]
     if written in names:
@@ -205,9 +202,6 @@ def _properties(block: Block, known: Sequence[str]) -> Mapping[str, str]:
     if isinstance(exact, dict) and all(isinstance(text, str) for text in exact.values()):
         found |= exact
     return MappingProxyType(found)
-
-
-# --- potentials ---
 
 
 def _add_potential(

@@ -55,9 +55,6 @@ _NOTES = ("name", "description", "reference", "properties")
 _NODE_NOTES = ("label", "description", "position", "properties")
 
 
-# --- reading ---
-
-
 def parse_json(text: str) -> Model:
     """The model in a text of the library's own format.
 
@@ -253,16 +250,10 @@ def _factor(value: JSONValue, variables: Mapping[str, Variable]) -> Factor:
     return Factor.from_flat(scope.values(), values)
 
 
-# --- notes ---
-
-
 def _network_notes(fields: Mapping[str, JSONValue]) -> Notes:
     texts = {key: fields[key].text() for key in ("name", "description", "reference") if key in fields}
     properties = fields["properties"].texts() if "properties" in fields else {}
     return Notes(texts.get("name", ""), texts.get("description", ""), texts.get("reference", ""), properties)
-
-
-# --- writing ---
 
 
 def format_json(model: Model) -> str:

@@ -38,9 +38,6 @@ class Dialect:
         return bool(key) and self.says(key) and not is_reserved and not re.search('[="]', key)
 
 
-# --- reading ---
-
-
 def properties_of(texts: Iterable[str]) -> dict[str, str]:
     """Key -> value of `key = value` texts; a key that is repeated has its values on lines of their own.
 
@@ -86,9 +83,6 @@ def _take_exact(properties: dict[str, str], allowed: set[str]) -> dict[str, Any]
         return {}
     del properties[_EXACT]
     return {**notes, "properties": more}
-
-
-# --- writing ---
 
 
 def network_texts(notes: Notes, written_name: str, dialect: Dialect) -> list[str]:

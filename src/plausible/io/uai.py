@@ -34,9 +34,6 @@ MAX_FREE_STATES = 2**20
 _COMMENT = re.compile(r"^c(?:[ \t][^\n]*)?\r?$|#[^\n]*", re.MULTILINE)
 
 
-# --- reading ---
-
-
 def parse_uai(text: str) -> Model:
     """The model in a UAI text: a `BayesianNetwork` or a `MarkovNetwork`, by its first word.
 
@@ -135,9 +132,6 @@ def _markov_network(
             raise words.error(problem, start + int(np.argmax(values < 0)))
         factors.append(Factor.from_flat([variables[index] for index in scope], values))
     return MarkovNetwork(*factors, variables=variables)
-
-
-# --- writing ---
 
 
 def format_uai(model: Model) -> str:

@@ -25,9 +25,6 @@ _NEW_SOLUTION = "-BEGIN-"
 _Value = TypeVar("_Value")
 
 
-# --- evidence ---
-
-
 def parse_uai_evidence(text: str, model: Model | None = None) -> list[dict[str, State]]:
     """The samples of evidence in a text.
 
@@ -93,9 +90,6 @@ def format_uai_evidence(samples: Sequence[Mapping[str, State]], model: Model | N
         pairs = [f"{numbering.variable(name)} {numbering.state(name, state)}" for name, state in sample.items()]
         lines.append(" ".join([str(len(sample)), *pairs]))
     return "\n".join([*lines, ""])
-
-
-# --- results ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +183,6 @@ def format_uai_result(result: UAIResult, model: Model | None = None) -> str:
     names = list(numbering.in_order({name: name for name in result.assignment}))
     states = [str(numbering.state(name, result.assignment[name])) for name in names]
     return "\n".join([result.task, " ".join([str(len(states)), *states]), ""])
-
-
-# --- numbers and names ---
 
 
 class _Numbering:

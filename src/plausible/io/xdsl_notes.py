@@ -59,9 +59,6 @@ def grid_position(number: int) -> tuple[float, float]:
     return 20.0 + 110 * (number % 8), 20.0 + 80 * (number // 8)
 
 
-# --- reading ---
-
-
 def user_properties(element: Element) -> dict[str, str]:
     """Key -> value of the <property> elements; a key that is repeated has its values on lines of their own."""
     for child in element.named("property"):
@@ -195,9 +192,6 @@ def _as_xml(element: Element, without: tuple[str, ...] = ()) -> str:
     attributes = "".join(f" {key}={quoteattr(value)}" for key, value in element.attributes.items())
     children = "".join(_as_xml(child, without) for child in element.children if child.tag not in without)
     return f"<{element.tag}{attributes}>{text(element.text.strip(WHITESPACE))}{children}</{element.tag}>"
-
-
-# --- writing ---
 
 
 def text(content: str) -> str:

@@ -263,9 +263,6 @@ class _Reader:
         return TableCPD(variable, table.values[..., ::-1], given)
 
 
-# --- sums of utilities ---
-
-
 def _utility_weights(nodes: Element) -> dict[str, float]:
     """Identifier -> what the numbers of each <utility> count with in the total.
 

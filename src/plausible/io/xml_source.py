@@ -117,9 +117,6 @@ def replace_illegal(text: str) -> str:
     return _ILLEGAL.sub("_", text)
 
 
-# --- parsing ---
-
-
 def parse_xml(text: str, root: str, fold: Callable[[str], str] = str) -> Element:
     """The tree of an XML text.
 

@@ -52,9 +52,6 @@ _HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 <NETWORK>"""
 
 
-# --- reading ---
-
-
 def parse_xmlbif(text: str) -> BayesianNetwork | InfluenceDiagram:
     """The network or influence diagram in an XMLBIF text; tags in upper or lower case.
 
@@ -130,9 +127,6 @@ def _add_definition(assembly: Assembly, element: Element, names: Mapping[str, st
 
 def _properties(element: Element) -> dict[str, str]:
     return properties_of(child.content() for child in element.named("PROPERTY"))
-
-
-# --- writing ---
 
 
 def format_xmlbif(model: Model) -> str:
