@@ -197,19 +197,7 @@ def estimate_effect(
     (('gender',), [0.6, 0.45], -0.15)
     """
     named = named_method(method)
-    for role, name in (("outcome", outcome), ("treatment", treatment)):
-        if not isinstance(name, str):
-            raise InvalidArgument(
-                f"An estimate is about one {role}, named as a text, not {name!r}. For several at once, evaluate the "
-                "estimand of identify() on a fitted network."
-            )
-    read_problem(graph, outcome, treatment)  # refuses what is no graph, and names that it does not have
-    table = Table.read(data)
-    if isinstance(graph, BayesianNetwork):
-        table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
-    for name in (outcome, treatment):
-        if name not in table.variables:
-            raise UnknownVariable.named(name, table.variables, "the data")
+    table = _read(graph, data, outcome, treatment)
     known = as_one_graph(graph)
     if isinstance(named, PlugIn):  # learns each variable from the rows in which it was not set
         used = ExperimentRows(table, without_causes_of_set(known, table))
@@ -239,6 +227,24 @@ def estimate_effect(
         assumption=prepared.assumption or no_causal_path(task, used.graph).strip(" ."),
         rows=used.told,
     )
+
+
+def _read(graph: AdjustableGraph, data: TableLike, outcome: str, treatment: str) -> Table:
+    """All rows; refuses names that the data or the graph don't have."""
+    for role, name in (("outcome", outcome), ("treatment", treatment)):
+        if not isinstance(name, str):
+            raise InvalidArgument(
+                f"An estimate is about one {role}, named as a text, not {name!r}. For several at once, evaluate the "
+                "estimand of identify() on a fitted network."
+            )
+    read_problem(graph, outcome, treatment)  # refuses what is no graph, and names that it does not have
+    table = Table.read(data)
+    if isinstance(graph, BayesianNetwork):
+        table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
+    for name in (outcome, treatment):
+        if name not in table.variables:
+            raise UnknownVariable.named(name, table.variables, "the data")
+    return table
 
 
 def _task(
