@@ -334,21 +334,21 @@ class FoundRules(NamedTuple):
     is_open_off_path: bool = False  # whether rules were left as they are where others never lead to
 
 
-def finish(task: Task, found: FoundRules, tree: Weighing | None = None) -> Solution:
+def finish(task: Task, settled: FoundRules, tree: Weighing | None = None) -> Solution:
     """Make the rules deterministic, and say what they are worth.
 
     `tree` may hold the rules, to be made deterministic; without one a new one is made.
     """
-    rules, value, upper = found.rules, found.expected_utility, found.upper_bound
+    rules, value, upper = settled.rules, settled.expected_utility, settled.upper_bound
     if value is None:
-        rules = decided(found.rules)
+        rules = decided(settled.rules)
         if tree is None:
             tree = weighing(task.problem, rules)
         else:
             for name, rule in rules.items():
-                if not np.array_equal(rule, found.rules[name]):
+                if not np.array_equal(rule, settled.rules[name]):
                     tree.replace(name, rule)
-        if found.is_open_off_path:
+        if settled.is_open_off_path:
             settle_off_path(task.diagram, task.problem, tree, rules)
         value = tree.total().expected_utility
     rounding = utility_rounding(task.diagram)
@@ -358,7 +358,7 @@ def finish(task: Task, found: FoundRules, tree: Weighing | None = None) -> Solut
         expected_utility=value,
         policies=Policies(task, rules, rounding, tree),
         upper_bound=upper,
-        method=found.method,
+        method=settled.method,
         components=task.structure.components,
         relies_on=task.structure.relies_on,
         rounding=rounding,

@@ -130,8 +130,8 @@ class Team(Branches[Chosen]):
         for _ in range(restarts):
             if is_over():
                 break
-            found = self.climb([rng.dirichlet(np.ones(shape[-1]), shape[:-1]) for shape in shapes])
-            best = max(best, found, key=lambda pair: pair[0])
+            other = self.climb([rng.dirichlet(np.ones(shape[-1]), shape[:-1]) for shape in shapes])
+            best = max(best, other, key=lambda pair: pair[0])
         return best
 
     def all_chosen(self) -> Iterator[Chosen]:
@@ -203,9 +203,9 @@ class RuleSearch(Branches[RuleNumbers]):
         if len(partial) == len(self._listed):
             return ()
         tables = self._given(self._table(partial), len(partial), self._listed[len(partial)])
-        found = [(*partial, number) for number in range(len(tables))]
-        self._bounds.update(zip(found, self._relaxed(tables, len(partial) + 1).tolist(), strict=True))
-        return found
+        further = [(*partial, number) for number in range(len(tables))]
+        self._bounds.update(zip(further, self._relaxed(tables, len(partial) + 1).tolist(), strict=True))
+        return further
 
     def upper(self, partial: RuleNumbers) -> float:
         if partial in self._bounds:
@@ -223,12 +223,12 @@ class RuleSearch(Branches[RuleNumbers]):
 
     def numbers(self, rules: Mapping[str, Floats]) -> RuleNumbers:
         """The full solution with these rules, the first of the most likely actions where they are not deterministic."""
-        found = []
+        numbers = []
         for member in self._order[:-1]:
             num_actions = self._team.shape(member)[-1]
             actions = rules[self._team.decisions[member]].reshape(-1, num_actions).argmax(axis=1)
-            found.append(int(np.ravel_multi_index(tuple(actions), (num_actions,) * len(actions))))
-        return tuple(found)
+            numbers.append(int(np.ravel_multi_index(tuple(actions), (num_actions,) * len(actions))))
+        return tuple(numbers)
 
     # --- tables ---
 
@@ -254,8 +254,8 @@ class RuleSearch(Branches[RuleNumbers]):
         new = self._team.table.ndim
         family = self._team.families[self._order[depth]]
         axes, left = self._axes(depth), (new, *self._axes(depth + 1))
-        found: Floats = np.einsum(table, axes, rules, (new, *family), left, optimize=True)  # type: ignore[arg-type]
-        return found
+        tables: Floats = np.einsum(table, axes, rules, (new, *family), left, optimize=True)  # type: ignore[arg-type]
+        return tables
 
     def _relaxed(self, tables: Floats, depth: int) -> Floats:
         """The bound for each table of those that are left at some depth."""
