@@ -40,8 +40,7 @@ from plausible.variables import Variable
 
 ByColumn: TypeAlias = Literal["default", "most-frequent", "mean", "median", "random", "uniform", "hot-deck"]
 ByNetwork: TypeAlias = Literal["most-probable", "most-probable-completion", "draw"]
-ImputationMethod: TypeAlias = ByColumn | ByNetwork
-_METHODS = (*get_args(ByColumn), *get_args(ByNetwork))
+ImputationMethod: TypeAlias = Literal[ByColumn, ByNetwork]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +105,9 @@ def impute(
     {'A': [1, 0], 'B': [1, 0]}
     """
     chosen = method or ("most-frequent" if network is None else "most-probable")
-    if chosen not in _METHODS:
-        raise InvalidArgument(f"method={chosen!r} is no way to fill cells.{suggestion(chosen, _METHODS)}")
+    if chosen not in get_args(ImputationMethod):
+        hint = suggestion(chosen, get_args(ImputationMethod))
+        raise InvalidArgument(f"method={chosen!r} is no way to fill cells.{hint}")
     if chosen == "default" and values is None:
         raise InvalidArgument("method='default' needs values=: one for all, or name -> value.")
     generator = generator_of(seed)
