@@ -9,6 +9,7 @@ from plausible.graphs import DAG, PDAG
 from plausible.learn.confidence.bootstrap import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs, estimate_threshold
 from plausible.variables import Variable
+from refusals import refuses
 
 EMPTY = [Variable("a", 2), Variable("b", 3)]
 
@@ -148,11 +149,8 @@ def test_the_consensus_keeps_all_strong_edges_and_has_no_cycle():
 
 
 def test_errors_name_the_fix():
-    with pytest.raises(InvalidArgument, match="'ordinary' or 'bayesian'"):
-        bootstrap(_rows(), kind="jackknife")
-    with pytest.raises(InvalidArgument, match="num_samples=0"):
-        bootstrap(_rows(), num_samples=0)
+    refuses(InvalidArgument, "'ordinary' or 'bayesian'", bootstrap, _rows(), kind="jackknife")
+    refuses(InvalidArgument, "num_samples=0", bootstrap, _rows(), num_samples=0)
     with pytest.raises(UnknownVariable, match="free"):
         bootstrap(_rows(20), lambda table: DAG("a; b; free"), 2).strengths().edge("fre", "a")
-    with pytest.raises(InvalidArgument, match="same variables"):
-        WeightedGraphs.of([DAG("A -> B"), DAG("A -> C")])
+    refuses(InvalidArgument, "same variables", WeightedGraphs.of, [DAG("A -> B"), DAG("A -> C")])

@@ -8,6 +8,7 @@ import pytest
 
 import plausible as pb
 from plausible.models.comparison import kl_divergence_networks
+from refusals import refuses
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +58,7 @@ def test_a_missing_state_is_named_with_the_fix():
     truth = pb.BayesianNetwork(pb.TableCPD("x", [0.5, 0.5], states=["a", "b"]))
     with pytest.raises(pb.errors.InvalidModel, match=r"variables=reference\.variables"):
         pb.learn.recovery(truth, pb.learn.parameters(pb.DAG("x"), {"x": ["a", "a"]}))
-    with pytest.raises(pb.errors.InvalidArgument, match=r"learn\.parameters"):
-        pb.learn.recovery(truth, truth.graph)
+    refuses(pb.errors.InvalidArgument, r"learn\.parameters", pb.learn.recovery, truth, truth.graph)
 
 
 def test_a_method_its_result_and_its_network_are_the_same_learner(frame):
@@ -82,10 +82,8 @@ def test_classes_and_known_networks_are_learners_too(asia, frame):
 
 
 def test_what_is_no_learner_is_refused_with_help(frame):
-    with pytest.raises(pb.errors.InvalidArgument, match="expected a BayesianNetwork"):
-        pb.learn.cross_validate(frame, lambda rows: 3, 2)
-    with pytest.raises(pb.errors.InvalidArgument, match="Did you mean 'hill-climbing'"):
-        pb.learn.cross_validate(frame, "hill-climb", 2)
+    refuses(pb.errors.InvalidArgument, "expected a BayesianNetwork", pb.learn.cross_validate, frame, lambda rows: 3, 2)
+    refuses(pb.errors.InvalidArgument, "Did you mean 'hill-climbing'", pb.learn.cross_validate, frame, "hill-climb", 2)
 
 
 @pytest.mark.parametrize("name", ["structure", "parameters", "score"])

@@ -13,6 +13,7 @@ from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.comparison import choose_clusters
 from plausible.learn.mixtures.model import COVARIANCES, MixturePrior
+from refusals import refuses
 
 
 @pytest.mark.parametrize("criterion", ["bic", "icl", "holdout"])
@@ -89,11 +90,7 @@ def test_ties_go_to_fewer_clusters_and_wrong_requests_are_told():
     """Rows without any difference: all numbers are equally likely; the least is taken."""
     found = choose_clusters({"d": ["a"] * 6}, [3, 1, 2], "holdout", folds=2)
     assert (found.best, found.close) == (1, (1, 2, 3))
-    with pytest.raises(InvalidArgument, match="criterion"):
-        choose_clusters([[0.0]], [1], "bicc")
-    with pytest.raises(InvalidArgument, match="discrete"):
-        choose_clusters([[0.0]], [1], "cheeseman-stutz")
-    with pytest.raises(InvalidArgument, match="folds"):
-        choose_clusters([[0.0]], [1], "holdout")
-    with pytest.raises(InvalidArgument, match="no number"):
-        choose_clusters([[0.0]], [])
+    refuses(InvalidArgument, "criterion", choose_clusters, [[0.0]], [1], "bicc")
+    refuses(InvalidArgument, "discrete", choose_clusters, [[0.0]], [1], "cheeseman-stutz")
+    refuses(InvalidArgument, "folds", choose_clusters, [[0.0]], [1], "holdout")
+    refuses(InvalidArgument, "no number", choose_clusters, [[0.0]], [])

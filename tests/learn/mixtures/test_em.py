@@ -17,6 +17,7 @@ from plausible.learn.mixtures.em import MixtureProblem, MixtureState, mixture_ru
 from plausible.learn.mixtures.model import COVARIANCES, MixtureKind, MixturePrior, MixtureSpace
 from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters, start
 from plausible.search.run import Stops
+from refusals import refuses
 
 PRIORS = [None, MixturePrior(weights=1.0, cells=0.5, means=2.0, variances=3.0)]
 
@@ -266,5 +267,4 @@ def test_hard_clusters_of_unit_variance_settle_and_never_lose(prior, has_equal_w
 
 
 def test_more_clusters_than_rows_are_refused():
-    with pytest.raises(InvalidArgument, match="n_clusters=4 is more than n_samples=3"):
-        MixtureClustering(4).fit([[0.5], [1.5], [2.5]])
+    refuses(InvalidArgument, "n_clusters=4 is more than n_samples=3", MixtureClustering(4).fit, [[0.5], [1.5], [2.5]])

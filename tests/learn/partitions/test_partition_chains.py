@@ -26,6 +26,7 @@ from plausible.learn.partitions.partition_chain import (
 from plausible.learn.partitions.partition_posterior import LOSSES, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
 from plausible.search.chains import ChainLengths
+from refusals import refuses
 
 PRIORS = [ChineseRestaurant(1.3), FiniteDirichlet(1.3, 3)]
 
@@ -267,18 +268,14 @@ def test_degenerate_data():
 def test_errors_say_what_to_do():
     """Options that don't go together, starts that don't fit, weights."""
     problem = _problem(4)
-    with pytest.raises(InvalidArgument, match="merge_splits=0"):
-        PartitionMoves(labelled=True)
+    refuses(InvalidArgument, "merge_splits=0", PartitionMoves, labelled=True)
     with pytest.raises(InvalidArgument, match="FiniteDirichlet as the prior"):
         sample_partitions(problem, moves=PartitionMoves(1, 0, labelled=True))
-    with pytest.raises(InvalidArgument, match="fixed one"):
-        PartitionModel(FiniteDirichlet(1.0, 2), GammaPrior())
+    refuses(InvalidArgument, "fixed one", PartitionModel, FiniteDirichlet(1.0, 2), GammaPrior())
     with pytest.raises(InvalidArgument, match="more than the prior"):
         partition_init(problem, PartitionModel(FiniteDirichlet(1.0, 2)), start="apart")
-    with pytest.raises(NotSupported, match="repeat"):
-        PartitionProblem.of(problem.table.weighted([1, 2, 1, 1]))
-    with pytest.raises(ValueError, match="has not seen any data"):
-        DirichletProcessMixture().predict([[1.0]])
+    refuses(NotSupported, "repeat", PartitionProblem.of, problem.table.weighted([1, 2, 1, 1]))
+    refuses(ValueError, "has not seen any data", DirichletProcessMixture().predict, [[1.0]])
     with pytest.raises(InvalidArgument, match="is expecting 1 features"):
         DirichletProcessMixture(lengths=ChainLengths(4, 1, 0, 1)).fit([[0.5], [1.5]]).predict([[1.0, 2.0]])
 

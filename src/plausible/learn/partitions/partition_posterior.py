@@ -254,8 +254,3 @@ def sample_partitions(
     share, ended = accepted / proposed if proposed else np.nan, replace(run, kept=(), after_burn_in=())
     labels, concentrations, log_posteriors = map(run.gathered, range(3))
     return PartitionPosterior(problem, law, labels, concentrations, log_posteriors, share, ended)
-
-
-def _parts(state: PartitionState) -> tuple[Ints, float, float]:
-    """What is kept of a draw."""
-    return canonical_labels(state.labels), state.concentration, state.log_posterior
