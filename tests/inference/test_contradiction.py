@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plausible.inference import smallest_contradiction
-from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.findings import impossible_evidence
 from seeds import few_of
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel
 from plausible.factors import Factor
-from plausible.inference.estimate import Estimate, difference
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo, difference
 from plausible.inference.optimization.dual_decomposition import DualDecomposition
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_maximum import MaxProduct

@@ -15,9 +15,8 @@ from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.inference.compiled import CompiledFactors
 from plausible.inference.sensitivity.derivatives import FamilyProduct
-from plausible.inference.sensitivity.functions import event_sensitivity
+from plausible.inference.sensitivity.functions import event_sensitivity, tornado, varied
 from plausible.inference.sensitivity.parameters import Event, sensitivity_set
-from plausible.inference.sensitivity.tornado import tornado, varied
 from plausible.variables import Evidence, Variable
 from sensitivity_oracle import covaried, random_findings, sizes_of, tables_of, total, with_event
 

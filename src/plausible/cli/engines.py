@@ -9,8 +9,7 @@ from typing import Any
 from plausible.cli.commands import hyphenated
 from plausible.errors import InvalidArgument, close_match, suggestion
 from plausible.inference.engine_mistakes import engine_kinds
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 
 #: How to write an engine, and the names of all: at the end of the help of commands that take one.
 ENGINES = """

@@ -13,8 +13,7 @@ from plausible.cli.options import AsJson, EventText, EvidenceTexts, ModelSource,
 from plausible.cli.output import picked, print_answer
 from plausible.cli.source import read_bayesian
 from plausible.errors import InvalidArgument, UnknownVariable, counted
-from plausible.inference.sensitivity.functions import SensitivityFunction
-from plausible.inference.sensitivity.tornado import Variation, tornado
+from plausible.inference.sensitivity.functions import SensitivityFunction, Variation, tornado
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 

@@ -21,9 +21,9 @@ from plausible.inference.calibration import CalibratedTree as CalibratedTree
 from plausible.inference.calibration import calibrate as calibrate
 from plausible.inference.compiled import CompiledFactors as CompiledFactors
 from plausible.inference.compiled import compile_factors as compile_factors
-from plausible.inference.contradiction import smallest_contradiction as smallest_contradiction
 from plausible.inference.elimination import SumProduct as SumProduct
 from plausible.inference.elimination import absorb as absorb
+from plausible.inference.elimination import enumerate_posterior as enumerate_posterior
 from plausible.inference.elimination import sum_product as sum_product
 from plausible.inference.engines import Engine as Engine
 from plausible.inference.engines import Enumeration as Enumeration
@@ -31,8 +31,6 @@ from plausible.inference.engines import JunctionTree as JunctionTree
 from plausible.inference.engines import Pearl as Pearl
 from plausible.inference.engines import RecursiveConditioning as RecursiveConditioning
 from plausible.inference.engines import VariableElimination as VariableElimination
-from plausible.inference.enumeration import enumerate_posterior as enumerate_posterior
-from plausible.inference.estimate import Estimate as Estimate
 from plausible.inference.exact_map.k_best import best_assignments as best_assignments
 from plausible.inference.exact_map.marginal_map import MarginalMap as MarginalMap
 from plausible.inference.exact_map.marginal_map import marginal_map as marginal_map
@@ -41,6 +39,8 @@ from plausible.inference.exact_map.search import SearchProgress as SearchProgres
 from plausible.inference.findings import Conflict as Conflict
 from plausible.inference.findings import EvidenceImpact as EvidenceImpact
 from plausible.inference.findings import FindingImpact as FindingImpact
+from plausible.inference.findings import smallest_contradiction as smallest_contradiction
+from plausible.inference.info import Estimate as Estimate
 from plausible.inference.info import QueryInfo as QueryInfo
 from plausible.inference.markov_chains.chain_kinds import Absorption as Absorption
 from plausible.inference.markov_chains.chain_kinds import CommunicatingClass as CommunicatingClass

@@ -12,8 +12,7 @@ from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.engines import check_known
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
@@ -55,14 +54,8 @@ class FactorEngine(ABC):
         self, factors: Iterable[Factor], variables: Iterable[Variable], evidence: Evidence
     ) -> dict[str, Factor]:
         """P(X | evidence) of each of the variables, from one run."""
-        listed = list(variables)
-        return dict(
-            zip(
-                (variable.name for variable in listed),
-                self.joints(factors, [(variable,) for variable in listed], evidence),
-                strict=True,
-            )
-        )
+        alone = [(variable,) for variable in variables]
+        return {joint.names[0]: joint for joint in self.joints(factors, alone, evidence)}
 
     def joints(
         self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence

@@ -68,11 +68,6 @@ class _Rows:
     weights: Floats
     first: Ints
 
-    def evidence(self, row: int) -> Evidence:
-        """What a row says."""
-        cells = zip(self.variables, self.states[row].tolist(), strict=True)
-        return Evidence({variable.name: state for variable, state in cells if state >= 0}, {}, {})
-
 
 def expected_counts(
     factors: Iterable[Factor],
@@ -131,8 +126,16 @@ def expected_counts(
     has_any: Flags = np.any([none, *has_gaps.values()], axis=0)
     for row in np.flatnonzero(has_any).tolist():
         asked = [name for name in families if has_gaps[name][row]]
-        try:
-            joints = _joints(engine, listed, [families[name] for name in asked], distinct.evidence(row))
+        groups = [families[name] for name in asked]
+        cells = zip(variables, distinct.states[row].tolist(), strict=True)
+        evidence = Evidence({variable.name: state for variable, state in cells if state >= 0}, {}, {})
+        together = getattr(engine, "joints", None)
+        try:  # from one run where the engine can do that, else one question after the other
+            joints = (
+                [engine.query(listed, group, evidence) for group in groups]
+                if together is None
+                else together(listed, groups, evidence)
+            )
         except ImpossibleEvidence as error:
             raise ImpossibleRow(int(distinct.first[row]), str(error)) from None
         for name, joint in zip(asked, joints, strict=True):
@@ -161,16 +164,6 @@ def _refuse_impossible(factors: Sequence[Factor], rows: _Rows) -> None:
     if np.isneginf(logs).any():
         row = complete[int(np.argmax(np.isneginf(logs)))]
         raise ImpossibleRow(int(rows.first[row]), "It has probability zero.")
-
-
-def _joints(
-    engine: Engine, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
-) -> list[Factor]:
-    """From one run where the engine can do that, else one question after the other."""
-    together = getattr(engine, "joints", None)
-    if together is not None:
-        return list(together(factors, groups, evidence))
-    return [engine.query(factors, group, evidence) for group in groups]
 
 
 def _badness(info: QueryInfo) -> tuple[bool, bool, float]:

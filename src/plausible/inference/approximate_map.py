@@ -14,9 +14,8 @@ from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_known
-from plausible.inference.estimate import Estimate
 from plausible.inference.exact_map.marginal_map import MarginalMap
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.optimization.map_local_search import Flip, States
 from plausible.inference.optimizer import PROVED, Optimizer
 from plausible.search.clock import Clock
@@ -106,7 +105,15 @@ def approximate_map(
         raise ImpossibleEvidence.outright()
     own = getattr(engine, "bound_marginal_map", None)
     hint, limit = (None, math.inf) if own is None else own(listed, free, evidence)
-    best = _all_tried(scores, clock) if _is_small(free) else None
+    best: States | None = None
+    if math.prod(variable.num_states for variable in free) <= _FEW:
+        tried = []
+        for state in scores.assignments():
+            tried.append((scores.value(state), state))
+            if clock.is_over:
+                break
+        else:
+            best = max(tried, key=lambda scored: scored[0])[1]
     is_complete = best is not None
     if best is None:
         start = _greedy(scores, clock) if hint is None else hint
@@ -118,9 +125,6 @@ def approximate_map(
             "Give it more samples, or take another engine."
         )
     return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete, clock)))
-
-
-# --- what is scored ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,6 +158,10 @@ class _Scores(SearchProblem[States, Flip]):
         """The sum over all assignments."""
         return self.total({})
 
+    def assignments(self) -> Iterator[States]:
+        """All of them."""
+        return cartesian(*(range(variable.num_states) for variable in self.free))
+
     def score(self, state: States) -> float:
         """The sum, or a very small number."""
         return max(float(self.value(state)), float(self.log_evidence) - _DEPTH)
@@ -180,23 +188,6 @@ class _Scores(SearchProblem[States, Flip]):
         return tuple(int(rng.integers(variable.num_states)) for variable in self.free)
 
 
-def _is_small(variables: Sequence[Variable]) -> bool:
-    return math.prod(variable.num_states for variable in variables) <= _FEW
-
-
-def _assignments(variables: Sequence[Variable]) -> Iterator[States]:
-    return cartesian(*(range(variable.num_states) for variable in variables))
-
-
-def _all_tried(scores: _Scores, clock: Clock) -> States | None:
-    """The best of all assignments, or nothing where time is up before all were tried."""
-    for state in _assignments(scores.free):
-        scores.value(state)
-        if clock.is_over:
-            return None
-    return max(_assignments(scores.free), key=scores.value)
-
-
 def _greedy(scores: _Scores, clock: Clock) -> States:
     """The targets one by one, the surest first, each in its most probable state given those before.
 
@@ -217,9 +208,6 @@ def _greedy(scores: _Scores, clock: Clock) -> States:
             chosen |= {place: int(beliefs[scores.free[place].name].values.argmax()) for place in waiting}
             break
     return tuple(chosen[place] for place in range(len(scores.free)))
-
-
-# --- what is known of the answer ---
 
 
 def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_complete: bool, bound: float) -> MarginalMap:
@@ -244,7 +232,7 @@ def _bound(scores: _Scores, is_complete: bool, clock: Clock) -> float:
     """No assignment has a larger value, for certain; infinite where nothing is known."""
     bounds = [_limits(scores.log_evidence)[1]]
     if is_complete:
-        bounds.append(max(_limits(scores.value(state))[1] for state in _assignments(scores.free)))
+        bounds.append(max(_limits(scores.value(state))[1] for state in scores.assignments()))
     elif bounds[0] < math.inf:
         for place, variable in enumerate(scores.free):
             if clock.is_over:

@@ -77,11 +77,6 @@ class CalibratedTree:
         Σ_{C_i - S_ij} β_i replaces μ_ij, and β_j is multiplied by σ / μ with 0/0 = 0 (Koller & Friedman 2009, §10.3),
         once along each edge in each direction. Findings can be added in this way but not taken back: what they have
         set to zero is lost. `calibrate` the tree anew for that.
-
-        Parameters
-        ----------
-        evidence
-            States, collections of states and likelihoods.
         """
         if evidence.values:
             raise NotSupported("A calibrated tree takes states, collections of states and likelihoods as evidence.")
@@ -178,10 +173,6 @@ def _findings(factors: Sequence[Factor], evidence: Evidence) -> list[Factor]:
 
 def _schedule(tree: CliqueTree, root: int) -> list[tuple[int, int]]:
     """Each clique after its neighbour towards the root of its tree, and that neighbour; -1 for a root."""
-    neighbors: list[list[int]] = [[] for _ in tree.cliques]
-    for i, j in tree.edges:
-        neighbors[i].append(j)
-        neighbors[j].append(i)
     order: list[tuple[int, int]] = []
     seen: set[int] = set()
     for start in sorted(range(len(tree.cliques)), key=lambda clique: clique != root):
@@ -190,7 +181,7 @@ def _schedule(tree: CliqueTree, root: int) -> list[tuple[int, int]]:
             clique, towards = waiting.pop()
             seen.add(clique)
             order.append((clique, towards))
-            waiting.extend((other, clique) for other in neighbors[clique] if other != towards)
+            waiting.extend((other, clique) for other in tree.neighbors(clique) if other != towards)
     return order
 
 
@@ -199,29 +190,20 @@ def _pass_messages(
 ) -> tuple[dict[tuple[int, int], Factor], float]:
     """All messages, to the roots and back, and the logarithm of what was scaled out of those to the roots."""
     messages: dict[tuple[int, int], Factor] = {}
-    log_scale = 0.0
-    for sender, receiver in reversed(schedule):
-        if receiver >= 0:
-            messages[sender, receiver], peak = _message(tree, potentials, messages, sender, receiver)
-            log_scale += math.log(peak)
+
+    def send(sender: int, receiver: int) -> float:
+        """δ_{sender→receiver} with its largest entry brought to one; the logarithm of what that was."""
+        kept = [name for name in potentials[sender].names if name in potentials[receiver].names]
+        message = _product_at(tree, potentials, messages, sender, receiver).marginal(kept)
+        peak = _positive(message.max())
+        messages[sender, receiver] = message / Factor.scalar(peak)
+        return math.log(peak)
+
+    log_scale = sum(send(sender, receiver) for sender, receiver in reversed(schedule) if receiver >= 0)
     for receiver, sender in schedule:
         if sender >= 0:
-            messages[sender, receiver], _ = _message(tree, potentials, messages, sender, receiver)
+            send(sender, receiver)
     return messages, log_scale
-
-
-def _message(
-    tree: CliqueTree,
-    potentials: Sequence[Factor],
-    messages: Mapping[tuple[int, int], Factor],
-    sender: int,
-    receiver: int,
-) -> tuple[Factor, float]:
-    """δ_{sender→receiver} with its largest entry brought to one, and what that was."""
-    kept = [name for name in potentials[sender].names if name in potentials[receiver].names]
-    message = _product_at(tree, potentials, messages, sender, receiver).marginal(kept)
-    peak = _positive(message.max())
-    return message / Factor.scalar(peak), peak
 
 
 def _product_at(
@@ -234,9 +216,6 @@ def _product_at(
     """The potential of a clique times the messages that it got, but that of one neighbour."""
     incoming = [messages[other, clique] for other in tree.neighbors(clique) if other != without]
     return product((potentials[clique], *incoming))
-
-
-# --- belief update ---
 
 
 def _update(tree: CliqueTree, beliefs: list[Factor], sepsets: list[Factor]) -> tuple[float, list[Factor]]:
@@ -262,9 +241,6 @@ def _update(tree: CliqueTree, beliefs: list[Factor], sepsets: list[Factor]) -> t
         return sum(map(math.log, totals)), [sepset.normalize() for sepset in sepsets]
 
 
-# --- numbers ---
-
-
 @contextmanager
 def _exact_range() -> Iterator[None]:
     """Refuse products that are too small for a float: a zero must be a true zero."""
@@ -277,9 +253,5 @@ def _exact_range() -> Iterator[None]:
 
 def _positive(number: float) -> float:
     if number == 0:
-        raise _impossible()
+        raise ImpossibleEvidence.outright()
     return number
-
-
-def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence.outright()

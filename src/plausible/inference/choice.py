@@ -56,8 +56,9 @@ def chosen(
 ) -> _Some | None:
     """The engine to ask; `None` for the exact way that a model takes by itself.
 
-    Examples
-    --------
+    `fits` says whether that is within its budget, and what "auto" stands for where not is `otherwise`. An engine
+    that is named has limits of its own, and is refused beside a budget.
+
     >>> chosen("auto", None, lambda: True, lambda: BELIEFS) is None
     True
     >>> chosen("auto", None, lambda: False, lambda: BELIEFS)
@@ -65,30 +66,12 @@ def chosen(
     """
     if isinstance(engine, str) and engine == "auto":
         return None if fits() else otherwise()
-    _refuse_both(engine, budget)
-    return engine
-
-
-def chosen_for_map(engine: MapChoice, budget: Budget | None, fits: Callable[[], bool]) -> Engine | Optimizer | None:
-    """The engine that scores a search for a marginal MAP; `None` for the exact way. See `chosen`."""
-    if isinstance(engine, str) and engine == "auto":
-        return None if fits() else BELIEFS
-    _refuse_both(engine, budget)
-    return engine
-
-
-def _refuse_both(engine: object, budget: Budget | None) -> None:
     if not (engine is None or budget is None or isinstance(engine, str | type)):
-        raise InvalidArgument(
-            *(
-                Argument("budget"),
-                f" limits exact answers, but {type(engine).__name__} has options of its own for that.",
-            ),
-            remedies=[
-                Remedy("leave one of ", Argument("engine"), " and ", Argument("budget"), " out"),
-                Remedy("use ", Argument("engine", "auto")),
-            ],
-        )
+        reason = f" limits exact answers, but {type(engine).__name__} has options of its own for that."
+        both = Remedy("leave one of ", Argument("engine"), " and ", Argument("budget"), " out")
+        remedies = [both, Remedy("use ", Argument("engine", "auto"))]
+        raise InvalidArgument(Argument("budget"), reason, remedies=remedies)
+    return engine
 
 
 def best_about(factors: Iterable[Factor], evidence: Evidence) -> Optimizer:

@@ -74,8 +74,6 @@ class CompiledFactors:
         """Pickle without the buffers."""
         return CompiledFactors, (self.factors, self.variables, self.program, self.sources, self.info, self.budget)
 
-    # --- sums ---
-
     def log_total(self, evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
         with self._collected(evidence) as (_, log_total):
@@ -136,28 +134,20 @@ class CompiledFactors:
         beliefs = self.joints([term.scope for term in terms], evidence)
         return float(sum(term.flat @ belief.flat for term, belief in zip(terms, beliefs, strict=True)))
 
-    # --- maxima ---
-
     def best(self, evidence: Evidence) -> Assignment:
         """An assignment with the largest product, given the evidence; `log_probability` is the log of that product."""
         with self._workspace(Semiring.MAX) as workspace:
             log_best = workspace.collect(self._weights(evidence))
             states = workspace.best_states().tolist()
         _refuse_zero(log_best)
-        named = {
-            name: variable.states[state] for (name, variable), state in zip(self.variables.items(), states, strict=True)
-        }
+        named = {v.name: v.states[state] for v, state in zip(self.variables.values(), states, strict=True)}
         return Assignment(named, log_probability=log_best, info=self.info)
-
-    # --- samples ---
 
     def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> Ints:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
         self.budget.check_tables(self.program.num_entries)
         with self._possible(evidence) as workspace:
             return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
-
-    # --- rows ---
 
     def answer_rows(self, rows: Codes, target: str | None = None, weights: Floats | None = None) -> RowAnswers:
         """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
@@ -189,8 +179,6 @@ class CompiledFactors:
             belief = Factor.from_flat(scope, totals[start : start + math.prod(v.num_states for v in scope)])
             counts[name] = belief.marginal([variable.name for variable in families[name]]).values
         return counts
-
-    # --- evidence ---
 
     def _weights(self, evidence: Evidence) -> dict[int, Floats]:
         if evidence.values:
@@ -243,8 +231,6 @@ def compile_factors(
         are passed over, and variables that it lacks go last.
     together
         Groups of variables that must share a clique, so that their joints can be read off.
-    budget
-        What a run may cost; the default one where left out.
 
     Raises
     ------
@@ -273,28 +259,18 @@ def compile_factors(
     if order is not None:
         orders.append(tuple(dict.fromkeys((*(numbers[name] for name in order if name in numbers), *numbers.values()))))
     limit = read_budget(budget)
-    program = _cheapest_program(scopes, sizes, orders, held, list(named))
+    programs: list[Program] = []
+    for tried in orders:
+        try:
+            programs.append(compile_program(scopes, sizes, tried, held))
+        except TreeTooLarge as error:
+            refusal = too_large(error.entries, error.clique, error.clique_entries, list(named))
+    if not programs:
+        raise refusal
+    program = min(programs, key=lambda program: program.num_entries)
     answer = max((math.prod(sizes[number] for number in group) for group in held), default=0)
     limit.check(program, list(named), answer)
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
     sources.setflags(write=False)
     info = QueryInfo("clique tree", cost=program.num_entries, largest_table=program.extent.table)
     return CompiledFactors(listed, named, program, sources, info, limit)
-
-
-def _cheapest_program(
-    scopes: tuple[tuple[int, ...], ...],
-    sizes: tuple[int, ...],
-    orders: Sequence[tuple[int, ...] | None],
-    held: tuple[tuple[int, ...], ...],
-    names: Sequence[str],
-) -> Program:
-    programs: list[Program] = []
-    for order in orders:
-        try:
-            programs.append(compile_program(scopes, sizes, order, held))
-        except TreeTooLarge as error:
-            refusal = too_large(error.entries, error.clique, error.clique_entries, names)
-    if not programs:
-        raise refusal
-    return min(programs, key=lambda program: program.num_entries)

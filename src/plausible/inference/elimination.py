@@ -9,16 +9,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor, product
-from plausible.factors.alignment import MAX_ENTRIES, union_scope
+from plausible.factors.alignment import MAX_ENTRIES, check_size, union_scope
 from plausible.graphs.greedy import greedy_order
 from plausible.inference.info import QueryInfo
-from plausible.variables import Evidence
+from plausible.variables import Evidence, Variable
 
 #: So many factors are multiplied before the product is scaled.
 _BATCH = 16
-
 #: Factors whose largest entry is one up to so many binary digits are not scaled: `_BATCH` of them are harmless.
 _NEAR_ONE = 8
 
@@ -99,26 +98,27 @@ def sum_product(
             neighbors[name].update(factor.names)
     for name, around in neighbors.items():
         around.discard(name)
-    hidden = _greedy(neighbors, targets, sizes) if order is None else _read_order(order, targets, sizes)
+    if order is None:  # by weighted min-fill; ties go to the variable that comes first
+        names, numbers = list(sizes), {name: number for number, name in enumerate(sizes)}
+        rows = [tuple(numbers[other] for other in neighbors[name]) for name in names]
+        candidates = [number for number, name in enumerate(names) if name not in set(targets)]
+        chosen = greedy_order(rows, list(sizes.values()), "weighted-min-fill", candidates, range(len(names)))
+        hidden = [names[number] for number in chosen]
+    else:
+        hidden = _read_order(order, targets, sizes)
     info = _price(neighbors, hidden, targets, sizes, max_entries)
     underflows: list[str] = []
     with np.errstate(under="call", call=lambda kind, flag: underflows.append(kind)):
         answer, exponent = _run(listed, hidden, _linear_step)
     if not underflows:
         return SumProduct(answer.reorder(targets), exponent * math.log(2), info)
-    answer, _ = _run([factor.log() for factor in listed], hidden, _log_step)
+
+    def log_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Factor, int]:
+        return log_marginalize(sum(factors, start=Factor.scalar(0.0)), hidden), 0
+
+    answer, _ = _run([factor.log() for factor in listed], hidden, log_step)
     peak = answer.max() if answer.max() > -math.inf else 0.0
     return SumProduct((answer - peak).exp().reorder(targets), peak, info)
-
-
-def _greedy(neighbors: Mapping[str, set[str]], targets: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
-    """The variables to sum out, by weighted min-fill; ties go to the one that comes first."""
-    names, numbers = list(sizes), {name: number for number, name in enumerate(sizes)}
-    rows = [tuple(numbers[other] for other in neighbors[name]) for name in names]
-    kept = {numbers[name] for name in targets}
-    candidates = [number for number in range(len(names)) if number not in kept]
-    order = greedy_order(rows, list(sizes.values()), "weighted-min-fill", candidates, range(len(names)))
-    return [names[number] for number in order]
 
 
 def _read_order(order: Sequence[str], targets: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
@@ -196,11 +196,6 @@ def _scaled(factor: Factor) -> tuple[Factor, int]:
     return (factor, 0) if abs(exponent) <= _NEAR_ONE else (factor * 2.0**-exponent, exponent)
 
 
-def _log_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Factor, int]:
-    """Add logarithms, then log Σ exp over `hidden`."""
-    return log_marginalize(sum(factors, start=Factor.scalar(0.0)), hidden), 0
-
-
 def log_marginalize(factor: Factor, names: str | Sequence[str]) -> Factor:
     """log Σ exp over the named variables, of a factor of logarithms.
 
@@ -215,3 +210,56 @@ def finite_peaks(factor: Factor, names: str | Sequence[str]) -> Factor:
     """The maximum over the named variables, and zero where that is -inf: safe to subtract before exp."""
     peaks = factor.maximize(names)
     return Factor.from_flat(peaks.scope, np.where(np.isneginf(peaks.flat), 0.0, peaks.flat))
+
+
+def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries: int = MAX_ENTRIES) -> SumProduct:
+    """Σ over all variables but `targets` of the product of the factors, from the table of the whole product.
+
+    Where the product of small numbers underflows, or that of large ones overflows, their logarithms are added instead.
+    """
+    listed = list(factors)
+    scope = union_scope(factor.scope for factor in listed)
+    check_size(scope, "The joint distribution", max_entries)
+    losses: list[str] = []
+    with np.errstate(under="call", over="call", invalid="ignore", call=lambda kind, flag: losses.append(kind)):
+        joint, log_scale = product(listed), 0.0
+        answer = joint.marginal(targets)
+    if losses:
+        logs = sum((factor.log() for factor in listed), start=Factor.scalar(0.0))
+        log_scale = logs.max() if np.isfinite(logs.max()) else 0.0
+        answer = (logs - log_scale).exp().marginal(targets)
+    info = QueryInfo(engine="enumeration", cost=joint.size, largest_table=joint.size)
+    return SumProduct(answer, log_scale, info)
+
+
+def enumerate_posterior(
+    factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence, max_entries: int = MAX_ENTRIES
+) -> Factor:
+    """P(targets | evidence) from the table of the whole joint: 2^n entries for n binary variables.
+
+    Parameters
+    ----------
+    factors
+        Non-negative factors whose product is the joint up to a constant.
+    targets
+        The variables of the answer, in its order.
+    evidence
+        States and soft findings.
+    max_entries
+        A joint with more entries is refused.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
+    >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
+    >>> evidence = Evidence.read({"call": "right"}, {"call": call.variable("call")})
+    >>> enumerate_posterior([coin, call], coin.scope, evidence).values.round(6)
+    array([0.818182, 0.181818])
+    """
+    free = [variable.name for variable in targets if variable.name not in evidence.hard]
+    result = enumerate_sum(absorb(factors, evidence), free, max_entries)
+    if result.is_zero:
+        raise ImpossibleEvidence("The evidence has probability zero.")
+    known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in targets if v.name in evidence.hard]
+    answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
+    return answer.with_info(result.info)

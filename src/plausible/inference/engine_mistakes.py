@@ -61,13 +61,20 @@ def mistaken_engine(engine: object, role: Role) -> InvalidArgument:
     name = type(engine).__name__
     if role == "sums" and isinstance(engine, plausible.inference.Optimizer):
         sums = next((sums for sums, best in _COUNTERPARTS.items() if best == name), "LoopyBP")
-        ways = (
+        ways: tuple[Remedy, ...] = (
             Remedy("use ", Call("mpe", Argument("engine", _call(type(engine))))),
             Remedy("take an engine that sums, such as ", Call(sums)),
         )
         return InvalidArgument(f"{name} looks for best assignments.", remedies=ways)
     if role == "best assignments" and isinstance(engine, plausible.inference.Engine):
-        return InvalidArgument(f"{name} sums and does not maximise.", remedies=_maximising(name))
+        if name in _EXACT:
+            exactly = Remedy("leave ", Argument("engine"), " out for an exact answer")
+            ways = (exactly, Remedy("take ", Call("MaxProduct")))
+        elif name in _COUNTERPARTS:
+            ways = (Remedy("take ", Call(_COUNTERPARTS[name]), ", its counterpart for best assignments"),)
+        else:
+            ways = (Remedy("take ", Call("MaxProduct"), ", which looks for best assignments"),)
+        return InvalidArgument(f"{name} sums and does not maximise.", remedies=ways)
     return InvalidArgument(*taken, f"; not {engine!r}.")
 
 
@@ -96,11 +103,3 @@ def _meant(text: str) -> str:
 
 def _folded(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())
-
-
-def _maximising(name: str) -> tuple[Remedy, ...]:
-    if name in _EXACT:
-        return Remedy("leave ", Argument("engine"), " out for an exact answer"), Remedy("take ", Call("MaxProduct"))
-    if name in _COUNTERPARTS:
-        return (Remedy("take ", Call(_COUNTERPARTS[name]), ", its counterpart for best assignments"),)
-    return (Remedy("take ", Call("MaxProduct"), ", which looks for best assignments"),)

@@ -19,9 +19,8 @@ from plausible.factors.alignment import MAX_ENTRIES
 from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.conditioning.recursive import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
-from plausible.inference.elimination import SumProduct, absorb, sum_product
+from plausible.inference.elimination import SumProduct, absorb, enumerate_sum, sum_product
 from plausible.inference.engine_mistakes import mistaken_engine
-from plausible.inference.enumeration import enumerate_sum
 from plausible.inference.polytree.pearl import polytree_sum
 from plausible.variables import Evidence, Variable
 
@@ -315,17 +314,8 @@ class RecursiveConditioning(SummingEngine):
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
-        return conditioned_sum(
-            absorb(factors, evidence),
-            _names(targets),
-            self.order,
-            self.max_table_entries,
-            self.max_cache_entries,
-            self.max_cost,
-        )
-
-
-# --- targets and evidence ---
+        limits = (self.max_table_entries, self.max_cache_entries, self.max_cost)
+        return conditioned_sum(absorb(factors, evidence), _names(targets), self.order, *limits)
 
 
 def check_known(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> None:

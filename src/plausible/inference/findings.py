@@ -21,20 +21,20 @@ from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence, log_unit
-from plausible.inference.contradiction import impossible_evidence
 from plausible.variables import State
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+from collections.abc import Iterable
+
+from plausible.errors import TooLarge
+
 Findings: TypeAlias = Mapping[str, Any]
 
 #: How many findings, and how many states, an impact shows when printed.
 _SHOWN = 10
-
-
-# --- impact ---
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -91,22 +91,18 @@ class FindingImpact:
 
 def _log_odds_change(after: Factor, before: Factor) -> dict[State, float]:
     changes: dict[State, float] = {}
-    others_after, others_before = _rest(after), _rest(before)
     for place, state in enumerate(after.scope[0].states):
-        now, then = (float(factor.flat[place]) for factor in (after, before))
-        if then == 0 or others_before[place] == 0:
+        # P(t) and P(not t), as a sum: one minus P(t) would lose the digits of small ones
+        (now, not_now), (then, not_then) = (
+            (float(factor.flat[place]), math.fsum(np.delete(factor.flat, place))) for factor in (after, before)
+        )
+        if then == 0 or not_then == 0:
             changes[state] = 0.0
-        elif now == 0 or others_after[place] == 0:
+        elif now == 0 or not_now == 0:
             changes[state] = -math.inf if now == 0 else math.inf
         else:
-            changes[state] = math.log(now / others_after[place]) - math.log(then / others_before[place])
+            changes[state] = math.log(now / not_now) - math.log(then / not_then)
     return changes
-
-
-def _rest(distribution: Factor) -> list[float]:
-    """P(not t) of each state, as a sum: one minus P(t) would lose the digits of small ones."""
-    values = distribution.flat
-    return [math.fsum(np.delete(values, place)) for place in range(len(values))]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -143,24 +139,16 @@ class EvidenceImpact:
         """A row for each finding and each state of the target."""
         import pandas as pd
 
-        rows = [
-            (
-                impact.name,
-                impact.finding,
-                impact.divergence,
-                impact.divergence_alone,
-                state,
-                *(
-                    float(factor.flat[place])
-                    for factor in (impact.prior, impact.alone, impact.without, impact.posterior)
-                ),
-                impact.change[state],
-                impact.log_bayes_factors[state],
-            )
-            for impact in self.findings
-            for place, state in enumerate(self.posterior.scope[0].states)
-        ]
-        return pd.DataFrame(rows, columns=list(_IMPACT_COLUMNS))
+        rows: list[tuple[object, ...]] = []
+        for impact in self.findings:
+            whole = (impact.name, impact.finding, impact.divergence, impact.divergence_alone)
+            beliefs = (impact.prior, impact.alone, impact.without, impact.posterior)
+            moves = zip(impact.change.values(), impact.log_bayes_factors.items(), strict=True)
+            for place, (change, (state, log_factor)) in enumerate(moves):
+                now = (float(belief.flat[place]) for belief in beliefs)
+                rows.append((*whole, state, *now, change, log_factor))
+        names = ["variable", "finding", "divergence", "divergence_alone", "state", "prior", "alone", "without"]
+        return pd.DataFrame(rows, columns=[*names, "posterior", "change", "log_bayes_factor"])
 
 
 def _head(items: Sequence[object]) -> list[str]:
@@ -169,32 +157,13 @@ def _head(items: Sequence[object]) -> list[str]:
     return [*map(str, items[:_SHOWN]), *more]
 
 
-_IMPACT_COLUMNS = (
-    "variable",
-    "finding",
-    "divergence",
-    "divergence_alone",
-    "state",
-    "prior",
-    "alone",
-    "without",
-    "posterior",
-    "change",
-    "log_bayes_factor",
-)
-
-
 def evidence_impact(
     ask: Callable[[Findings], Factor], evidence: Findings, context: Findings | None = None
 ) -> EvidenceImpact:
-    """Which finding moved P(T | e) most: each left out of the evidence in turn, and each alone.
+    """Which finding moved P(T | e) most: each left out of the evidence in turn, and each alone; 2n + 2 queries for n.
 
-    Notes
-    -----
-    2n + 2 queries for n findings.
+    Findings of the context are always there and not examined.
 
-    Examples
-    --------
     >>> joint = Factor({"T": 2, "A": 2, "B": 2}, [[[0.3, 0.1], [0.05, 0.05]], [[0.05, 0.05], [0.1, 0.3]]])
     >>> def ask(evidence):
     ...     return joint.reduce(evidence).marginal("T").normalize()
@@ -211,9 +180,6 @@ def evidence_impact(
         impacts.append(FindingImpact(name, finding, posterior, without, ask({**always, name: finding}), prior))
     ordered = ranked(impacts, lambda impact: impact.divergence, SCORE_NOISE)
     return EvidenceImpact(posterior.names[0], posterior, prior, tuple(ordered))
-
-
-# --- conflict ---
 
 
 @record
@@ -242,14 +208,9 @@ def conflict(
     """How much the findings contradict each other: conf(e) = log [Π P(e_i) / P(e)] (Jensen et al. 1991).
 
     Findings that support each other have a negative conflict, independent ones none. The likelihoods of virtual
-    evidence may have any scale.
+    evidence may have any scale, and findings of the context are always there and not examined. It takes 2n + 1
+    probabilities of evidence for n findings.
 
-    Notes
-    -----
-    2n + 1 probabilities of evidence for n findings.
-
-    Examples
-    --------
     >>> joint = Factor({"A": 2, "B": 2}, [[0.4, 0.1], [0.1, 0.4]])
     >>> found = conflict(lambda some: math.log(joint.reduce(some).sum()), {"A": 0, "B": 1})
     >>> round(found.value, 6), found.is_positive
@@ -275,7 +236,8 @@ def conflict_explanations(
 ) -> pd.DataFrame:
     """Which states, if they held, would explain the conflict away: those with conf(e, h) ≤ 0.
 
-    conf(e, h) = conf(e) + log P(h) / P(h | e): a rare hypothesis that the findings make probable.
+    conf(e, h) = conf(e) + log P(h) / P(h | e): a rare hypothesis that the findings make probable. States that are
+    impossible given the evidence are left out.
     """
     import pandas as pd
 
@@ -290,25 +252,21 @@ def conflict_explanations(
     return pd.DataFrame(rows, columns=["variable", "state", "prior", "posterior", "conflict", "explains"])
 
 
-# --- information ---
-
-
 def information_about(
     target: Factor, given: Mapping[State, Mapping[str, Factor]], base: float = math.e
 ) -> dict[str, float]:
     """I(T; X | e) of a target with every other variable, from one calibration for each state of the target.
 
     I(T; X | e) = Σ_t P(t | e) D(P(X | t, e) ‖ P(X | e)): by how much observing X is expected to lower the entropy of T.
+    `given` has P(X | t, e) of every X for each state t with P(t | e) > 0.
 
-    Examples
-    --------
     >>> copy = {0: {"X": Factor({"X": 2}, [1.0, 0.0])}, 1: {"X": Factor({"X": 2}, [0.0, 1.0])}}
     >>> round(information_about(Factor({"T": 2}, [0.5, 0.5]), copy, base=2)["X"], 9)
     1.0
     """
     unit = log_unit(base)
-    states = [state for state in target.scope[0].states if target[{target.names[0]: state}] > 0]
-    weights = np.array([target[{target.names[0]: state}] for state in states])
+    states = [state for state, weight in zip(target.scope[0].states, target.flat, strict=True) if weight > 0]
+    weights = target.flat[target.flat > 0]
     answers: dict[str, float] = {}
     for name in given[states[0]]:
         rows = np.stack([given[state][name].flat for state in states])
@@ -317,3 +275,67 @@ def information_about(
         logs = np.log(rows[live]) - np.log(np.broadcast_to(mixture, rows.shape)[live])
         answers[name] = max(0.0, float(joint[live] @ logs)) / unit  # in this order, minus zero comes out as zero
     return answers
+
+
+def smallest_contradiction(
+    evidence: Mapping[str, Any], is_possible: Callable[[Mapping[str, Any]], bool]
+) -> dict[str, Any] | None:
+    """Findings that can't hold together, none of which can be spared; `None` where all can hold together.
+
+    QuickXplain (Junker 2004): halves of the findings are kept or dropped as a whole, so that k findings out of n are
+    found in O(k log(n/k) + k) calls of `is_possible`.
+
+    Parameters
+    ----------
+    evidence
+        Name -> finding.
+    is_possible
+        Whether some findings have positive probability; it must not turn true when findings are added.
+
+    Examples
+    --------
+    >>> smallest_contradiction({"a": 1, "b": 2, "c": 3}, lambda found: not {"a", "c"} <= found.keys())
+    {'a': 1, 'c': 3}
+    """
+    if is_possible(evidence):
+        return None
+    needed = set(_needed((), True, list(evidence), lambda names: is_possible({name: evidence[name] for name in names})))
+    return {name: finding for name, finding in evidence.items() if name in needed}
+
+
+def _needed(
+    background: Sequence[str],
+    has_news: bool,
+    candidates: Sequence[str],
+    is_possible: Callable[[Iterable[str]], bool],
+) -> Sequence[str]:
+    """The candidates, none of which can be spared, that are impossible together with the background.
+
+    With all candidates it is impossible; `has_news` says that the background was not yet tried alone.
+    """
+    if has_news and not is_possible(background):
+        return ()
+    if len(candidates) <= 1:
+        return candidates
+    middle = len(candidates) // 2
+    first, second = candidates[:middle], candidates[middle:]
+    from_second = _needed((*background, *first), bool(first), second, is_possible)
+    from_first = _needed((*background, *from_second), bool(from_second), first, is_possible)
+    return [*from_first, *from_second]
+
+
+def impossible_evidence(
+    evidence: Mapping[str, Any], is_possible: Callable[[Mapping[str, Any]], bool]
+) -> ImpossibleEvidence | None:
+    """The error that names the smallest contradiction that was found; `None` where there is nothing to name."""
+    try:
+        contradiction = smallest_contradiction(evidence, is_possible)
+    except TooLarge:  # what an approximate engine has found is beyond what can be looked into
+        return None
+    if not contradiction:  # possible after all, or impossible whatever the evidence
+        return None
+    findings = ", ".join(f"{name}={shown(finding)}" for name, finding in contradiction.items())
+    if len(contradiction) == 1:
+        return ImpossibleEvidence(f"The evidence {findings} has probability zero.")
+    rest = "" if len(contradiction) == len(evidence) else ", whatever the other findings"
+    return ImpossibleEvidence(f"The evidence {findings} has probability zero together{rest}.")

@@ -12,13 +12,12 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidEvidence
 from plausible.factors import Factor, product
 from plausible.inference.approximate_samples import EvidenceNotSeen
 from plausible.variables import Evidence, Variable
 
-#: Several beliefs are met when each is so near to the wanted one.
-_FIT = 1e-12
 _MAX_TURNS = 10_000
 
 #: After each so many turns the distance must have shrunk by this factor, else no more turns are made. Beliefs that hold
@@ -47,15 +46,15 @@ def fit_beliefs(
         furthest = 0.0
         for name, goal in wanted.items():
             before = belief(name, fitted)
-            if turn == 0:
-                _check_support(variables[name], before, goal)
+            if turn == 0 and (state := _state_without_belief(variables[name], before, goal)):
+                raise ImpossibleEvidence(f"{state}, but the model and the other evidence rule that state out.")
             furthest = max(furthest, float(np.abs(before - goal).max()))
             ratio = np.divide(goal, before, out=np.zeros(len(goal)), where=before > 0)
             weights = fitted.soft.get(name, np.ones(len(goal))) * ratio
             if weights.max() == 0:
                 raise _unmet(wanted, furthest)
             fitted = replace(fitted, soft={**fitted.soft, name: weights / weights.max()})
-        if len(wanted) == 1 or furthest < _FIT:
+        if len(wanted) == 1 or furthest < PROBABILITY_NOISE:
             return fitted
         if turn % _LOOK_EVERY == _LOOK_EVERY - 1:
             if furthest > _SHRINKS * earlier:
@@ -73,15 +72,12 @@ def _unmet(wanted: Mapping[str, Floats], furthest: float) -> InvalidEvidence:
     )
 
 
-def _check_support(variable: Variable, before: Floats, wanted: Floats) -> None:
+def _state_without_belief(variable: Variable, before: Floats, wanted: Floats) -> str:
+    """The first state that is to have a positive belief and has none, in words; "" where there is none."""
     for place in np.flatnonzero((wanted > 0) & (before == 0)):
-        raise ImpossibleEvidence(
-            f"jeffrey evidence gives {variable.name}={variable.states[int(place)]!r} the probability "
-            f"{wanted[place]:g}, but the model and the other evidence rule that state out."
-        )
-
-
-# --- engines that draw ---
+        state = f"{variable.name}={variable.states[int(place)]!r}"
+        return f"jeffrey evidence gives {state} the probability {wanted[place]:g}"
+    return ""
 
 
 #: (factors, groups, evidence) -> the joint belief about each group, from one run.
@@ -107,13 +103,13 @@ def joints_of_draws(
     fitted = likelihoods_of_draws(factors, evidence, wanted, ask)
     wide = [(*group, *(v for v in about if v not in group)) for group in groups]
     answers = ask(factors, [*wide, *groups], fitted)[: len(wide)]
-    return [
-        _met(answer, {variable.name: wanted[variable.name] for variable in about})
-        .marginal([v.name for v in group])
-        .normalize()
-        .with_info(answer.info)
-        for group, answer in zip(groups, answers, strict=True)
-    ]
+    joints = []
+    for group, answer in zip(groups, answers, strict=True):
+        likelihoods = _fit(answer, {variable.name: wanted[variable.name] for variable in about})
+        weights = (Factor((v,), likelihoods[v.name]) for v in answer.scope if v.name in likelihoods)
+        met = product((answer, *weights)).marginal([v.name for v in group])
+        joints.append(met.normalize().with_info(answer.info))
+    return joints
 
 
 def likelihoods_of_draws(
@@ -121,7 +117,8 @@ def likelihoods_of_draws(
 ) -> Evidence:
     """The evidence and likelihoods that bring beliefs about, fitted on one table of a run's draws.
 
-    Beliefs about variables that no factor has are dropped. Raises as `joints_of_draws` does.
+    Beliefs about variables that no factor has are dropped. `EvidenceNotSeen` where no sample met a state that is to
+    have a positive belief, or the samples can't meet all beliefs together.
     """
     about = _about(factors, wanted)
     if not about:
@@ -138,13 +135,8 @@ def _about(factors: Sequence[Factor], wanted: Mapping[str, Floats]) -> tuple[Var
     return tuple(known[name] for name in wanted if name in known)
 
 
-def _met(table: Factor, wanted: Mapping[str, Floats]) -> Factor:
-    """The table times a likelihood of each variable, so that the beliefs are as wanted."""
-    likelihoods = _fit(table, wanted)
-    return product((table, *(Factor((v,), likelihoods[v.name]) for v in table.scope if v.name in likelihoods)))
-
-
 def _fit(table: Factor, wanted: Mapping[str, Floats]) -> dict[str, Floats]:
+    nothing = Evidence({}, {}, {})
     variables = {variable.name: variable for variable in table.scope}
     joint = table.marginal(list(wanted))
 
@@ -153,23 +145,15 @@ def _fit(table: Factor, wanted: Mapping[str, Floats]) -> dict[str, Floats]:
         return np.asarray(product((joint, *fitted)).marginal([name]).normalize().values)
 
     for name, beliefs in wanted.items():
-        _check_seen(variables[name], belief(name, _NOTHING), beliefs)
+        if state := _state_without_belief(variables[name], belief(name, nothing), beliefs):
+            raise EvidenceNotSeen(
+                f"{state}, but no sample met that state: it is impossible, or too improbable for so few. Raise "
+                "num_samples, or use an exact engine."
+            )
     try:
-        return dict(fit_beliefs(_NOTHING, wanted, variables, belief).soft)
+        return dict(fit_beliefs(nothing, wanted, variables, belief).soft)
     except (ImpossibleEvidence, InvalidEvidence):
         raise EvidenceNotSeen(
             f"The samples can't be weighed so that the jeffrey evidence on {', '.join(wanted)} holds together: the "
             "model rules these beliefs out, or there are too few samples. Raise num_samples, or use an exact engine."
         ) from None
-
-
-def _check_seen(variable: Variable, before: Floats, wanted: Floats) -> None:
-    for place in np.flatnonzero((wanted > 0) & (before == 0)):
-        raise EvidenceNotSeen(
-            f"jeffrey evidence gives {variable.name}={variable.states[int(place)]!r} the probability {wanted[place]:g},"
-            " but no sample met that state: it is impossible, or too improbable for so few. Raise num_samples, or use "
-            "an exact engine."
-        )
-
-
-_NOTHING = Evidence({}, {}, {})

@@ -56,7 +56,13 @@ class Optimizer(ABC):
             raise ImpossibleEvidence.outright()
         found = self.optimize(problem)
         value = float(problem.log_product(found.states[None, :])[0])
-        info = _judged(found, value)
+        if value == -np.inf:  # no answer
+            info = replace(found.info, exact=False, converged=False, error=None, advice=_NOTHING_FOUND)
+        else:
+            gap = max(0.0, found.upper - value)
+            is_proved = gap <= PROVED
+            advice = "" if is_proved else found.info.advice
+            info = replace(found.info, exact=is_proved, error=gap if gap < np.inf else None, advice=advice)
         everything = {variable.name: variable for factor in listed for variable in factor.scope}
         places = problem.place_of
         states = {
@@ -70,13 +76,3 @@ def check_optimizer(engine: object) -> None:
     """Refuse what does not look for best assignments; `None` will do."""
     if engine is not None and not isinstance(engine, Optimizer):
         raise mistaken_engine(engine, "best assignments")
-
-
-def _judged(found: Optimum, value: float) -> QueryInfo:
-    """What value and bound say: a product of zero is no answer, and a proof needs no advice."""
-    if value == -np.inf:
-        return replace(found.info, exact=False, converged=False, error=None, advice=_NOTHING_FOUND)
-    gap = max(0.0, found.upper - value)
-    is_proved = gap <= PROVED
-    advice = "" if is_proved else found.info.advice
-    return replace(found.info, exact=is_proved, error=gap if gap < np.inf else None, advice=advice)

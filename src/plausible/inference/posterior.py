@@ -13,7 +13,7 @@ from plausible.factors.alignment import check_size, num_entries, union_scope
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import SumProduct, absorb, sum_product
-from plausible.inference.relevance import Reduction, reduce_states
+from plausible.inference.relevance import reduce_states
 from plausible.variables import Evidence, Variable
 
 #: Problems whose whole joint has no more entries are summed up by plain elimination: compiling would take longer. They
@@ -106,8 +106,7 @@ def posteriors(
 ) -> dict[str, Factor]:
     """P(X | evidence) of each target by itself, from one calibration of a clique tree made for this evidence alone.
 
-    Observed states are built in and impossible ones struck out. See `posterior` for
-    the parameters and the errors.
+    Observed states are built in and impossible ones struck out. See `posterior`.
     """
     reduced = reduce_states(factors, evidence, targets)
     compiled = compile_factors(reduced.factors, reduced.variables.values(), order=order, budget=budget)
@@ -117,11 +116,7 @@ def posteriors(
 
 
 def log_total(
-    factors: Iterable[Factor],
-    evidence: Evidence,
-    *,
-    order: Sequence[str] | None = None,
-    budget: Budget | None = None,
+    factors: Iterable[Factor], evidence: Evidence, *, order: Sequence[str] | None = None, budget: Budget | None = None
 ) -> float:
     """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
     return _cheapest_sum(absorb(factors, evidence), (), order, budget).log_total
@@ -139,9 +134,11 @@ def _relevant_sum(
             relevant.extend(component)
         elif any(factor.min() <= 0 for factor in component):
             doubtful.extend(component)
-    _check_possible(_cheapest_sum(doubtful, (), order, budget))
+    if _cheapest_sum(doubtful, (), order, budget).is_zero:
+        raise ImpossibleEvidence.outright()
     result = _cheapest_sum(relevant, targets, order, budget)
-    _check_possible(result)
+    if result.is_zero:
+        raise ImpossibleEvidence.outright()
     return result
 
 
@@ -149,17 +146,18 @@ def _cheapest_sum(
     factors: Sequence[Factor], targets: Sequence[Variable], order: Sequence[str] | None, budget: Budget | None
 ) -> SumProduct:
     """Σ Π φ as a table over the targets; zero where nothing is possible."""
-    limit = read_budget(budget)
+    limit, nothing = read_budget(budget), Evidence({}, {}, {})
     names = [variable.name for variable in targets]
     if limit.is_ample and num_entries(union_scope(factor.scope for factor in factors)) <= _SMALL:
         return sum_product(factors, names)
-    nothing = Evidence({}, {}, {})
     compiled = compile_factors(factors, targets, order=order, together=[names], budget=limit)
     try:
         if compiled.program.num_entries > _LARGE:
             reduced = reduce_states(factors, nothing, targets)
             if reduced.num_struck:
-                return _expanded(reduced, names, _cheapest_sum(reduced.factors, reduced.kept(names), order, limit))
+                kept = [reduced.variables[name] for name in names if name in reduced.variables]
+                result = _cheapest_sum(reduced.factors, kept, order, limit)
+                return replace(result, factor=reduced.expand(result.factor, names))
         total = compiled.log_total(nothing)
         answer = compiled.joint(targets, nothing) if targets and total > -np.inf else Factor.scalar(1.0)
     except ImpossibleEvidence:
@@ -167,15 +165,6 @@ def _cheapest_sum(
     if total == -np.inf:
         return SumProduct(Factor.scalar(0.0).extend(targets), 0.0, compiled.info)
     return SumProduct(answer, total, compiled.info)
-
-
-def _expanded(reduced: Reduction, names: Sequence[str], result: SumProduct) -> SumProduct:
-    return replace(result, factor=reduced.expand(result.factor, names))
-
-
-def _check_possible(result: SumProduct) -> None:
-    if result.is_zero:
-        raise ImpossibleEvidence.outright()
 
 
 def components(factors: Iterable[Factor]) -> list[list[Factor]]:

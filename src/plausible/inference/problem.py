@@ -71,7 +71,10 @@ class Problem:
             ),
             tuple(absorbed),
             float(log_scales.sum()),
-            _rounding(log_scales),
+            # the most that rounding does to a pairwise sum of logarithms, each right to the last digit but one
+            float(np.finfo(np.float64).eps)
+            * (math.log2(log_scales.size + 1) + 8)
+            * float(np.abs(log_scales[log_scales > -math.inf]).sum()),
             np.array([variable.num_states for variable in variables.values()], dtype=np.int64),
             starts_of(map(len, scopes)),
             np.fromiter((numbers[variable.name] for scope in scopes for variable in scope), dtype=np.int64),
@@ -138,9 +141,3 @@ def _scaled(numerators: Floats, denominators: Floats) -> tuple[Floats, Floats]:
     quotients.setflags(write=False)
     logs.setflags(write=False)
     return quotients, logs
-
-
-def _rounding(terms: Floats) -> float:
-    """The most that rounding does to a pairwise sum of logarithms, each of them right to the last digit but one."""
-    magnitude = float(np.abs(terms[terms > -math.inf]).sum())
-    return float(np.finfo(np.float64).eps) * (math.log2(terms.size + 1) + 8) * magnitude

@@ -29,9 +29,6 @@ Mask = npt.NDArray[np.bool_]
 _CONSTANT = 1e-14
 
 
-# --- states that can't occur ---
-
-
 def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, Mask]:
     """Which states of each variable survive local checks of the zeros, given the evidence.
 
@@ -70,8 +67,14 @@ def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, 
     array([ True,  True, False])
     """
     listed = list(factors)
-    live = _allowed(listed, evidence)
-    supports = [_Support.of(factor) for factor in listed if factor.min() <= 0]
+    live = {v.name: np.ones(v.num_states, dtype=bool) for factor in listed for v in factor.scope}
+    for name, position in evidence.hard.items():
+        if name in live:
+            live[name] = np.arange(len(live[name])) == position
+    for name, weights in evidence.soft.items():
+        if name in live:
+            live[name] = live[name] & (weights > 0)
+    supports = [_Support(factor) for factor in listed if factor.min() <= 0]
     touching: dict[str, list[int]] = {}
     for number, support in enumerate(supports):
         for name in support.names:
@@ -104,14 +107,10 @@ def _allowed(factors: Iterable[Factor], evidence: Evidence) -> dict[str, Mask]:
 class _Support:
     """Where a factor is positive, kept to the states that are left."""
 
-    def __init__(self, names: tuple[str, ...], table: Mask) -> None:
-        self.names, self.table = names, table
-        self.states = [np.arange(size) for size in table.shape]
-
-    @classmethod
-    def of(cls, factor: Factor) -> _Support:
-        axes = wide(factor.scope)
-        return cls(tuple(v.name for v in axes), factor.flat.reshape(table_shape(factor.scope)) > 0)
+    def __init__(self, factor: Factor) -> None:
+        self.names = tuple(variable.name for variable in wide(factor.scope))
+        self.table = factor.flat.reshape(table_shape(factor.scope)) > 0
+        self.states = [np.arange(size) for size in self.table.shape]
 
     def strike(self, live: dict[str, Mask]) -> list[str]:
         """Strike out the states without support; the names of the variables that lost some."""
@@ -150,10 +149,6 @@ class Reduction:
     def num_struck(self) -> int:
         """The number of states that are gone, all variables together."""
         return sum(v.num_states - len(self.states[name]) for name, v in self.originals.items())
-
-    def kept(self, names: Iterable[str]) -> list[Variable]:
-        """Those of the named variables that have two or more states left, with these states."""
-        return [self.variables[name] for name in names if name in self.variables]
 
     def expand(self, answer: Factor, names: Sequence[str]) -> Factor:
         """An answer over the reduced variables as one over the full ones named: zero where states are gone.
@@ -201,34 +196,21 @@ def reduce_states(factors: Iterable[Factor], evidence: Evidence, variables: Iter
     live = possible_states(listed, evidence)
     everything = {name: np.ones(variable.num_states, dtype=bool) for name, variable in originals.items()}
     states = {name: np.flatnonzero(mask) for name, mask in {**everything, **live}.items()}
-    smaller = {
-        name: variable
-        if len(states[name]) == variable.num_states
-        else Variable(name, [variable.states[position] for position in states[name]])
-        for name, variable in originals.items()
-        if len(states[name]) > 1
-    }
-    kept = tuple(_kept(factor, originals, smaller, states) for factor in (*listed, *soft))
-    return Reduction(kept, smaller, originals, states)
+    smaller = {name: variable for name, variable in originals.items() if len(states[name]) > 1}
+    for name, variable in smaller.items():
+        if len(states[name]) < variable.num_states:
+            smaller[name] = Variable(name, [variable.states[position] for position in states[name]])
 
+    def kept(factor: Factor) -> Factor:
+        """The part of a factor over the states that are left; variables with one state leave the scope."""
+        if all(smaller.get(name) is originals[name] for name in factor.names):
+            return factor
+        table = factor.flat.reshape(table_shape(factor.scope))
+        part = table[np.ix_(*(states[v.name] for v in wide(factor.scope)))]
+        scope = tuple(smaller[name] for name in factor.names if name in smaller)
+        return Factor.trusted(scope, np.array(part.reshape(table_shape(scope)), order="C"))
 
-def _kept(
-    factor: Factor,
-    originals: Mapping[str, Variable],
-    smaller: Mapping[str, Variable],
-    states: Mapping[str, Positions],
-) -> Factor:
-    """The part of a factor over the states that are left; variables with one state leave the scope."""
-    if all(smaller.get(name) is originals[name] for name in factor.names):
-        return factor
-    axes = wide(factor.scope)
-    table = factor.flat.reshape(table_shape(factor.scope))
-    part = table[np.ix_(*(states[v.name] for v in axes))]
-    scope = tuple(smaller[name] for name in factor.names if name in smaller)
-    return Factor.trusted(scope, np.array(part.reshape(table_shape(scope)), order="C"))
-
-
-# --- factors that sum to a constant ---
+    return Reduction(tuple(map(kept, (*listed, *soft))), smaller, originals, states)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,13 @@ from plausible.inference.sensitivity.derivatives import (
     derivatives,
     hessian,
 )
-from plausible.inference.sensitivity.functions import EventSensitivity, SensitivityFunction, event_sensitivity
+from plausible.inference.sensitivity.functions import (
+    EventSensitivity,
+    SensitivityFunction,
+    Variation,
+    event_sensitivity,
+    tornado,
+)
 from plausible.inference.sensitivity.parameters import (
     Event,
     OtherEntries,
@@ -36,7 +42,6 @@ from plausible.inference.sensitivity.parameters import (
     is_covarying,
     sensitivity_set,
 )
-from plausible.inference.sensitivity.tornado import Variation, tornado
 from plausible.models.beliefs import Beliefs
 from plausible.models.compiled_model import impossible_row
 from plausible.models.lowering import SMALL_TABLE, lower

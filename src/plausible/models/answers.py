@@ -20,9 +20,8 @@ from plausible.inference.approximate_samples import SamplingEngine, check_sampli
 from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
 from plausible.inference.engines import check_engine, check_mentioned
-from plausible.inference.estimate import difference
 from plausible.inference.exact_map.search import SearchProgress
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import QueryInfo, difference
 from plausible.inference.optimizer import Optimizer, check_optimizer
 from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_model import (

@@ -24,7 +24,7 @@ from plausible.inference.budget import (
 from plausible.inference.choice import BELIEFS, EngineChoice, beliefs_about
 from plausible.inference.elimination import sum_product
 from plausible.inference.engines import check_engine
-from plausible.inference.estimate import difference, is_surely_zero
+from plausible.inference.info import difference, is_surely_zero
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import components, read_targets
 from plausible.inference.relevance import prune

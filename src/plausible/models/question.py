@@ -27,8 +27,8 @@ from plausible.factors import Factor
 from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget, advised, read_budget
 from plausible.inference.choice import chosen
-from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.exact_map.search import SearchProgress
+from plausible.inference.findings import impossible_evidence
 from plausible.inference.jeffrey import fit_beliefs
 from plausible.inference.posterior import read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable

@@ -17,8 +17,8 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.inference.sensitivity.functions import varied
 from plausible.inference.sensitivity.parameters import Parameter
-from plausible.inference.sensitivity.tornado import varied
 from plausible.utilities.local import Utility
 from plausible.utilities.wording import seen_text
 from plausible.variables import State

@@ -17,7 +17,7 @@ from plausible.decisions.structure.relevance import ordered_components
 from plausible.decisions.totals import rounding_of
 from plausible.errors import ImpossibleEvidence, InvalidEvidence, UnknownVariable
 from plausible.factors.alignment import check_size
-from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.findings import impossible_evidence
 from plausible.models.lowering import lower
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike, findings_of

@@ -23,8 +23,7 @@ from plausible.inference.buckets.bucket_tree import (
     sums_first,
     tree_of,
 )
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.problem import Problem

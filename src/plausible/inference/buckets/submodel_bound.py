@@ -17,8 +17,7 @@ from plausible.factors import Factor
 from plausible.inference.buckets.bucket_tree import scale_slack
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from itertools import product as cartesian
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from plausible.errors import CyclicGraph, InvalidArgument, InvalidGraph, Unknown
 from plausible.factors import Factor, product
 from plausible.factors.alignment import check_size
 from plausible.graphs import DAG
-from plausible.inference.polytree.structure import families_by_child
+from plausible.inference.polytree.structure import families_by_child, on_loops
 from plausible.variables import Evidence, Variable
 
 #: The variables that one vertex stands for.
@@ -113,7 +114,13 @@ def cluster_variables(
         name: list(dict.fromkeys(home[p] for child in inside[name] for p in families[child].names if home[p] != name))
         for name in members
     }
-    graph = _quotient(parents)
+    try:
+        graph = DAG([(parent, child) for child, row in parents.items() for parent in row], nodes=parents)
+    except CyclicGraph as error:
+        raise InvalidGraph(
+            f"Merged like this, the network has the cycle {' -> '.join(map(str, (*error.cycle, error.cycle[0])))}. "
+            "Merge all variables of it, or others."
+        ) from None
     compounds = {name: _compound(name, members[name]) if name in groups else variables[name] for name in members}
     merged: list[Factor] = []
     for name in members:
@@ -153,19 +160,6 @@ def _compound(name: str, members: Sequence[Variable]) -> Variable:
     return Variable(name, [", ".join(choice) for choice in choices])
 
 
-def _quotient(parents: Mapping[str, Sequence[str]]) -> DAG:
-    try:
-        return DAG([(parent, child) for child, row in parents.items() for parent in row], nodes=parents)
-    except CyclicGraph as error:
-        raise InvalidGraph(
-            f"Merged like this, the network has the cycle {' -> '.join(map(str, (*error.cycle, error.cycle[0])))}. "
-            "Merge all variables of it, or others."
-        ) from None
-
-
-# --- which variables to merge ---
-
-
 def suggest_clusters(factors: Iterable[Factor]) -> tuple[tuple[str, ...], ...]:
     """Groups of variables that, once merged, leave a polytree; none where there is no loop.
 
@@ -190,14 +184,21 @@ def suggest_clusters(factors: Iterable[Factor]) -> tuple[tuple[str, ...], ...]:
     for name, family in families.items():
         for parent in family.names[:-1]:
             children[parent,].add((name,))
-    while looped := _on_loops(children):
-        around = _around(children)
-        pairs = [(one, other) for place, one in enumerate(looped) for other in looped[place + 1 :]]
-        ranked = sorted((-_loops_closed(around, *pair), sizes[pair[0]] * sizes[pair[1]], pair) for pair in pairs)
-        one, other = next(pair for *_, pair in ranked if not _makes_cycle(children, *pair))
+    while looped := on_loops(around := _around(children)):
+        ranked = []
+        for pair in combinations(looped, 2):
+            one, other = pair
+            # the loops that vanish: edges that fall together or away, but one for the vertex that goes
+            num_closed = len(around[one] & around[other]) + (other in around[one]) - 1
+            ranked.append((-num_closed, sizes[one] * sizes[other], pair))
+        one, other = next(pair for *_, pair in sorted(ranked) if not _makes_cycle(children, *pair))
         merged = tuple(name for name in families if name in one or name in other)
         sizes[merged] = sizes[one] * sizes[other]
-        _merge(children, one, other, merged)
+        children[merged] = (children.pop(one) | children.pop(other)) - {one, other}
+        for below in children.values():
+            if below & {one, other}:
+                below -= {one, other}
+                below.add(merged)
     return tuple(group for group in children if len(group) > 1)
 
 
@@ -210,45 +211,15 @@ def _around(children: _Children) -> _Children:
     return around
 
 
-def _on_loops(children: _Children) -> list[_Group]:
-    """The vertices that are left when those with at most one neighbour are taken away again and again."""
-    around = _around(children)
-    loose = [group for group, others in around.items() if len(others) <= 1]
-    while loose:
-        group = loose.pop()
-        for other in around.pop(group, ()):
-            around[other].discard(group)
-            if len(around[other]) == 1:
-                loose.append(other)
-    return list(around)
-
-
-def _loops_closed(around: _Children, one: _Group, other: _Group) -> int:
-    """How many loops vanish: the edges that fall together or away, but one for the vertex that goes."""
-    return len(around[one] & around[other]) + (other in around[one]) - 1
-
-
 def _makes_cycle(children: _Children, one: _Group, other: _Group) -> bool:
     """Whether a directed path of two or more edges leads from one of them to the other."""
-    return any(target in _reached(children, start, target) for start, target in ((one, other), (other, one)))
-
-
-def _reached(children: _Children, start: _Group, target: _Group) -> Iterator[_Group]:
-    """What is below `start` on paths that do not begin with the edge to `target`."""
-    waiting = list(children[start] - {target})
-    seen = set(waiting)
-    while waiting:
-        group = waiting.pop()
-        yield group
-        fresh = children[group] - seen
-        seen |= fresh
-        waiting.extend(fresh)
-
-
-def _merge(children: _Children, one: _Group, other: _Group, merged: _Group) -> None:
-    """Put one vertex in the place of two, in place."""
-    children[merged] = (children.pop(one) | children.pop(other)) - {one, other}
-    for below in children.values():
-        if below & {one, other}:
-            below -= {one, other}
-            below.add(merged)
+    for start, target in ((one, other), (other, one)):
+        waiting = list(children[start] - {target})
+        seen = set(waiting)
+        while waiting:
+            fresh = children[waiting.pop()] - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        if target in seen:
+            return True
+    return False

@@ -46,11 +46,8 @@ class Propagation:
     log_probability: float  # log P(e)
 
     def __repr__(self) -> str:
-        edges = len(self.pi_messages)
-        return (
-            f"Propagation({counted(len(self.beliefs), 'belief')}, "
-            f"{2 * edges} messages, log P(e) = {self.log_probability:.6g})"
-        )
+        beliefs, messages = counted(len(self.beliefs), "belief"), 2 * len(self.pi_messages)
+        return f"Propagation({beliefs}, {messages} messages, log P(e) = {self.log_probability:.6g})"
 
 
 def propagate(factors: Iterable[Factor], evidence: Evidence) -> Propagation:
@@ -97,7 +94,25 @@ def propagate(factors: Iterable[Factor], evidence: Evidence) -> Propagation:
     sweeps = _Sweeps(tree, _findings(tree, evidence))
     log_probability = sweeps.inward()
     sweeps.outward()
-    return _record(tree, sweeps, log_probability)
+    variables = tree.variables
+    above = [sweeps.pi(node) for node in range(len(variables))]
+    below = [sweeps.lambda_(node) for node in range(len(variables))]
+    return Propagation(
+        beliefs={v.name: Factor((v,), _distribution(a + b)) for v, a, b in zip(variables, above, below, strict=True)},
+        pi={v.name: Factor((v,), _distribution(logs)) for v, logs in zip(variables, above, strict=True)},
+        lambda_={v.name: Factor((v,), np.exp(_scaled(logs)[0])) for v, logs in zip(variables, below, strict=True)},
+        pi_messages={
+            (variables[parent].name, child.name): Factor((variables[parent],), _distribution(logs))
+            for child, received in zip(variables, sweeps.from_parents, strict=True)
+            for parent, logs in received.items()
+        },
+        lambda_messages={
+            (variables[child].name, parent.name): Factor((parent,), np.exp(logs))
+            for parent, received in zip(variables, sweeps.from_children, strict=True)
+            for child, logs in received.items()
+        },
+        log_probability=log_probability,
+    )
 
 
 def polytree_sum(
@@ -109,8 +124,8 @@ def polytree_sum(
     for each assignment to all but the last of them. So are the variables of a loop cutset, which are then summed out
     (Pearl 1988, §4.4.2): once they are known, the edges that leave them carry no message, and loops fall open.
 
-    Examples
-    --------
+    Edges that leave observed variables are cut as well.
+
     >>> chain = [Factor({"A": 2}, [0.6, 0.4]), Factor({"A": 2, "B": 2}, [[0.7, 0.3], [0.2, 0.8]])]
     >>> polytree_sum(chain, [chain[1].scope[1]], Evidence.read({}, {})).factor.normalize().values.round(6)
     array([0.5, 0.5])
@@ -124,7 +139,11 @@ def polytree_sum(
     free = [variable for variable in targets if variable not in conditions]
     given, last = [*conditions, *free[:-1]], free[-1:]
     check_size([*given, *last], "The table of the targets and the cutset")
-    rows = [_row(families, last, _observe(evidence, given, states)) for states in _assignments(given)]
+    rows = []
+    for states in cartesian(*(range(variable.num_states) for variable in given)):
+        # soft findings on the same variables keep their weight
+        fixed = {variable.name: state for variable, state in zip(given, states, strict=True)}
+        rows.append(_row(families, last, replace(evidence, hard={**evidence.hard, **fixed})))
     peak = max(max(log_weight for _, log_weight in rows), -sys.float_info.max)
     table = np.concatenate([numbers * math.exp(log_weight - peak) for numbers, log_weight in rows])
     largest = max((factor.size for factor in families), default=1)
@@ -144,17 +163,8 @@ def _row(families: Sequence[Factor], last: Sequence[Variable], evidence: Evidenc
     if not last:
         return np.ones(1), log_total
     sweeps.outward()
-    return sweeps.belief(tree.variables.index(last[0])), log_total
-
-
-def _assignments(variables: Sequence[Variable]) -> Iterable[tuple[int, ...]]:
-    return cartesian(*(range(variable.num_states) for variable in variables))
-
-
-def _observe(evidence: Evidence, variables: Sequence[Variable], states: Sequence[int]) -> Evidence:
-    """The evidence with states added; soft findings on the same variables keep their weight."""
-    fixed = {variable.name: state for variable, state in zip(variables, states, strict=True)}
-    return replace(evidence, hard={**evidence.hard, **fixed})
+    node = tree.variables.index(last[0])
+    return _distribution(sweeps.pi(node) + sweeps.lambda_(node)), log_total
 
 
 def virtual_leaf(variable: Variable, weights: npt.ArrayLike | None = None, name: str | None = None) -> Factor:
@@ -194,9 +204,6 @@ def virtual_leaf(variable: Variable, weights: npt.ArrayLike | None = None, name:
     return Factor((variable, Variable(leaf_name, ["seen", "unseen"])), np.stack([seen, 1 - seen], axis=1))
 
 
-# --- the sweeps ---
-
-
 class _Sweeps:
     """The messages under way.
 
@@ -212,18 +219,18 @@ class _Sweeps:
         """Send towards the roots; return log P(e), the sum of the logarithms of all that was scaled out."""
         log_total = self.tree.log_constant
         if log_total == -math.inf:
-            raise _impossible()
+            raise ImpossibleEvidence.outright()
         for node in reversed(self.tree.order):
             target = self.tree.towards[node]
-            if target < 0:
-                logs, shift = _scaled(self.pi(node) + self.lambda_(node))
-                log_total += shift + math.log(np.exp(logs).sum())
-            elif target in self.tree.parents[node]:
+            if target in self.tree.parents[node]:
                 self.from_children[target][node], shift = _scaled(self.to_parent(node, target))
-                log_total += shift
             else:
-                self.from_parents[target][node], shift = _scaled(self.pi(node) + self.lambda_(node))
-                log_total += shift
+                logs, shift = _scaled(self.pi(node) + self.lambda_(node))
+                if target >= 0:
+                    self.from_parents[target][node] = logs
+                else:
+                    shift += math.log(np.exp(logs).sum())
+            log_total += shift
         return log_total
 
     def outward(self) -> None:
@@ -267,10 +274,6 @@ class _Sweeps:
         after = [*(received[other] for other in parents[axis + 1 :]), self.lambda_(node)]
         return _contract(self.tree.tables[node], self.tree.log_floors[node], before, after)
 
-    def belief(self, node: int) -> Floats:
-        """P(x | e)."""
-        return _distribution(self.pi(node) + self.lambda_(node))
-
 
 def _contract(table: _Logs, log_floor: float, before: Sequence[_Logs], after: Sequence[_Logs]) -> _Logs:
     """log Σ table × vectors, over all axes but the one that stands between `before` and `after`.
@@ -281,8 +284,14 @@ def _contract(table: _Logs, log_floor: float, before: Sequence[_Logs], after: Se
     shift = sum(peak for side in scaled for _, peak in side)
     front, back = ([logs for logs, _ in side] for side in scaled)
     with np.errstate(divide="ignore"):
-        if log_floor + sum(map(_log_floor, (*front, *back))) < _SAFE_SPAN:
-            return _log_sums(np.log(table), front, back) + shift
+        floors = (float(np.min(logs, where=logs > -math.inf, initial=0.0)) for logs in (*front, *back))
+        if log_floor + sum(floors) < _SAFE_SPAN:  # slower on logarithms throughout: nothing can underflow
+            table = np.log(table)
+            for logs in reversed(back):
+                table = np.logaddexp.reduce(table.reshape(-1, len(logs)) + logs, axis=1)
+            for logs in front:
+                table = np.logaddexp.reduce(table.reshape(len(logs), -1) + logs[:, None], axis=0)
+            return np.asarray(table + shift)
         for logs in reversed(back):
             table = table.reshape(-1, len(logs)) @ np.exp(logs)
         for logs in front:
@@ -290,44 +299,17 @@ def _contract(table: _Logs, log_floor: float, before: Sequence[_Logs], after: Se
         return np.asarray(np.log(table) + shift)
 
 
-def _log_sums(table: _Logs, front: Sequence[_Logs], back: Sequence[_Logs]) -> _Logs:
-    """The same sums on logarithms throughout: slower, and nothing can underflow."""
-    for logs in reversed(back):
-        table = _log_sum(table.reshape(-1, len(logs)) + logs, axis=1)
-    for logs in front:
-        table = _log_sum(table.reshape(len(logs), -1) + logs[:, None], axis=0)
-    return table
-
-
-def _log_sum(logs: Floats, axis: int) -> _Logs:
-    peaks = logs.max(axis=axis, keepdims=True)
-    peaks[np.isneginf(peaks)] = 0.0
-    return np.asarray(np.log(np.exp(logs - peaks).sum(axis=axis)) + peaks.squeeze(axis))
-
-
-def _log_floor(logs: _Logs) -> float:
-    """The smallest of the logarithms that are not -inf."""
-    return float(np.min(logs, where=logs > -math.inf, initial=0.0))
-
-
 def _scaled(logs: _Logs) -> tuple[_Logs, float]:
     """The logarithms with their largest brought to zero, and what was taken away."""
     peak = float(logs.max())
     if peak == -math.inf:
-        raise _impossible()
+        raise ImpossibleEvidence.outright()
     return logs - peak, peak
 
 
 def _distribution(logs: _Logs) -> Floats:
     numbers = np.exp(_scaled(logs)[0])
     return np.asarray(numbers / numbers.sum())
-
-
-def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence.outright()
-
-
-# --- from evidence, and to named records ---
 
 
 def _findings(tree: Polytree, evidence: Evidence) -> list[_Logs]:
@@ -338,31 +320,7 @@ def _findings(tree: Polytree, evidence: Evidence) -> list[_Logs]:
     for variable in tree.variables:
         weights = np.asarray(evidence.soft.get(variable.name, np.ones(variable.num_states)))
         if variable.name in evidence.hard:
-            observed = np.zeros(variable.num_states)
-            observed[evidence.hard[variable.name]] = 1.0
-            weights = weights * observed
+            weights = weights * (np.arange(variable.num_states) == evidence.hard[variable.name])
         with np.errstate(divide="ignore"):
             findings.append(np.log(weights))
     return findings
-
-
-def _record(tree: Polytree, sweeps: _Sweeps, log_probability: float) -> Propagation:
-    variables = tree.variables
-    above = [sweeps.pi(node) for node in range(len(variables))]
-    below = [sweeps.lambda_(node) for node in range(len(variables))]
-    return Propagation(
-        beliefs={v.name: Factor((v,), _distribution(a + b)) for v, a, b in zip(variables, above, below, strict=True)},
-        pi={v.name: Factor((v,), _distribution(logs)) for v, logs in zip(variables, above, strict=True)},
-        lambda_={v.name: Factor((v,), np.exp(_scaled(logs)[0])) for v, logs in zip(variables, below, strict=True)},
-        pi_messages={
-            (variables[parent].name, child.name): Factor((variables[parent],), _distribution(logs))
-            for child, received in zip(variables, sweeps.from_parents, strict=True)
-            for parent, logs in received.items()
-        },
-        lambda_messages={
-            (variables[child].name, parent.name): Factor((parent,), np.exp(logs))
-            for parent, received in zip(variables, sweeps.from_children, strict=True)
-            for child, logs in received.items()
-        },
-        log_probability=log_probability,
-    )

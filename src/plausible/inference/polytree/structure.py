@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +15,8 @@ from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
 from plausible.variables import Variable
+
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,12 +39,7 @@ class Polytree:
 def families_by_child(factors: Iterable[Factor]) -> dict[str, Factor]:
     """Child -> its family, where the last variable of each factor is the child; factors without variables are left out.
 
-    Examples
-    --------
-    >>> rain = Factor({"rain": 2}, [0.8, 0.2])
-    >>> wet = Factor({"rain": 2, "wet": 2}, [[0.9, 0.1], [0.2, 0.8]])
-    >>> list(families_by_child([wet, rain]))
-    ['wet', 'rain']
+    `NotSupported` unless each variable is the child of exactly one factor.
     """
     families: dict[str, Factor] = {}
     listed = [factor for factor in factors if factor.scope]
@@ -109,32 +108,24 @@ def _rooted(neighbors: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[t
                 if other == towards[vertex] and not skipped:
                     skipped = True  # the edge it was reached by; a second one to there would be a loop
                 elif other in towards:
-                    raise _loop_error([names[place] for place in _loop(towards, vertex, other)])
+                    raise _loop_error(towards, vertex, other, names)
                 else:
                     towards[other] = vertex
                     frontier.append(other)
     return tuple(towards), tuple(towards[vertex] for vertex in range(len(neighbors)))
 
 
-def _loop(towards: Mapping[int, int], one: int, other: int) -> list[int]:
-    """The way from `one` to `other` through the tree."""
-    above = list(_way_up(towards, one))
-    known = {vertex: place for place, vertex in enumerate(above)}
-    below: list[int] = []
-    for vertex in _way_up(towards, other):
-        if vertex in known:
-            return [*above[: known[vertex] + 1], *reversed(below)]
-        below.append(vertex)
-    raise AssertionError("two vertices of one tree have a common root")
-
-
-def _way_up(towards: Mapping[int, int], vertex: int) -> Iterator[int]:
-    while vertex >= 0:
-        yield vertex
-        vertex = towards[vertex]
-
-
-def _loop_error(loop: Sequence[str]) -> NotSupported:
+def _loop_error(towards: Mapping[int, int], one: int, other: int, names: Sequence[str]) -> NotSupported:
+    """The way from one vertex to the other through the tree, which an edge between them closes."""
+    ways: list[list[int]] = [[], []]
+    for way, vertex in zip(ways, (one, other), strict=True):
+        while vertex >= 0:
+            way.append(vertex)
+            vertex = towards[vertex]
+    above, below = ways
+    meeting = next(vertex for vertex in below if vertex in above)
+    around = [*above[: above.index(meeting) + 1], *reversed(below[: below.index(meeting)])]
+    loop = [names[vertex] for vertex in around]
     path = " - ".join((*loop, loop[0])) if len(loop) <= 12 else " - ".join((*loop[:12], "..."))
     return NotSupported(
         f"The edges {path} form a loop: λ-π propagation is exact on polytrees only. Use JunctionTree(); or condition "
@@ -182,29 +173,28 @@ def loop_cutset(factors: Iterable[Factor], observed: Iterable[str] = ()) -> tupl
     edges = {edge for edge in edges if edge[0] not in known}
     weights = {child: math.log(max(family.scope[-1].num_states, 1.5)) for child, family in families.items()}
     cutset: list[str] = []
-    while edges := _on_loops(edges):
-        leaving: dict[str, int] = {}
-        for parent, _ in sorted(edges):
-            leaving[parent] = leaving.get(parent, 0) + 1
+    while True:
+        around: dict[str, set[str]] = {name: set() for name in families}
+        for parent, child in edges:
+            around[parent].add(child)
+            around[child].add(parent)
+        looped = on_loops(around)
+        leaving = Counter(parent for parent, child in sorted(edges) if {parent, child} <= looped.keys())
+        if not leaving:
+            return tuple(cutset)
         chosen = max(leaving, key=lambda name: leaving[name] / weights[name])
         cutset.append(chosen)
         edges = {edge for edge in edges if edge[0] != chosen}
-    return tuple(cutset)
 
 
-def _on_loops(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The edges that are left when vertices with a single edge are taken away until there are none."""
-    around: dict[str, set[tuple[str, str]]] = {}
-    for edge in edges:
-        for end in edge:
-            around.setdefault(end, set()).add(edge)
-    loose = [vertex for vertex, touching in around.items() if len(touching) == 1]
+def on_loops(around: Mapping[_V, Set[_V]]) -> dict[_V, set[_V]]:
+    """What is left of a graph when vertices with at most one neighbour are taken away again and again."""
+    left = {vertex: set(others) for vertex, others in around.items()}
+    loose = [vertex for vertex, others in left.items() if len(others) <= 1]
     while loose:
         vertex = loose.pop()
-        for edge in tuple(around[vertex]):
-            other = edge[0] if edge[1] == vertex else edge[1]
-            around[vertex].discard(edge)
-            around[other].discard(edge)
-            if len(around[other]) == 1:
+        for other in left.pop(vertex, ()):
+            left[other].discard(vertex)
+            if len(left[other]) == 1:
                 loose.append(other)
-    return {edge for touching in around.values() for edge in touching}
+    return left

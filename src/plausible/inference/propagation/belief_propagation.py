@@ -13,8 +13,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import Clusters
 from plausible.inference.propagation.belief_messages import (

@@ -14,8 +14,7 @@ from plausible.base.arrays import Floats
 from plausible.base.options import check_count
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.iteration import RoundState, check_rounds
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_choice import join_graph, short_loops

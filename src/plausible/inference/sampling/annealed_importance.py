@@ -14,8 +14,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import Beliefs, ResumableEngine
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
 from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains

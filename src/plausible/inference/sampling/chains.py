@@ -18,8 +18,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.approximate_samples import DrawnStates, told_size
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_beliefs import (

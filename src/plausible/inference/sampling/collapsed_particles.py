@@ -15,8 +15,7 @@ from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import Engine
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP

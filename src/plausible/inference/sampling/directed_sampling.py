@@ -23,8 +23,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.approximate import FactorEngine, with_observed
 from plausible.inference.approximate_samples import DrawnStates, EvidenceNotSeen, resampled_rows, told_size
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampling.sample_sums import MAX_TAIL_SHAPE, SampleSums, tail_shape
 from plausible.inference.sampling.sampling_plan import (

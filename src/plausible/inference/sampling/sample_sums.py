@@ -14,8 +14,7 @@ from plausible.base.arrays import Floats
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, effective_sample_size, interval_width
 
 #: With a heavier tail means of weights converge too slowly for their errors to be believed (Vehtari et al. 2024).

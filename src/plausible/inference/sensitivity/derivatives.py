@@ -30,10 +30,8 @@ Arrays: TypeAlias = dict[str, Floats]
 
 #: Stands for zero in tables that are differentiated. Its square is still a normal float, its cube vanishes.
 FLOOR = 1e-120
-
 #: Where log P(e) is at least this, what the floors add to a relative derivative is below 1e-20.
 SAFE_LOG = -200.0
-
 #: Derivatives of a probability below this may be made of floors alone, and count as zero.
 NOISE = FLOOR * 1e10
 
@@ -42,8 +40,6 @@ NOISE = FLOOR * 1e10
 class FamilyProduct:
     """Conditional tables and other factors, the product of which is a probability up to a known constant.
 
-    Examples
-    --------
     >>> rain = Factor({"rain": 2}, [0.8, 0.2])
     >>> grass = Factor({"rain": 2, "grass": 2}, [[0.9, 0.1], [0.0, 1.0]])
     >>> product = FamilyProduct({"rain": rain, "grass": grass})
@@ -136,9 +132,6 @@ class FamilyProduct:
         return FamilyProduct(rest, (*self.others, Factor(table.scope, indicator)), self.log_scale, self.budget)
 
 
-# --- first derivatives ---
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Derivatives:
     """A probability and its derivatives in all entries of conditional tables."""
@@ -166,22 +159,37 @@ def derivatives(
 ) -> Derivatives:
     """dP(e)/dθ, or dP(x | e)/dθ, of every entry θ of every family.
 
-    One calibration for P(e); for P(x | e) = P(x, e) / P(e) another one with the event as evidence.
+    One calibration for P(e); for P(x | e) = P(x, e) / P(e) another one with the event as evidence. `others` says what
+    the other entries of the same row do.
     """
     covary = is_covarying(others)
     evidence, log_peak = scaled(evidence)
     log_total = product.log_total(evidence)
-    if event is None:
-        reference = log_total if log_total > -math.inf else 0.0
-        slopes = _with_convention(product, product.gradient(evidence, reference), covary)
-        return _of_evidence(slopes, log_total, product.log_scale + log_peak, others)
-    below = _with_convention(product, product.gradient(evidence, possible(log_total)), covary)
-    log_both, above = event_gradient(product, evidence, event, log_total)
-    above = _with_convention(product, above, covary)
-    value = _exp(log_both - log_total)
-    of_value = {name: above[name] - value * below[name] for name in below}
-    of_log = {name: _quotient(array, value) for name, array in of_value.items()}
-    return Derivatives(value, log_both - log_total, of_value, of_log, others)
+
+    def changed(slopes: Arrays) -> Arrays:
+        """By the convention."""
+        tables = product.families
+        return {name: covarying(tables[name].values, slopes[name]) for name in slopes} if covary else slopes
+
+    def relative(of_value: Arrays, value: float) -> Arrays:
+        """Division with 0/0 = 0 and signed infinities."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return {n: np.divide(a, value, out=np.zeros_like(a), where=a != 0) for n, a in of_value.items()}
+
+    if event is not None:
+        below = changed(product.gradient(evidence, possible(log_total)))
+        log_both, above = event_gradient(product, evidence, event, log_total)
+        above = changed(above)
+        value = _exp(log_both - log_total)
+        of_value = {name: above[name] - value * below[name] for name in below}
+        return Derivatives(value, log_both - log_total, of_value, relative(of_value, value), others)
+    slopes = changed(product.gradient(evidence, log_total if log_total > -math.inf else 0.0))
+    log_scale = product.log_scale + log_peak
+    value = _exp(log_total + log_scale)
+    unit = value if log_total > -math.inf else _exp(log_scale)
+    of_value = {name: array * unit for name, array in slopes.items()}
+    of_log = slopes if log_total > -math.inf else relative(slopes, 0.0)
+    return Derivatives(value, log_total + log_scale, of_value, of_log, others)
 
 
 def event_gradient(
@@ -202,30 +210,6 @@ def possible(log_total: float) -> float:
     return log_total
 
 
-def _of_evidence(slopes: Arrays, log_total: float, log_scale: float, others: OtherEntries) -> Derivatives:
-    log_value = log_total + log_scale
-    if log_total == -math.inf:
-        of_value = {name: array * _exp(log_scale) for name, array in slopes.items()}
-        return Derivatives(0.0, log_value, of_value, {name: _quotient(a, 0.0) for name, a in slopes.items()}, others)
-    value = _exp(log_value)
-    return Derivatives(value, log_value, {name: array * value for name, array in slopes.items()}, slopes, others)
-
-
-def _with_convention(product: FamilyProduct, slopes: Arrays, covary: bool) -> Arrays:
-    if not covary:
-        return slopes
-    return {name: covarying(product.families[name].values, array) for name, array in slopes.items()}
-
-
-def _quotient(numbers: Floats, value: float) -> Floats:
-    """Division with 0/0 = 0 and signed infinities."""
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.divide(numbers, value, out=np.zeros_like(numbers), where=numbers != 0)
-
-
-# --- second derivatives ---
-
-
 def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Parameter]) -> Floats:
     """∂² log P(e) / ∂θ_i ∂θ_j of some entries, all other entries fixed.
 
@@ -233,8 +217,6 @@ def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Par
     entries of one family, an entry with itself among them: P(e) is linear in the entries of a family. (The formula
     printed in Koller & Friedman 2009, exercise 19.9, holds for entries of different families only.)
 
-    Notes
-    -----
     A calibration for each different entry, and one more. Zeros among the entries are no exception.
     """
     evidence, _ = scaled(evidence)
@@ -249,9 +231,6 @@ def hessian(product: FamilyProduct, evidence: Evidence, parameters: Sequence[Par
             mixed = product.given_entry(parameter).gradient(evidence, reference, children)
             second[row, later] = [mixed[parameters[j].child][parameters[j].place] for j in later]
     return second + second.T - np.outer(slopes, slopes)
-
-
-# --- evidence ---
 
 
 def scaled(evidence: Evidence) -> tuple[Evidence, float]:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import record
+from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity.derivatives import FamilyProduct, event_gradient, possible, scaled
 from plausible.inference.sensitivity.parameters import Event, Parameter, row_ends
 from plausible.variables import Evidence
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: How many parameters a sensitivity shows when printed.
 _SHOWN = 10
-#: A difference of two numbers this many times smaller than they are is rounding.
-_ROUNDING = 1e-12
 
 
 class PosteriorRange(NamedTuple):
@@ -64,8 +66,6 @@ class SensitivityFunction:
     evidence_ends: tuple[float, float]  # P(e) at θ = 0 and at θ = 1, divided by P(e)
     log_evidence: float  # log P(e) at the present value
 
-    # --- the four coefficients ---
-
     @property
     def a(self) -> float:
         """The slope of P(x, e) in θ, divided by P(e)."""
@@ -86,8 +86,6 @@ class SensitivityFunction:
         """P(e) at θ = 0, divided by P(e)."""
         return self.evidence_ends[0]
 
-    # --- values ---
-
     @overload
     def __call__(self, value: float) -> float: ...
     @overload
@@ -95,13 +93,11 @@ class SensitivityFunction:
     def __call__(self, value: float | Floats) -> float | Floats:
         """P(x | e) where θ has this value, or each of these."""
         values = _checked(value)
-        answer = _ratio(_between(self.joint_ends, values), _between(self.evidence_ends, values), self._limit())
-        return float(answer) if np.ndim(value) == 0 else answer
-
-    def _limit(self) -> float:
-        """f where the evidence is impossible at one end: there it is the same at all other values of θ."""
+        # Where the evidence is impossible at one end, f is the same at all other values of θ.
         end = 0 if self.evidence_ends[1] == 0 else 1
-        return self.joint_ends[end] / self.evidence_ends[end]
+        limit = self.joint_ends[end] / self.evidence_ends[end]
+        answer = _ratio(_between(self.joint_ends, values), _between(self.evidence_ends, values), limit)
+        return float(answer) if np.ndim(value) == 0 else answer
 
     @property
     def value(self) -> float:
@@ -116,7 +112,7 @@ class SensitivityFunction:
 
     def _determinant(self) -> float:
         rising, falling = self.joint_ends[1] * self.evidence_ends[0], self.joint_ends[0] * self.evidence_ends[1]
-        return 0.0 if abs(rising - falling) <= _ROUNDING * max(rising, falling) else rising - falling
+        return 0.0 if abs(rising - falling) <= PROBABILITY_NOISE * max(rising, falling) else rising - falling
 
     @property
     def is_constant(self) -> bool:
@@ -139,14 +135,12 @@ class SensitivityFunction:
             joint - probability * evidence for joint, evidence in zip(self.joint_ends, self.evidence_ends, strict=True)
         )
         if self.is_constant:
-            return self.current if abs(self.value - probability) <= _ROUNDING else None
+            return self.current if abs(self.value - probability) <= PROBABILITY_NOISE else None
         start, end = (
-            0.0 if abs(excess) <= _ROUNDING * evidence else excess
+            0.0 if abs(excess) <= PROBABILITY_NOISE * evidence else excess
             for excess, evidence in zip((start, end), self.evidence_ends, strict=True)
         )
         return None if start * end > 0 else start / (start - end)
-
-    # --- how sensitive ---
 
     @property
     def sensitivity_value(self) -> float:
@@ -212,13 +206,11 @@ class EventSensitivity:
         if parameter.child not in self.families:
             raise UnknownVariable.named(parameter.child, self.families, "this analysis")
         family = self.families[parameter.child]
-        zero, one = (
-            [float(ends[parameter.place]) for ends in pair] for pair in (family.joint_ends, family.evidence_ends)
-        )
-        current = float(family.table.values[parameter.place])
-        return SensitivityFunction(
-            parameter, str(self.event), current, (zero[0], zero[1]), (one[0], one[1]), self.log_evidence
-        )
+        at = parameter.place
+        (zero, one), (none, all_) = family.joint_ends, family.evidence_ends
+        ends = (float(zero[at]), float(one[at])), (float(none[at]), float(all_[at]))
+        current = float(family.table.values[at])
+        return SensitivityFunction(parameter, str(self.event), current, *ends, self.log_evidence)
 
     def __repr__(self) -> str:
         """The probability, and the parameters with the largest derivatives; `tornado` makes a table of them."""
@@ -242,8 +234,6 @@ def event_sensitivity(
 ) -> EventSensitivity:
     """The sensitivity functions of P(x | e) in all parameters of the named families, or of all.
 
-    Notes
-    -----
     Two calibrations, with e and with (x, e), however many parameters there are.
     """
     evidence, log_peak = scaled(evidence)
@@ -253,10 +243,9 @@ def event_sensitivity(
     below = product.gradient(evidence, log_total, wanted)
     families = {}
     for name in wanted:
-        values = product.families[name].values
-        families[name] = FamilySensitivity(
-            product.families[name], row_ends(values, above[name]), row_ends(values, below[name])
-        )
+        table = product.families[name]
+        ends = (row_ends(table.values, slopes[name]) for slopes in (above, below))
+        families[name] = FamilySensitivity(table, *ends)
     return EventSensitivity(event, math.exp(log_both - log_total), log_total + product.log_scale + log_peak, families)
 
 
@@ -275,3 +264,68 @@ def _checked(value: float | Floats) -> Floats:
     if not np.all((values >= 0) & (values <= 1)):
         raise InvalidArgument(f"A parameter of a table is a probability, from 0 to 1, not {value!r}.")
     return values
+
+
+#: What an amount is a change of.
+Variation: TypeAlias = Literal["relative", "absolute", "odds"]
+
+
+def varied(values: Floats, vary: Variation, amount: float) -> tuple[Floats, Floats]:
+    """Parameters made smaller and larger, inside [0, 1]: θ (1 ± amount), θ ± amount, or odds divided and multiplied.
+
+    >>> [end.tolist() for end in varied(np.array([0.5, 0.9]), "absolute", 0.2)]
+    [[0.3, 0.7], [0.7, 1.0]]
+    >>> [end.tolist() for end in varied(np.array([0.5, 0.0]), "odds", 3.0)]
+    [[0.2, 0.0], [0.8, 0.0]]
+    """
+    if not (isinstance(amount, (int, float, np.number)) and 0 < amount < math.inf):
+        raise InvalidArgument(f"The amount by which parameters vary must be positive and finite, not {amount!r}.")
+    if vary == "relative":
+        low, high = values * (1 - amount), values * (1 + amount)
+    elif vary == "absolute":
+        low, high = values - amount, values + amount
+    elif vary == "odds":
+        factor = 1 + amount
+        low, high = values / (values + factor * (1 - values)), factor * values / (factor * values + (1 - values))
+    else:
+        raise InvalidArgument(f"Parameters vary 'relative', 'absolute' or by 'odds', not {vary!r}.")
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def tornado(
+    sensitivity: EventSensitivity, vary: Variation = "relative", amount: float = 0.1, limit: int | None = 20
+) -> pd.DataFrame:
+    """The parameters by how far P(x | e) moves when each is varied alone, the largest swing first; see `varied`.
+
+    The other entries of a row change in proportion.
+    """
+    import pandas as pd
+
+    if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 0):
+        raise InvalidArgument(f"The limit is a number of rows, or None for all, not {limit!r}.")
+    varied(np.zeros(0), vary, amount)  # refuses wrong options also where there is nothing to vary
+    names = [name for name, family in sensitivity.families.items() if family.table.shape[-1] > 1]
+    parts = [_columns(sensitivity.families[name], vary, amount) for name in names]
+    columns = {key: np.concatenate([part[key] for part in parts]) if parts else np.zeros(0) for key in _COLUMNS}
+    # In single precision the two states of a binary child tie, and come in the order of the tables.
+    order = np.argsort(-columns["swing"].astype(np.float32), kind="stable")[:limit]
+    tables = [sensitivity.families[name].table for name in names]
+    starts = np.cumsum([0, *(table.size for table in tables)])
+    parameters = []
+    for number in order.tolist():
+        table = tables[place := int(np.searchsorted(starts, number, side="right")) - 1]
+        index = np.unravel_index(number - starts[place], table.shape)
+        parameters.append(Parameter.at(table.scope, tuple(int(axis) for axis in index)))
+    return pd.DataFrame({"parameter": pd.Series(parameters, dtype=object), **{k: columns[k][order] for k in _COLUMNS}})
+
+
+_COLUMNS = ("value", "low", "high", "at_low", "at_high", "swing", "derivative")
+
+
+def _columns(family: FamilySensitivity, vary: Variation, amount: float) -> dict[str, Floats]:
+    values = family.table.values
+    low, high = varied(values, vary, amount)
+    at_low, at_high = family.posteriors(low), family.posteriors(high)
+    swing = np.abs(at_high - at_low)  # posteriors are monotone in a parameter
+    columns = (values, low, high, at_low, at_high, swing, family.derivatives)
+    return {key: column.ravel() for key, column in zip(_COLUMNS, columns, strict=True)}

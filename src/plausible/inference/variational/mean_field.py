@@ -16,8 +16,7 @@ from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.compiled import compile_factors
-from plausible.inference.estimate import Estimate
-from plausible.inference.info import QueryInfo
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import (

@@ -20,8 +20,8 @@ from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, 
 from plausible.factors import Factor
 from plausible.inference.approximate_counts import ImpossibleRow, expected_counts
 from plausible.inference.compiled import CompiledFactors, compile_factors
-from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.engines import Engine, check_engine
+from plausible.inference.findings import impossible_evidence
 from plausible.inference.problem import Problem
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_rows import NumberUnits

@@ -13,7 +13,7 @@ from plausible.base.arrays import Floats, Positions
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
-from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.findings import impossible_evidence
 from plausible.inference.gaussian.rows import same_rows
 from plausible.learn.missingness.cells import state_columns, table_cells, with_cells
 from plausible.models import BayesianNetwork
