@@ -40,6 +40,7 @@ from plausible.inference.engines import (
 from plausible.inference.info import QueryInfo
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from refusals import refuses
 
 GENERAL = [
     Enumeration(),
@@ -174,8 +175,7 @@ def test_degenerate_questions(engine):
     observed = Evidence.read({"A": "y", "B": 1}, {"A": a, "B": b})
     assert engine.query([table], [a], observed).to_dict() == {"x": 0, "y": 1}
     assert engine.log_total([table], observed) == pytest.approx(math.log(0.75))
-    with pytest.raises(UnknownVariable, match="'B' is not a variable of these factors"):
-        engine.query([table], [b], NONE)
+    refuses(UnknownVariable, "'B' is not a variable of these factors", engine.query, [table], [b], NONE)
     with pytest.raises(ImpossibleEvidence):
         engine.query([Factor((a,), [0, 0])], [a], NONE)
 
@@ -189,10 +189,8 @@ def test_jeffrey_evidence_fixes_the_posterior_marginal(engine):
     by_hand = 0.25 * np.array([0.42, 0.08]) / 0.5 + 0.75 * np.array([0.18, 0.32]) / 0.5
     assert net.query("A", found, engine=engine).values == pytest.approx(by_hand)
     assert net.query("B", found, engine=engine).values == pytest.approx([0.25, 0.75])
-    with pytest.raises(NotSupported, match="jeffrey"):
-        net.log_partition(found, engine=engine)
-    with pytest.raises(NotSupported, match="jeffrey"):
-        Evidence.read(found, net.variables)
+    refuses(NotSupported, "jeffrey", net.log_partition, found, engine=engine)
+    refuses(NotSupported, "jeffrey", Evidence.read, found, net.variables)
     with pytest.raises(ImpossibleEvidence, match="A=1"):
         MarkovNetwork(Factor((a,), [1, 0])).query("A", {"A": jeffrey([0.5, 0.5])}, engine=engine)
 
@@ -262,8 +260,7 @@ def test_an_elimination_order_is_used_and_may_name_targets_and_findings():
     assert VariableElimination(order=[*leaves, "C"]).query(star, target, found).values.tolist() == [0.5, 0.5]
     with pytest.raises(InvalidArgument, match="lacks 'C'"):
         VariableElimination(order=leaves).query(star, target, NONE)
-    with pytest.raises(InvalidArgument, match="is text"):
-        VariableElimination(order="CL")
+    refuses(InvalidArgument, "is text", VariableElimination, order="CL")
 
 
 def test_enumeration_does_not_take_underflow_for_zero():

@@ -11,6 +11,7 @@ import pytest
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.gaussian_mixture import GaussianMixture
+from refusals import refuses
 
 
 @pytest.fixture
@@ -60,10 +61,8 @@ def test_merged_and_singular_components_have_no_density(mixture):
     with pytest.raises(NotSupported, match=r"mixtures over \['a'\]"):
         mixture.marginal(["b", "x"]).density({"x": 0.0})
     certain = GaussianMixture(Factor({"a": 2}, [0.5, 0.5]), ["x"], [[0.0], [1.0]], [[[1.0]], [[0.0]]])
-    with pytest.raises(NotSupported, match=r"singular at \{'a': 1\}"):
-        certain.density({"x": 0.0})
-    with pytest.raises(InvalidFactor, match="leaves 'y' open"):
-        mixture.density({"x": 0.0})
+    refuses(NotSupported, r"singular at \{'a': 1\}", certain.density, {"x": 0.0})
+    refuses(InvalidFactor, "leaves 'y' open", mixture.density, {"x": 0.0})
 
 
 def test_impossible_components_are_passed_over():
@@ -77,23 +76,15 @@ def test_parts_that_do_not_fit_are_refused():
     """Shapes, sums, names and matrices are checked."""
     fair = Factor({"a": 2}, [0.5, 0.5])
     ones = np.ones((2, 1, 1))
-    with pytest.raises(InvalidFactor, match="sum to 2"):
-        GaussianMixture(Factor({"a": 2}, [1.0, 1.0]), ["x"], np.zeros((2, 1)), ones)
-    with pytest.raises(InvalidFactor, match=r"need shape \(2, 1\)"):
-        GaussianMixture(fair, ["x"], np.zeros(2), ones)
-    with pytest.raises(InvalidFactor, match="positive semi-definite"):
-        GaussianMixture(fair, ["x"], np.zeros((2, 1)), -ones)
-    with pytest.raises(InvalidFactor, match="both discrete and continuous"):
-        GaussianMixture(fair, ["a"], np.zeros((2, 1)), ones)
-    with pytest.raises(InvalidFactor, match="no finite number"):
-        GaussianMixture(fair, ["x"], np.full((2, 1), math.nan), ones)
+    refuses(InvalidFactor, "sum to 2", GaussianMixture, Factor({"a": 2}, [1.0, 1.0]), ["x"], np.zeros((2, 1)), ones)
+    refuses(InvalidFactor, r"need shape \(2, 1\)", GaussianMixture, fair, ["x"], np.zeros(2), ones)
+    refuses(InvalidFactor, "positive semi-definite", GaussianMixture, fair, ["x"], np.zeros((2, 1)), -ones)
+    refuses(InvalidFactor, "both discrete and continuous", GaussianMixture, fair, ["a"], np.zeros((2, 1)), ones)
+    refuses(InvalidFactor, "no finite number", GaussianMixture, fair, ["x"], np.full((2, 1), math.nan), ones)
     good = GaussianMixture(fair, ["x"], np.zeros((2, 1)), ones)
-    with pytest.raises(UnknownVariable, match="this mixture"):
-        good.marginal("z")
-    with pytest.raises(InvalidArgument, match="state of 'a'"):
-        good.given({})
-    with pytest.raises(InvalidArgument, match="is none"):
-        good.is_close(3)
+    refuses(UnknownVariable, "this mixture", good.marginal, "z")
+    refuses(InvalidArgument, "state of 'a'", good.given, {})
+    refuses(InvalidArgument, "is none", good.is_close, 3)
 
 
 def test_a_mixture_is_a_value(mixture):

@@ -19,6 +19,7 @@ from plausible.inference.sampling.metropolis import Metropolis
 from plausible.models import MarkovNetwork
 from plausible.variables import Variable, jeffrey, likelihood
 from plausible.variables.evidence import read_findings
+from refusals import refuses
 
 A, B, C = Variable("A", 2), Variable("B", 3), Variable("C", 2)
 KNOWN = {"A": A, "B": B, "C": C}
@@ -108,5 +109,4 @@ def test_a_finding_in_a_network_is_answered_through_its_model():
 
 @pytest.mark.parametrize("share", ["a", 0, 1.5, None, True])
 def test_shares_that_are_none_are_refused_by_name(share):
-    with pytest.raises(InvalidArgument, match="prior_share="):
-        ImportanceSampling(prior_share=share)
+    refuses(InvalidArgument, "prior_share=", ImportanceSampling, prior_share=share)

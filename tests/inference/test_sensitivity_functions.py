@@ -16,6 +16,7 @@ from plausible.inference.sensitivity.derivatives import FamilyProduct
 from plausible.inference.sensitivity.functions import SensitivityFunction, event_sensitivity
 from plausible.inference.sensitivity.parameters import Event, Parameter
 from plausible.variables import Evidence, Variable
+from refusals import refuses
 from sensitivity_oracle import covaried, entries, random_findings, sizes_of, tables_of, total, with_event
 
 SEEDS = st.integers(0, 10**6)
@@ -166,11 +167,9 @@ def test_numbers_that_are_no_probabilities_are_refused():
     """As values of θ, or as posteriors."""
     function = _function((0.1, 0.4), (1.0, 1.0))
     for wrong in (-0.1, 1.1, math.nan, np.array([0.5, 2.0])):
-        with pytest.raises(InvalidArgument, match="from 0 to 1"):
-            function(wrong)
+        refuses(InvalidArgument, "from 0 to 1", function, wrong)
     for wrong in (-0.1, 1.1, math.nan):
-        with pytest.raises(InvalidArgument, match="from 0 to 1"):
-            function.solve(wrong)
+        refuses(InvalidArgument, "from 0 to 1", function.solve, wrong)
 
 
 def test_events_and_parameters_must_be_there():
@@ -180,12 +179,10 @@ def test_events_and_parameters_must_be_there():
         Event.read("B", 0, variables, "this network")
     with pytest.raises(UnknownState):
         Event.read("A", 2, variables, "this network")
-    with pytest.raises(NotSupported, match="continuous"):
-        Event.read("x", 2, variables, "this network")
+    refuses(NotSupported, "continuous", Event.read, "x", 2, variables, "this network")
     product = FamilyProduct({"A": Factor({"A": 2}, [0.5, 0.5])})
     answer = event_sensitivity(product, Evidence({}, {}, {}), Event(variables["A"], 0))
-    with pytest.raises(UnknownVariable, match="this analysis"):
-        answer.function(Parameter("B", (), 0, (0,)))
+    refuses(UnknownVariable, "this analysis", answer.function, Parameter("B", (), 0, (0,)))
 
 
 def test_sensitivities_print_the_parameters_with_the_largest_derivatives():

@@ -18,6 +18,7 @@ from plausible.inference.sensitivity.derivatives import FamilyProduct
 from plausible.inference.sensitivity.functions import event_sensitivity, tornado, varied
 from plausible.inference.sensitivity.parameters import Event, sensitivity_set
 from plausible.variables import Evidence, Variable
+from refusals import refuses
 from sensitivity_oracle import covaried, random_findings, sizes_of, tables_of, total, with_event
 
 SEEDS = st.integers(0, 10**6)
@@ -148,13 +149,10 @@ def test_wrong_options_are_refused():
     product = FamilyProduct({"A": Factor({"A": 1}, [1.0])})
     answer = event_sensitivity(product, Evidence({}, {}, {}), Event(Variable("A", 1), 0))
     for amount in (0, -1, math.inf, math.nan, "much"):
-        with pytest.raises(InvalidArgument, match="positive and finite"):
-            tornado(answer, amount=amount)
-    with pytest.raises(InvalidArgument, match="'relative', 'absolute' or by 'odds', not 'logit'"):
-        tornado(answer, vary="logit")
+        refuses(InvalidArgument, "positive and finite", tornado, answer, amount=amount)
+    refuses(InvalidArgument, "'relative', 'absolute' or by 'odds', not 'logit'", tornado, answer, vary="logit")
     for limit in (-1, 2.5):
-        with pytest.raises(InvalidArgument, match="The limit"):
-            tornado(answer, limit=limit)
+        refuses(InvalidArgument, "The limit", tornado, answer, limit=limit)
 
 
 def test_variations_stay_probabilities():
