@@ -13,7 +13,7 @@ from map_oracle import NO_EVIDENCE, grid, largest, log_products
 from plausible.base.options import check_count, check_flag, check_number, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.exact_map.bound_plan import plan_bound
+from plausible.inference.exact_map.bounds import plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.graph_cuts import AlphaBetaSwap, AlphaExpansion
 from plausible.inference.optimization.linear_relaxation import LinearRelaxation

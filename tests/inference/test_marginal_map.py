@@ -16,8 +16,7 @@ from benchmark_networks import benchmark_network
 from network_oracle import agrees, asia_network, joint_of_bayesian_network, random_evidence, random_network
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.exact_map.bound_plan import TimeUpError, plan_bound
-from plausible.inference.exact_map.bounds import LogTable, bound_tree
+from plausible.inference.exact_map.bounds import LogTable, TimeUpError, bound_tree, plan_bound
 from plausible.inference.exact_map.marginal_map import marginal_map
 from plausible.inference.exact_map.max_elimination import max_product
 from plausible.inference.exact_map.search import branch_and_bound

@@ -81,8 +81,8 @@ class SummingEngine(ABC):
 
     @property
     def mentioned(self) -> tuple[str, ...]:
-        """The names of variables that its options mention."""
-        return ()
+        """The names of variables that its options mention: in an order, or a cutset."""
+        return tuple(getattr(self, "order", None) or getattr(self, "cutset", None) or ())
 
     def marginals(
         self, factors: Iterable[Factor], variables: Iterable[Variable], evidence: Evidence
@@ -163,11 +163,6 @@ class VariableElimination(SummingEngine):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _read_order(self.order))
-
-    @property
-    def mentioned(self) -> tuple[str, ...]:
-        """The names in the order."""
-        return tuple(self.order or ())
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
@@ -266,11 +261,6 @@ class Pearl(SummingEngine):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cutset", _read_order(self.cutset))
 
-    @property
-    def mentioned(self) -> tuple[str, ...]:
-        """The names in the cutset."""
-        return tuple(self.cutset)
-
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
         return polytree_sum(factors, targets, evidence, self.cutset)
@@ -306,11 +296,6 @@ class RecursiveConditioning(SummingEngine):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _read_order(self.order))
-
-    @property
-    def mentioned(self) -> tuple[str, ...]:
-        """The names in the order."""
-        return tuple(self.order or ())
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""

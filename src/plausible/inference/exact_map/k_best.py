@@ -13,7 +13,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
 from plausible.inference.budget import refusal
 from plausible.inference.elimination import absorb
-from plausible.inference.exact_map.bound_plan import TimeUpError
+from plausible.inference.exact_map.bounds import TimeUpError
 from plausible.inference.exact_map.max_elimination import MaxTables, constrained_order, max_tables
 from plausible.inference.exact_map.search import search_in_stages
 from plausible.inference.info import QueryInfo

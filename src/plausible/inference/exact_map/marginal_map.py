@@ -12,7 +12,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide
 from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.exact_map.bound_plan import TimeUpError, check_time
+from plausible.inference.exact_map.bounds import TimeUpError, check_time
 from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
 from plausible.inference.exact_map.search import SearchProgress, search_in_stages
 from plausible.inference.info import QueryInfo

@@ -20,8 +20,7 @@ from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide
 from plausible.inference.budget import refusal
-from plausible.inference.exact_map.bound_plan import BoundPlan, TimeUpError, plan_bound
-from plausible.inference.exact_map.bounds import BoundTree, LogTable, bound_tree
+from plausible.inference.exact_map.bounds import BoundPlan, BoundTree, LogTable, TimeUpError, bound_tree, plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.search.clock import UNLIMITED, Clock
 from plausible.variables import Variable

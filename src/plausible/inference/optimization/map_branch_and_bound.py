@@ -16,7 +16,7 @@ from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.inference.exact_map.bound_plan import BoundPlan, TimeUpError, plan_bound
+from plausible.inference.exact_map.bounds import BoundPlan, TimeUpError, plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.map_local_search import LocalSearch
