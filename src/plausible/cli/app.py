@@ -87,7 +87,10 @@ def _log_on_standard_error() -> Iterator[None]:
 
 def _exit_code(given: list[str]) -> int:
     """Run a command and print what went wrong, if anything did."""
-    named = _named(given)
+    # The command to load: the one that is called, or whose options are to be completed; `None` for the help.
+    named = next((word for word in given if not word.startswith("-")), None)
+    if COMPLETING in os.environ:
+        named = option_command(os.environ)
     try:
         is_called = given[:1] == [named] and named in COMMANDS and COMPLETING not in os.environ
         code = _app(named, others=not is_called)(args=given, standalone_mode=False, prog_name="plausible")
@@ -114,13 +117,6 @@ def _exit_code(given: list[str]) -> int:
     if code == _INTERRUPTED:
         return _told("interrupted", code)
     return code if isinstance(code, int) else 0
-
-
-def _named(arguments: Sequence[str]) -> str | None:
-    """The command to load: the one that is called, or whose options are to be completed; `None` for the help."""
-    if COMPLETING in os.environ:
-        return option_command(os.environ)
-    return next((word for word in arguments if not word.startswith("-")), None)
 
 
 def _stop_writing() -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -26,10 +26,11 @@ from plausible.learn.estimation.knowledge import UnidentifiedParameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows
-from plausible.learn.learned_parameters import ParameterFit, fit_parameters
+from plausible.learn.learned_parameters import fit_parameters
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 
 Method = Annotated[
@@ -156,16 +157,7 @@ def run_learn(
             )
         found = LearnedGraph(given, "graph given")
         _warn_of_names(table)
-    if unseen:
-        options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": time_left(clock)}
-        learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
-        network, num_open = learned.network, 0
-        how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
-        found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}")
-    else:
-        fit = fit_parameters(found.graph, table, believed)
-        _warn_of_open_rows(fit, has_prior=believed is not None)
-        network, num_open = fit.network, fit.num_unidentified
+    network, found, num_open = _with_numbers(found, table, believed, unseen, seed, clock)
     save_model(network, output, format)
     facts = {
         "output": str(output),
@@ -175,21 +167,7 @@ def run_learn(
         "missing": assumed,
         "unidentified_rows": num_open,
     }
-    edges = _edges(found)
-    if as_json:
-        samples = {"bootstrap_samples": found.num_samples} if bootstrap else {}
-        document = {**facts, **samples, "variables": len(found.graph), "edges": edges}
-        print_json(document, error=is_standard(output))
-        return
-    variables, rows = counted(len(found.graph), "variable"), counted(table.num_rows, "row")
-    lines = [f"{output_name(output)}: {variables} written, learned from {rows}", found.text]
-    lines += [assumed] if assumed else []
-    lines += [told_samples(found.num_samples, bootstrap)] if bootstrap else []
-    for edge in edges:
-        note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""
-        either = "" if edge["directed"] else "  (the data fit either direction)"
-        lines.append(f"  {edge['parent']} -> {edge['child']}{note}{either}")
-    print_line("\n".join(lines), error=is_standard(output))
+    _tell(facts, found, output, bootstrap, as_json=as_json)
 
 
 def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> dict[str, int]:
@@ -224,6 +202,48 @@ def _given_graph(text: str, columns: Collection[str], unseen: Collection[str]) -
     return graph
 
 
+def _with_numbers(
+    found: LearnedGraph, table: Table, believed: Any, unseen: Mapping[str, int], seed: int, clock: Clock
+) -> tuple[BayesianNetwork, LearnedGraph, int]:
+    """The network, how its graph was found, and how many rows of tables no data say anything of."""
+    if unseen:
+        options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": time_left(clock)}
+        learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
+        network, num_open = learned.network, 0
+        how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped_by}"
+        found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}")
+    else:
+        fit = fit_parameters(found.graph, table, believed)
+        if fit.unidentified:
+            names = ", ".join(map(repr, islice(fit.unidentified, 5))) + (", ..." if len(fit.unidentified) > 5 else "")
+            prior_too = "a prior, such as --prior bdeu:10, or " if believed is None else ""
+            warn_caller(
+                f"There is no data for {counted(fit.num_unidentified, 'row')} of {names}, filled in evenly. "
+                f"Give {prior_too}more rows.",
+                UnidentifiedParameters,
+            )
+        network, num_open = fit.network, fit.num_unidentified
+    return network, found, num_open
+
+
+def _tell(facts: Mapping[str, Any], found: LearnedGraph, output: Path, bootstrap: int, *, as_json: bool) -> None:
+    edges = _edges(found)
+    if as_json:
+        samples = {"bootstrap_samples": found.num_samples} if bootstrap else {}
+        document = {**facts, **samples, "variables": len(found.graph), "edges": edges}
+        print_json(document, error=is_standard(output))
+        return
+    variables, rows = counted(len(found.graph), "variable"), counted(facts["rows"], "row")
+    lines = [f"{output_name(output)}: {variables} written, learned from {rows}", found.text]
+    lines += [facts["missing"]] if facts["missing"] else []
+    lines += [told_samples(found.num_samples, bootstrap)] if bootstrap else []
+    for edge in edges:
+        note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""
+        either = "" if edge["directed"] else "  (the data fit either direction)"
+        lines.append(f"  {edge['parent']} -> {edge['child']}{note}{either}")
+    print_line("\n".join(lines), error=is_standard(output))
+
+
 def _warn_of_names(table: Table) -> None:
     """Warn of columns that have another state in each row, as the names and numbers of rows do."""
     for name in table.discrete:
@@ -235,16 +255,6 @@ def _warn_of_names(table: Table) -> None:
                 "or number of the row, leave it out; if it is a measurement, cut it with plausible discretize.",
                 PlausibleWarning,
             )
-
-
-def _warn_of_open_rows(fit: ParameterFit, *, has_prior: bool) -> None:
-    if fit.unidentified:
-        names = ", ".join(map(repr, islice(fit.unidentified, 5))) + (", ..." if len(fit.unidentified) > 5 else "")
-        advice = "Give more rows." if has_prior else "Give a prior, such as --prior bdeu:10, or more rows."
-        warn_caller(
-            f"There is no data for {counted(fit.num_unidentified, 'row')} of {names}, filled in evenly. {advice}",
-            UnidentifiedParameters,
-        )
 
 
 def _assumption(table: Table, missing: str, *, has_graph: bool) -> str | None:

@@ -75,9 +75,11 @@ class RowCounts:
         counts = np.zeros((sum(sizes), num_cells), dtype=np.float64 if is_weighted else np.int64)
         by_sets = [] if is_weighted else [place for place in order if sizes[place] * num_cells <= _CELLS_PER_PASS]
         num_sets = sum(sizes[place] for place in by_sets)
-        self._count_sets(child, family, [others[place] for place in by_sets], counts[:num_sets], num_threads)
-        by_rows = np.array([others[place] for place in order[len(by_sets) :]], dtype=np.int64)
-        self._count_cells(child, family, by_rows, counts[num_sets:].reshape(-1), num_threads)
+        if by_sets:
+            self._count_sets(child, family, [others[place] for place in by_sets], counts[:num_sets], num_threads)
+        if by_rows := order[len(by_sets) :]:
+            places = np.array([others[place] for place in by_rows], dtype=np.int64)
+            self._count_cells(child, family, places, counts[num_sets:].reshape(-1), num_threads)
         first = 0
         for size, alike in groupby(order, key=sizes.__getitem__):
             places = np.array(list(alike))
@@ -89,21 +91,20 @@ class RowCounts:
         self, child: str, family: Sequence[int], others: Sequence[int], counts: Counts, num_threads: int
     ) -> None:
         """Fill a line for each state of the other variables, by intersecting sets of rows."""
-        if not others:
-            return
         self._pack((*family, *others))
         places, rows = np.array(family, dtype=np.int64), self._counting_rows(child)
         firsts, sizes, sets = self._firsts[places], self._sizes[places], np.concatenate([self._sets[o] for o in others])
+        if num_threads <= 1 or counts.size * rows.size <= _SMALL:
+            count_extensions(self._bits, firsts, sizes, rows, sets, counts)
+            return
 
         def count(start: int, end: int) -> None:
             count_extensions(self._bits, firsts, sizes, rows, sets[start:end], counts[start:end])
 
-        in_threads(count, len(sets), num_threads if counts.size * rows.size > _SMALL else 1)
+        in_threads(count, len(sets), num_threads)
 
     def _count_cells(self, child: str, family: Sequence[int], others: Ints, counts: Counts, num_threads: int) -> None:
         """Fill the cells of the family with each of the other variables, row by row."""
-        if not others.size:
-            return
         columns, shape = np.array(family, dtype=np.int64), self._sizes[list(family)].tolist()
         strides = np.array([math.prod(shape), *_strides(shape)], dtype=np.int64)
         sizes = self._sizes[others] * strides[0]

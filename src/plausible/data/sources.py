@@ -39,7 +39,17 @@ def open_columns(
     """The columns of a frame, a mapping, a CSV or Parquet file, or a matrix, of which some may be chosen by name."""
     markers = None if missing_values is None else MissingValues(missing_values)
     if isinstance(source, (str, Path)):
-        return _open_file(Path(source), variables, markers)
+        path, name = Path(source), Path(source).name.lower()
+        if not path.exists():
+            raise MissingFile.at(path, (*CSV_OPENERS, _PARQUET))
+        if name.endswith(_PARQUET):
+            return OpenColumns(frame_columns(_read_parquet(path)), variables, markers, path)
+        ending = next((ending for ending in CSV_OPENERS if name.endswith(ending)), None)
+        if ending is None:
+            raise InvalidArgument(
+                f"{path.name!r} is neither .csv nor .parquet (.csv.gz, .csv.bz2 and .csv.xz will do)."
+            )
+        return OpenColumns(read_csv_columns(path, ending), variables, markers, path)
     if isinstance(source, Mapping):
         columns: Mapping[Any, Any] = source
     else:
@@ -110,19 +120,6 @@ def _matrix(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
     if len(used) != matrix.shape[1]:
         raise InvalidArgument(f"The matrix has {matrix.shape[1]} columns, but {len(used)} variables are named.")
     return {name: matrix[:, place] for place, name in enumerate(used)}
-
-
-def _open_file(path: Path, variables: Mapping[str, Variable], markers: MissingValues | None) -> OpenColumns:
-    """The columns of a file, by its ending."""
-    if not path.exists():
-        raise MissingFile.at(path, (*CSV_OPENERS, _PARQUET))
-    name = path.name.lower()
-    if name.endswith(_PARQUET):
-        return OpenColumns(frame_columns(_read_parquet(path)), variables, markers, path)
-    ending = next((ending for ending in CSV_OPENERS if name.endswith(ending)), None)
-    if ending is None:
-        raise InvalidArgument(f"{path.name!r} is neither .csv nor .parquet (.csv.gz, .csv.bz2 and .csv.xz will do).")
-    return OpenColumns(read_csv_columns(path, ending), variables, markers, path)
 
 
 def _typed_columns(

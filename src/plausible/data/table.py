@@ -114,8 +114,7 @@ class Table:
         >>> Table.read({"name": ["Ann", None], "age": [31.5, 44.0], "notes": [None, None]}, columns=["age"])
         Table(2 rows, 1 variable)
         """
-        known_variables = variables.values() if isinstance(variables, Mapping) else variables or ()
-        given = {variable.name: variable for variable in known_variables}
+        given = {one.name: one for one in (variables.values() if isinstance(variables, Mapping) else variables or ())}
         wanted = None if columns is None else list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
         if wanted is not None:
             given = {name: variable for name, variable in given.items() if name in wanted}
@@ -124,6 +123,8 @@ class Table:
                 raise InvalidArgument(
                     "The cells of this table were read before: give missing_values= to the Table.read that made it."
                 )
+            if not given and wanted is None and weights is None and interventions is None:
+                return source
             return _read_again(source, wanted, given, weights, interventions)
         opened = open_columns(source, given, missing_values)
         if wanted is not None:
@@ -134,25 +135,25 @@ class Table:
             _refuse_absent([weights], opened.names, _NO_WEIGHTS)
             weights = read_numbers(weights, used.pop(weights))
         targets_in = interventions if isinstance(interventions, str) else None
-        _refuse_absent(mark_columns(interventions), opened.names, _NO_TARGETS)
-        interventions = from_columns(interventions, {name: used.pop(name) for name in mark_columns(interventions)})
+        if marks_in := [] if interventions is None else mark_columns(interventions):
+            _refuse_absent(marks_in, opened.names, _NO_TARGETS)
+            interventions = from_columns(interventions, {name: used.pop(name) for name in marks_in})
         _refuse_lacking(given, used)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
         for name, column in used.items():
             if not isinstance(name, str):
                 raise InvalidArgument(f"The column {name!r} needs a name that is text: frame.rename(columns=str).")
-            known = given.get(name)
-            if known is None:
-                encoded[name] = read_column(name, column)
+            if name in given:
+                encoded[name] = given[name], encode_column(given[name], column, allow_missing=True)
             else:
-                encoded[name] = known, encode_column(known, column, allow_missing=True)
+                encoded[name] = read_column(name, column)
         lengths = equally_long({name: column for name, (_, column) in encoded.items()})
         num_rows = len(next(iter(lengths.values()), ()))
         return cls(
             {name: variable for name, (variable, _) in encoded.items()},
             *_stacked(encoded.values(), num_rows),
-            _read_weights(weights, num_rows),
-            read_interventions({} if interventions is None else interventions, encoded, num_rows, targets_in),
+            None if weights is None else _read_weights(weights, num_rows),
+            {} if interventions is None else read_interventions(interventions, encoded, num_rows, targets_in),
         )
 
     @property
@@ -237,7 +238,7 @@ class Table:
 
     def weighted(self, weights: Sequence[float] | NDArray[Any] | None) -> Table:
         """The same rows, each counted as often as its weight says."""
-        return replace(self, weights=_read_weights(weights, self.num_rows))
+        return replace(self, weights=None if weights is None else _read_weights(weights, self.num_rows))
 
     def __repr__(self) -> str:
         return f"Table({counted(self.num_rows, 'row')}, {counted(len(self.variables), 'variable')})"
@@ -327,9 +328,7 @@ def _decoded(table: Table, name: str) -> NDArray[Any]:
     return np.asarray(states[column])
 
 
-def _read_weights(weights: Any, num_rows: int) -> Floats | None:
-    if weights is None:
-        return None
+def _read_weights(weights: Any, num_rows: int) -> Floats:
     try:
         read = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):
