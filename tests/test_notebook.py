@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import inspect
+import json
 import pickle
 import re
 from enum import Enum
@@ -18,6 +19,7 @@ import pytest
 
 import plausible as pb
 from plausible.base.display import TextTable, html_of
+from plausible.base.records import to_plain
 from plausible.errors import UnknownVariable
 from plausible.inference import QueryInfo
 from plausible.models import FactorGraph
@@ -269,6 +271,20 @@ def test_hostile_names_are_shown_as_they_are_written(value):
     text = value._repr_html_()
     assert set(re.findall(r"</?(\w+)", text)) <= {"table", "thead", "tbody", "tr", "th", "td", "pre", "p", "b", "div"}
     assert "alert('&')" in html.unescape(re.sub(r"<[^>]*>", "", text)), "the name can be read"
+
+
+MODELS = ("network", "Markov network", "factor graph", "diagram", "engine", "distribution", "variable", "sets")
+RESULTS = {name: value for name, value in SHOWN.items() if name not in MODELS and "graph" not in name}
+
+
+@pytest.mark.parametrize("value", RESULTS.values(), ids=RESULTS)
+def test_results_are_told_in_types_that_json_knows(value):
+    """What JSON gives back is what was told, which is not empty; frames have rows."""
+    told = value.to_dict()
+    assert told
+    assert json.loads(json.dumps(to_plain(told))) == to_plain(told)
+    if hasattr(value, "to_frame"):
+        assert len(value.to_frame())
 
 
 def test_a_network_is_a_table_of_its_variables():

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from plausible.base.plain_values import shortened
-from plausible.base.records import record
+from plausible.base.records import Result, record
 
 #: The value of an argument that is named without one.
 _NO_VALUE = object()
 
 
 @record
-class Argument:
+class Argument(Result):
     """An argument of the call at hand, with the value meant, if one is; as text it is Python's.
 
     >>> print(Argument("budget"), Argument("engine", "auto"), Argument("engine", Call("LoopyBP")))
@@ -37,7 +37,7 @@ class Argument:
 
 
 @record
-class Call:
+class Call(Result):
     """A function to call or a thing to make, with the arguments that matter.
 
     >>> print(Call("LoopyBP"), Call("mpe", Argument("engine", "auto")))
@@ -62,7 +62,7 @@ Words: TypeAlias = Callable[[Piece], str | None]
 
 
 @record
-class Remedy:
+class Remedy(Result):
     """Something to do about an error: a phrase in the imperative, whose mentions are what to change, and to what.
 
     >>> remedy = Remedy("approximate with ", Argument("engine", "auto"))

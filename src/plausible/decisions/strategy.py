@@ -12,6 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, html_page
 from plausible.base.frozen import Frozen, FrozenMapping
+from plausible.base.records import to_plain
 from plausible.cpds import TableCPD
 from plausible.cpds.rows import BadRow, checked_rows
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
@@ -140,6 +141,10 @@ class Strategy(Frozen, Mapping[str, Factor]):
 
     def __init__(self, rules: Mapping[str, Factor]) -> None:
         self._rules = FrozenMapping({name: _with_decision_last(name, rule) for name, rule in rules.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name -> rule, in the types that JSON knows."""
+        return {name: to_plain(rule) for name, rule in self.items()}
 
     def __getitem__(self, name: str) -> Factor:
         if name not in self._rules:

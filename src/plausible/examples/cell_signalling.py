@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
@@ -87,7 +87,7 @@ class SignallingGraph:
 
 
 @record(eq=False)
-class CellSignalling:
+class CellSignalling(Result):
     """What experiments tell, and what is lost without them."""
 
     design: SignallingDesign  # the options

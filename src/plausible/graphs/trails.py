@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from typing import Literal, Protocol
 
 from plausible.base.display import html_of_print
+from plausible.base.records import Result
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
@@ -108,7 +109,7 @@ class Trail:
 
 
 @dataclass(frozen=True, slots=True)
-class SeparationExplanation:
+class SeparationExplanation(Result):
     """Why two sets of nodes are separated or not.
 
     Parameters

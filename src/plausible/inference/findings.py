@@ -16,7 +16,7 @@ import numpy as np
 from plausible.base.arrays import ranked
 from plausible.base.display import html_of_print
 from plausible.base.plain_values import shown
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
@@ -183,7 +183,7 @@ def evidence_impact(
 
 
 @record
-class Conflict:
+class Conflict(Result):
     """Jensen's measure: positive where findings are less probable together than if they were independent."""
 
     value: float  # conf(e) = log Π P(e_i) / P(e), natural

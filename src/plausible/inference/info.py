@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import counted
 
 
 @record
-class QueryInfo:
+class QueryInfo(Result):
     """How an answer was got, whether it can be trusted, and what it cost."""
 
     engine: str  # The name of the method

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
@@ -25,7 +25,7 @@ _ENDLESS = 10**300
 
 
 @record
-class Plan:
+class Plan(Result):
     """How a question would be answered, and at what cost; `print` shows it."""
 
     engine: str  # The method

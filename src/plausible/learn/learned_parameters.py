@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
+from plausible.base.records import Result
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
 from plausible.data.table_statistics import DataLike
@@ -32,8 +33,10 @@ from plausible.variables import State
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParameterFit:
+class ParameterFit(Result):
     """A network whose parameters were learned, and how much the data tell about them."""
+
+    _told = ("network", "num_unidentified")
 
     network: BayesianNetwork  # The network
     posterior: ParameterPosterior  # Over its tables; other distributions are in it as estimated, without uncertainty

@@ -47,6 +47,7 @@ class StructureResult(FoundGraph, Hinted):
     """A graph learned from data, with how it was found: see `FoundGraph`; made by `learn.structure`."""
 
     _hints = RESULT_HINTS
+    _told = ("method", "graph", "score", "bound", "missing", "num_steps", "stopped_by", "trace", "seconds")
 
     method: str = field(kw_only=True)  # By which it was found
     #: The scores of families on the data, for further questions such as `scores.graph(other)`.

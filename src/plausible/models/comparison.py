@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
@@ -160,7 +160,7 @@ def _check_comparable(p: BayesianNetwork, q: BayesianNetwork) -> None:
 
 
 @record
-class NetworkComparison:
+class NetworkComparison(Result):
     """How two networks over the same variables differ."""
 
     structure: StructureComparison  # Edges that are the same, missing, extra or reversed

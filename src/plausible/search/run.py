@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from plausible.base.arrays import ranked
 from plausible.base.options import check_count, check_number, check_seconds
+from plausible.base.records import Result
 from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument
 from plausible.search.clock import Clock
@@ -76,10 +77,12 @@ class Run(Generic[StateT]):
         return self.stopped_by == CONVERGED
 
 
-class HasRun:
+class HasRun(Result):
     """A base of results that came of a `run`, a field or a property: they tell how it went under the same names."""
 
     __slots__ = ()
+
+    _told: ClassVar[tuple[str, ...]] = ("num_steps", "converged", "stopped_by", "trace", "seconds")
 
     if TYPE_CHECKING:  # a property here would be taken for the default of a field
 

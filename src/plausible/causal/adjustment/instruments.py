@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.adjustment.problem import AdjustmentProblem, Check, open_trail, read_allowed, read_problem
 from plausible.causal.queries.observed import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.graphs.nodes import Node, Nodes
@@ -12,7 +12,7 @@ from plausible.graphs.trails import Trail
 
 
 @record
-class Instrument:
+class Instrument(Result):
     """A variable that is an instrument, and the set that it is one given."""
 
     node: Node  # Z
@@ -24,7 +24,7 @@ class Instrument:
 
 
 @record
-class InstrumentCheck(Check):
+class InstrumentCheck(Result, Check):
     """Whether a variable is an instrument given a set, and if not, why."""
 
     #: Z and W.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.adjustment.problem import USUAL_LIMIT, Check, listed, open_trail, read_allowed, read_sides
 from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
@@ -21,7 +21,7 @@ from plausible.graphs.trails import Trail
 
 
 @record
-class MediationCheck(Check):
+class MediationCheck(Result, Check):
     """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why."""
 
     #: Y, X, M and W.
@@ -163,7 +163,7 @@ def _read(
 
 
 @record
-class FrontDoorCheck(Check):
+class FrontDoorCheck(Result, Check):
     """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why."""
 
     #: Y, X and M.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.adjustment.problem import (
     USUAL_LIMIT,
     AdjustableGraph,
@@ -30,7 +30,7 @@ from plausible.graphs.trails import Trail
 
 
 @record
-class AdjustmentCheck(Check):
+class AdjustmentCheck(Result, Check):
     """Whether P(y | do(x)) = Σ_w P(y | x, w) P(w) in every model of a graph, and if not, why."""
 
     #: Y, X and W.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from plausible.base.display import html_of_print
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.queries.observed import (
     CausalLike,
     augmented_graph,
@@ -119,7 +119,7 @@ RuleForm: TypeAlias = Literal["augmented", "classic"]
 
 
 @record
-class RuleStep:
+class RuleStep(Result):
     """One use of a rule: two quantities, and the separation that makes them equal; it is true where it applies."""
 
     rule: Literal[1, 2, 3]  # 1, 2 or 3

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import combinations, count
 from typing import Literal, NamedTuple, TypeAlias
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.calculus.rules import Quantity, RuleStep, sum_sign, value_text, written
 from plausible.causal.identification.question import MaskGraph
 from plausible.graphs.mark_masks import bits
@@ -18,7 +18,7 @@ from plausible.search.clock import Clock
 
 
 @record
-class ProbabilityStep:
+class ProbabilityStep(Result):
     """A step by the laws of probability, true in every graph."""
 
     #: "condition": P(y | z) = Σ_w P(y | z, w) P(w | z). "chain": P(y, w | z) = P(y | z, w) P(w | z). "ratio": P(y | z,
@@ -41,7 +41,7 @@ class ProbabilityStep:
 
 
 @record
-class Derivation:
+class Derivation(Result):
     """A quantity and how it follows: a step, and the derivations of the quantities that the step leads to."""
 
     quantity: Quantity  # What is derived

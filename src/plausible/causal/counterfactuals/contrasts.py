@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.counterfactuals.potential import (
     Potential,
     Setting,
@@ -25,7 +25,7 @@ from plausible.variables import State
 
 
 @record
-class Contrast:
+class Contrast(Result):
     """An outcome's distribution with something, and without it."""
 
     treated: Factor
@@ -92,7 +92,7 @@ def effect_on_treated(
 
 
 @record
-class NaturalEffects:
+class NaturalEffects(Result):
     """The effect of a treatment, and its parts that don't and that do go through mediators."""
 
     total: Contrast  # Y_x against Y_x'

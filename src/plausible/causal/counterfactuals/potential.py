@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
@@ -287,7 +287,7 @@ Values: TypeAlias = "tuple[tuple[str, State | Free], ...]"
 
 
 @record
-class ExperimentTerm:
+class ExperimentTerm(Result):
     """P(outcome | do)."""
 
     outcome: Values
@@ -318,7 +318,7 @@ class ExperimentTerm:
 
 
 @record
-class SumOfProducts:
+class SumOfProducts(Result):
     """Σ over `free` of the product of `terms`; no terms make one, and an event that can't happen has `is_zero`."""
 
     free: tuple[Free, ...] = ()
@@ -340,7 +340,7 @@ class SumOfProducts:
 
 
 @record
-class CounterfactualEstimand:
+class CounterfactualEstimand(Result):
     """A counterfactual probability in terms of interventional ones."""
 
     numerator: SumOfProducts  # P(event, given)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, Unpack, final
 import numpy as np
 
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.discovery.skeleton_phases import check_colliders, refine_skeleton, remaining
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -48,7 +48,7 @@ _SENTENCES: dict[Kind, str] = {
 
 
 @record
-class MarkConflict:
+class MarkConflict(Result):
     """A contradiction between marks: a sign of too few rows, of a cycle, or of an assumption that does not hold."""
 
     #: What contradicts: two marks at one end, tests and knowledge, directed edges that form a cycle, `<->` between a

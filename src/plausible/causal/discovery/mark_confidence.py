@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
@@ -39,7 +39,7 @@ PAGLearner: TypeAlias = "Callable[[Table], PAG | _HasPAG]"
 
 
 @record(eq=False)
-class MarkConfidence:
+class MarkConfidence(Result):
     """Shares of graphs learned from samples of the rows."""
 
     names: tuple[str, ...]  # The variables

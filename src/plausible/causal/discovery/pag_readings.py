@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.queries.observed import fresh_name
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
@@ -35,7 +35,7 @@ class HiddenStructure:
 
 @final
 @record
-class CausalCertainty:
+class CausalCertainty(Result):
     """The causal paths that are there whatever structure of the class is true."""
 
     graph: PDAG | PAG  # The class: an essential graph without hidden variables, else a PAG
@@ -219,7 +219,7 @@ _ADVICE = (
 
 
 @record
-class PAGEffect:
+class PAGEffect(Result):
     """What all structures of a class agree on about P(outcome | do(treatment))."""
 
     #: Two nodes.

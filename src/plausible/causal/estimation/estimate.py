@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.rows import EffectTask, PositivityReport
@@ -122,7 +122,7 @@ def uncertainty(
 
 
 @record
-class EffectEstimate:
+class EffectEstimate(Result):
     """The effect of x' instead of x on the mean of Y, as data tell it."""
 
     #: Y and X.

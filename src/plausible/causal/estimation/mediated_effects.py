@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.causal.adjustment.mediators import recanting_witness
 from plausible.causal.estimation.rows import expected_outcome, read_levels, state_scores
@@ -17,7 +17,7 @@ from plausible.variables import State, Variable
 
 
 @record
-class MediatedEffects:
+class MediatedEffects(Result):
     """The effect of x' instead of x on the mean of Y, and its ways."""
 
     #: Y, X and M.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
@@ -252,7 +252,7 @@ _NUM_PARTS = 10
 
 
 @record
-class ThinCell:
+class ThinCell(Result):
     """A stratum in which a level of the treatment hardly occurs."""
 
     level: State | None  # The level; `None` where the stratum itself hardly occurs, with whatever treatment
@@ -270,7 +270,7 @@ class ThinCell:
 
 
 @record
-class PositivityReport:
+class PositivityReport(Result):
     """Whether the levels of a treatment occur in all strata of the covariates."""
 
     #: Strata of the discrete covariates in which a level never occurs, and tenths of the range of a continuous one in

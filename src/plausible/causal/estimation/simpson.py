@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, num_shown
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.adjustment.sets import is_adjustment_set
 from plausible.causal.estimation.covariates import experiment_rows
@@ -68,7 +68,7 @@ class StratifiedComparison:
 
 
 @record(eq=False)
-class SimpsonReport:
+class SimpsonReport(Result):
     """A comparison made over all cases and within finer and finer strata, and the effect."""
 
     #: The treatment, and its two states that are compared: the baseline and the treated.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.adjustment.problem import causal_nodes, without_first_edges
 from plausible.causal.expressions.notation import Symbol
 from plausible.causal.expressions.simplification import simplify
@@ -259,7 +259,7 @@ def blocking_bows(
 
 
 @record
-class EdgeSensitivity:
+class EdgeSensitivity(Result):
     """What one more or one less edge does to an effect that is, or is not, identifiable.
 
     Adding an edge never makes an effect identifiable, and removing one never makes it not so.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.expressions.notation import LONGEST, Symbol
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
@@ -237,7 +237,7 @@ _SHOWN = 8
 
 
 @record
-class Hedge:
+class Hedge(Result):
     """Two forests that prove an effect not identifiable (Shpitser & Pearl 2006, theorem 4).
 
     Both are connected by edges `<->`, in both every node has at most one child, and both lead to the same roots, which

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.expressions.notation import Notation, Symbol, function_text
 from plausible.causal.expressions.tables import Evaluation, Source
 from plausible.causal.expressions.tree import Expression
@@ -16,7 +16,7 @@ from plausible.graphs.nodes import Node
 
 
 @record
-class Estimand:
+class Estimand(Result):
     """An effect as a function of the observed distribution; made by `identify`."""
 
     query: Effect  # The effect

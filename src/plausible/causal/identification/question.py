@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.discovery.pag_readings import effect_in_pag, refuse_query
 from plausible.causal.queries.observed import CausalLike, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported
@@ -148,7 +148,7 @@ def _closure(rows: Sequence[int], start: int, within: int) -> int:
 
 
 @record
-class Effect:
+class Effect(Result):
     """The question P(outcome | do(treatment), given), about variables and not yet about their values.
 
     >>> print(Effect(("C",), ("S",), ("G",)))
@@ -171,7 +171,7 @@ def node_list(nodes: tuple[Node, ...]) -> str:
 
 
 @record
-class IDStep:
+class IDStep(Result):
     """One step: the rule that allows it, and what it says here."""
 
     rule: str
@@ -182,7 +182,7 @@ class IDStep:
 
 
 @record
-class IDDerivation:
+class IDDerivation(Result):
     """The steps from the question to the estimand; prints as a numbered list."""
 
     steps: tuple[IDStep, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
@@ -120,7 +120,7 @@ class InterventionalStep:
 
 
 @record(eq=False)
-class InterventionalClass:
+class InterventionalClass(Result):
     """A class of graphs learned from experiments; made by `gies`."""
 
     graph: PDAG  # The essential graph: directed are the edges that all graphs of the class share

@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.counterfactuals.potential import (
     Copies,
@@ -45,7 +45,7 @@ _MAX_COMBINATIONS = 2**22
 
 
 @record(eq=False)
-class PosteriorAnswer:
+class PosteriorAnswer(Result):
     """A number that depends on unknown probabilities of types, as drawn from their posterior."""
 
     draws: Floats = field(repr=False)  # By chain and draw

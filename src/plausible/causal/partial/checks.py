@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.bounds import Bounds, check_order, limited_program, read_systems, solved
@@ -26,7 +26,7 @@ _MAX_CELLS = 2**22
 
 
 @record(eq=False)
-class BootstrappedBounds:
+class BootstrappedBounds(Result):
     """Bounds of data, and of samples of them."""
 
     bounds: Bounds  # Those of the data as they are
@@ -141,7 +141,7 @@ def _drawn(observed: Observed, names: Sequence[str], counts: Floats, rng: np.ran
 
 
 @record
-class Falsification:
+class Falsification(Result):
     """How far what is observed is from what a graph can show."""
 
     #: District -> the least Σ |shown - observed| over distributions of its response types, whatever the limits.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags
 from plausible.base.display import html_of_print
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.counterfactuals.potential import (
     Finding,
@@ -53,7 +53,7 @@ class QueryTerm(NamedTuple):
 
 
 @record
-class LinearQuery:
+class LinearQuery(Result):
     """constant + Σ coefficient × P(event | given); sums, differences and multiples of queries are queries.
 
     Made by `probability_of` and its kin.

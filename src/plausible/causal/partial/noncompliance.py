@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.district import SourceLike, read_source
@@ -187,7 +187,7 @@ def _checked(table: npt.ArrayLike, *, is_binary: bool = True) -> Floats:
 
 
 @record(eq=False)
-class NoncomplianceReport:
+class NoncomplianceReport(Result):
     """A trial with assignment A, treatment T and outcome O, all binary; the second state of each is "yes"."""
 
     table: Factor  # P(T, O | A)

@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, num_shown
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.causal.queries.observed import CausalLike, read_nodes, read_variables, refuse_overlap
 from plausible.cpds import TableCPD
@@ -60,7 +60,7 @@ _SHOWN = 5
 
 
 @record(eq=False)
-class EffectComparison:
+class EffectComparison(Result):
     """What seeing the treatment tells about the outcome, and what setting it does."""
 
     #: Y and X.
@@ -192,7 +192,7 @@ def _largest(differences: Floats) -> float:
 
 
 @record
-class CausalIndependence:
+class CausalIndependence(Result):
     """Whether X ⟂_C Y | Z, and how that was found out; it is true where it holds."""
 
     #: X, Y and Z.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.queries.association import EffectComparison, compare_effect
 from plausible.causal.queries.observed import CausalLike, read_causal, read_node, read_nodes, refuse_overlap
 from plausible.cpds import TableCPD
@@ -31,7 +31,7 @@ SourceKind: TypeAlias = Literal["causal", "reverse causal", "common cause", "sel
 
 
 @record
-class AssociationSource:
+class AssociationSource(Result):
     """An active trail, and what makes it carry association."""
 
     trail: Trail  # The trail from x to y
@@ -54,7 +54,7 @@ class AssociationSource:
 
 
 @record
-class AssociationExplanation:
+class AssociationExplanation(Result):
     """The trails that associate two nodes."""
 
     #: The nodes, and what is observed.

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol, TypeAlias
 
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.utilities.wording import seen_text
 from plausible.variables import State, Variable
@@ -18,7 +18,7 @@ History: TypeAlias = Mapping[str, State]
 
 
 @record
-class NextStep:
+class NextStep(Result):
     """A decision to make now, and what it brings."""
 
     #: What to do.

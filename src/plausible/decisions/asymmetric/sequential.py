@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from plausible.base.display import format_number
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,
@@ -159,7 +159,7 @@ class SequentialDiagram(SequentialProblem):
 
 
 @record(eq=False)
-class SequentialSolution:
+class SequentialSolution(Result):
     """The best plan of a sequential diagram."""
 
     expected_utility: float  # That of the best plan

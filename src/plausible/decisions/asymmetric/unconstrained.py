@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.asymmetric.plan import (
     History,
     NextStep,
@@ -126,7 +126,7 @@ class UnconstrainedDiagram(UnconstrainedProblem):
 
 
 @record(eq=False)
-class UnconstrainedSolution:
+class UnconstrainedSolution(Result):
     """The best plan of an unconstrained diagram: what to do next after all that was done and seen."""
 
     expected_utility: float  # That of the best plan; no plan is better

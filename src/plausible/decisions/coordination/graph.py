@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.display import format_number
 from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.tolerances import PROOF, UTILITY_NOISE
 from plausible.decisions.coordination.local_values import LocalValue, ValueRule, best_by_rules, local_value
@@ -28,7 +28,7 @@ _RANGE, _LEAST_RANGE = 200.0, 1.0
 
 
 @record
-class JointAction:
+class JointAction(Result):
     """What each agent does."""
 
     actions: Assignment  # Agent -> action; passive agents have none

@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import format_number
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import SeenTable, read_candidates, seen_tables
@@ -56,7 +56,7 @@ class PlanStart:
 
 
 @record
-class ObservationPlan:
+class ObservationPlan(Result):
     """What to look at before a decision, step by step."""
 
     decision: str  # The decision

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from plausible.base.arrays import ranked
 from plausible.base.display import TextTable, format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import informative, observing, read_candidates, seen_tables
 from plausible.decisions.information.value import NOT_PROVED, gain
@@ -21,7 +21,7 @@ _MAX_TREE = 2**22
 
 
 @record
-class InformationValue:
+class InformationValue(Result):
     """What it is worth to see some variables, and what it costs."""
 
     variables: tuple[str, ...]  # What is seen
@@ -40,7 +40,7 @@ class InformationValue:
 
 
 @record
-class ObservationRanking:
+class ObservationRanking(Result):
     """Single observations by what they are worth, net of their costs; the best first."""
 
     decision: str  # The first decision that would see the variable; later ones would, too

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import format_number
 from plausible.base.options import check_count, check_number, check_seconds
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import generator_of
 from plausible.causal.queries.observed import fresh_name
 from plausible.cpds import CPD, TableCPD
@@ -210,7 +210,7 @@ def _finding(sample: str, cpd: CPD, weights: Floats) -> TableCPD:
 
 
 @record
-class ValueOfSample:
+class ValueOfSample(Result):
     """What a number of independent observations is worth."""
 
     #: What is observed, and how often.

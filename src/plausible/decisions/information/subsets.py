@@ -13,7 +13,7 @@ import numpy as np
 from plausible.base.arrays import ranked
 from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_count, check_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_candidates, seen_tables
@@ -152,7 +152,7 @@ class ChoiceState:
 
 
 @record
-class ObservationChoice:
+class ObservationChoice(Result):
     """A set of observations, and the best of each size."""
 
     decision: str  # The first decision that would see them

@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.display import format_number
 from plausible.base.options import check_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import (
     observing,
@@ -30,7 +30,7 @@ from plausible.variables.evidence import EvidenceLike
 
 
 @record
-class ActionChange:
+class ActionChange(Result):
     """Something that may be seen, and after which another action is taken than before."""
 
     decision: str  # The decision
@@ -97,7 +97,7 @@ class AlreadySeen:
 
 
 @record(eq=False)
-class ValueOfInformation:
+class ValueOfInformation(Result):
     """What it is worth to see some variables at a decision, and why."""
 
     variables: tuple[str, ...]  # What is seen
@@ -202,7 +202,7 @@ def gain(after: float, before: float, rounding: float) -> float:
 
 
 @record(eq=False)
-class ValueOfControl:
+class ValueOfControl(Result):
     """What it is worth to decide on a chance variable."""
 
     variable: str  # The variable that becomes a decision

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.display import TextTable, format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
@@ -36,7 +36,7 @@ class ActionWorth:
 
 
 @record
-class ActionComparison:
+class ActionComparison(Result):
     """The actions of a decision where something is seen, the best first."""
 
     decision: str  # The decision

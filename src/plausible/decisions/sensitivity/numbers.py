@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.cpds import TableCPD
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.evaluating import expected_utility
@@ -44,7 +44,7 @@ Range: TypeAlias = tuple[float, float]
 
 
 @record
-class UtilityEntry:
+class UtilityEntry(Result):
     """One entry of a utility."""
 
     utility: str  # The name of the utility
@@ -104,7 +104,7 @@ class UtilityEntry:
 
 
 @record
-class ProbabilityEntry:
+class ProbabilityEntry(Result):
     """One entry of a conditional table; where it changes, the others of its row share what is left in proportion."""
 
     parameter: Parameter  # Which entry: see `plausible.inference.sensitivity.parameters.Parameter`

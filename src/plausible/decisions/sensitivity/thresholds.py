@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from plausible.base.display import TextTable, format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.value import NOT_PROVED, ActionChange, action_changes
@@ -32,7 +32,7 @@ _MAX_STEPS = 200
 
 
 @record
-class StableInterval:
+class StableInterval(Result):
     """The values of a number for which the present strategy stays optimal."""
 
     number: DiagramNumber  # Which number of the diagram
@@ -74,7 +74,7 @@ class StableInterval:
 
 
 @record
-class StrategyStability:
+class StrategyStability(Result):
     """Stable intervals of many numbers, those with the least relative slack first."""
 
     intervals: tuple[StableInterval, ...]  # The intervals

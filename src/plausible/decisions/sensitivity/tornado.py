@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.display import TextTable, format_number
 from plausible.base.options import check_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
@@ -48,7 +48,7 @@ class TornadoBar:
 
 
 @record
-class DecisionTornado:
+class DecisionTornado(Result):
     """Bars for the numbers of a diagram, the longest first."""
 
     measure: str  # What is measured

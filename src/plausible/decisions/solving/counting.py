@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.joint_tree import weighing
 from plausible.decisions.solving.problem import read_problem
@@ -47,7 +47,7 @@ class RuleCount:
 
 
 @record
-class StrategyCount:
+class StrategyCount(Result):
     """How many deterministic strategies a diagram has: one rule for each decision."""
 
     rules: tuple[RuleCount, ...]

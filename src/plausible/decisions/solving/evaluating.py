@@ -8,7 +8,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.solving.joint_tree import JointTree, Weighing, weighing
@@ -52,7 +52,7 @@ def utility_parts(
 
 
 @record
-class BetterAction:
+class BetterAction(Result):
     """An information state in which another action would be better, all else as it is."""
 
     decision: str  # The decision
@@ -67,7 +67,7 @@ class BetterAction:
 
 
 @record
-class LocalOptimality:
+class LocalOptimality(Result):
     """Whether no change of a single rule makes a strategy better."""
 
     expected_utility: float  # Of the strategy
@@ -169,7 +169,7 @@ def optimal_rule(
 
 
 @record(eq=False)
-class UtilityGap:
+class UtilityGap(Result):
     """What is at stake: from the worst strategy to the best."""
 
     diagram: Diagram  # What was asked

@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import TextTable, format_number, num_shown
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.columns import frame_columns
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.decisions.diagram import Diagram
@@ -37,7 +37,7 @@ _MAX_IDLE = 12
 
 
 @record(eq=False)
-class Policy:
+class Policy(Result):
     """What to do at one decision, and what each action would bring where all else follows the solution."""
 
     decision: Variable  # The decision
@@ -233,7 +233,7 @@ class Policies(Mapping[str, Policy]):
 
 
 @record(eq=False)
-class Solution:
+class Solution(Result):
     """A strategy, what it is worth, and how that is known."""
 
     expected_utility: float  # Under the strategy, given the evidence

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.clique_tree import lay_out
 from plausible.decisions.solving.elimination import query_rules, reverse_arcs, sum_max_sum
@@ -30,7 +30,7 @@ from plausible.variables.evidence import EvidenceLike
 
 
 @record
-class SolvingPlan:
+class SolvingPlan(Result):
     """How a diagram is solved, and at what cost."""
 
     #: The decisions in the order in which they are settled, those that rely on each other together.

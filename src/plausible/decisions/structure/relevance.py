@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Generic
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram, DiagramT
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.information_flow import Drop, Reliance, information_flow, reduced_information
@@ -15,7 +15,7 @@ from plausible.graphs import DAG
 
 
 @record
-class Recall:
+class Recall(Result):
     """What the decisions of a diagram remember."""
 
     order: tuple[str, ...]  # The decisions in time
@@ -126,7 +126,7 @@ def without_recall_edges(diagram: DiagramT) -> DiagramT:
 
 
 @record
-class RelevanceGraph:
+class RelevanceGraph(Result):
     """Which decisions rely on which: an edge from D' to D where the best rule of D may depend on the rule of D'.
 
     It may be cyclic: then decisions have to be settled together.
@@ -252,7 +252,7 @@ def _strong_parts(following: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 @record
-class DroppedInformation:
+class DroppedInformation(Result):
     """Something that a decision no longer looks at, and why."""
 
     #: The ends of the information edge.
@@ -269,7 +269,7 @@ class DroppedInformation:
 
 
 @record
-class InformationReduction(Generic[DiagramT]):
+class InformationReduction(Result, Generic[DiagramT]):
     """A diagram whose decisions see less, without a loss of expected utility."""
 
     #: The diagram before and after.

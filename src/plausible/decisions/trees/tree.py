@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.strategy import Strategy
@@ -28,7 +28,7 @@ Path: TypeAlias = tuple[tuple[str, State], ...]
 
 
 @record
-class TreeSolution:
+class TreeSolution(Result):
     """What backward induction found."""
 
     expected_utility: float  # That of the best strategy
@@ -42,7 +42,7 @@ class TreeSolution:
 
 
 @record
-class DecisionTree:
+class DecisionTree(Result):
     """A decision problem as a tree: what is known at a choice is the path that leads to it.
 
     Branches may differ in what follows, so that asymmetric problems need no tricks: an action that is not open is not a

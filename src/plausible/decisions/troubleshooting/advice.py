@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.base.display import TextTable, format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE, PROOF
 from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, DeviceKnowledge
 from plausible.decisions.troubleshooting.device import Costs
@@ -36,7 +36,7 @@ class Alternative:
 
 
 @record
-class Advice:
+class Advice(Result):
     """The steps that could be next, the best one first, and why it is.
 
     >>> from plausible.examples import printer_troubleshooter

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats
 from plausible.base.display import TextTable, format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.data import encode_columns
@@ -29,7 +29,7 @@ _MOST_ORDERED = 7
 
 
 @record(eq=False)
-class TroubleshootingEvaluation:
+class TroubleshootingEvaluation(Result):
     """What mending sampled cases cost.
 
     >>> from plausible.examples import printer_troubleshooter

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats
 from plausible.base.display import TextTable, format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.optimization.pairwise_energy import minimum_cut
@@ -56,7 +56,7 @@ def check_cost(cost: object, name: str) -> float:
 
 
 @record
-class RepairPlan:
+class RepairPlan(Result):
     """An order in which to try components, and what it costs on average.
 
     >>> plan = best_repair_order([Component("fuse", 0.6, 2, 1), Component("bulb", 0.4, 0.5, 4)])

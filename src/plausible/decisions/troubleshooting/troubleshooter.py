@@ -8,7 +8,7 @@ from typing import Any
 
 from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.causal.counterfactuals.potential import Finding, Potential
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
@@ -212,7 +212,7 @@ class Troubleshooter(Frozen):
 
 
 @record
-class TroubleshootingSession:
+class TroubleshootingSession(Result):
     """A device, what was done to it, and what was seen; a value: each step makes a new session.
 
     Can be pickled, or saved by `to_dict`, and gone on with later.

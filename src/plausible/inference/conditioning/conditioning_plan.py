@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import TooLarge, counted
 
 
@@ -113,7 +113,7 @@ STEP = 10_000
 
 
 @record
-class ConditioningPlan:
+class ConditioningPlan(Result):
     """Where to condition, what to remember, and the price."""
 
     tree: DecompositionTree  # The decomposition tree

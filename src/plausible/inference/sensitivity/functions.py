@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
@@ -33,7 +33,7 @@ class PosteriorRange(NamedTuple):
 
 
 @record
-class SensitivityFunction:
+class SensitivityFunction(Result):
     """P(x | e) as a function of one parameter θ, the other entries of its row in proportion.
 
     f(θ) = P(x, e)(θ) / P(e)(θ) = (aθ + b) / (cθ + d), a hyperbola, a line or a constant, and monotone (Castillo,

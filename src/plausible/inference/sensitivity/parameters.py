@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.variables import Evidence, State, Variable
@@ -29,7 +29,7 @@ ParameterLike: TypeAlias = Any
 
 
 @record
-class Parameter:
+class Parameter(Result):
     """θ = P(child = state | parents): one entry of a conditional table."""
 
     child: str  # The variable whose table it is in
@@ -105,7 +105,7 @@ def _parent_states(child: str, given: Any, parents: Sequence[Variable]) -> list[
 
 
 @record
-class Event:
+class Event(Result):
     """That a variable is in a state."""
 
     variable: Variable

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.statistics import Request
 from plausible.data.table import TableLike
@@ -32,7 +32,7 @@ from plausible.search.chains import ChainLengths, ChainProgress
 
 
 @record(eq=False)
-class OrderPosterior:
+class OrderPosterior(Result):
     """The posterior over the graphs along one order."""
 
     order: tuple[str, ...]  # The variables, parents before children

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.confidence.posteriors import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
@@ -173,7 +173,7 @@ _MOST_ENUMERATED = 5
 
 
 @record(eq=False)
-class ExactPosterior:
+class ExactPosterior(Result):
     """Exact probabilities of edges."""
 
     strengths: EdgeStrengths  # The probabilities of edges

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.statistics import Request
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -126,7 +126,7 @@ WalkT = TypeVar("WalkT", bound=Walk)
 
 
 @record(eq=False)
-class SampledPosterior(HasChains):
+class SampledPosterior(Result, HasChains):
     """Draws of Markov chains over graphs or orders."""
 
     graphs: WeightedGraphs  # The graphs drawn, all with the same weight: `strengths` tell of paths and Markov blankets

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @record(eq=False)
-class EdgeStrengths:
+class EdgeStrengths(Result):
     """Probabilities of features of a graph: shares of bootstrap graphs, or a posterior.
 
     >>> strengths = EdgeStrengths(("A", "B"), np.array([[0.0, 0.6], [0.2, 0.0]]), None, None, "an expert")
@@ -167,7 +167,7 @@ _SHOWN = 3  # So many graphs are printed, the heaviest
 
 
 @record(eq=False)
-class WeightedGraphs:
+class WeightedGraphs(Result):
     """Graphs over the same variables, each with a weight.
 
     >>> graphs = WeightedGraphs.of([DAG("A -> B -> C"), DAG("A -> B; C")], [0.7, 0.3], source="two experts")

@@ -13,7 +13,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import counted
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.marked import MarkedGraph
@@ -41,7 +41,7 @@ _SENTENCES: dict[Kind, str] = {
 
 
 @record
-class Conflict:
+class Conflict(Result):
     """A contradiction between directions: a sign of too few rows, or of a common cause that is not in the data."""
 
     #: What contradicts: two colliders about one edge, a collider and knowledge, directions that close a cycle, or a
@@ -157,7 +157,7 @@ GraphT = TypeVar("GraphT", bound=MarkedGraph)
 
 
 @record
-class ConstraintBasedResult(ABC, Generic[GraphT]):
+class ConstraintBasedResult(Result, ABC, Generic[GraphT]):
     """A graph learned by tests, and what it rests on."""
 
     graph: GraphT  # What the tests say

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, counted
@@ -109,7 +109,7 @@ class FamilyFragmentation:
 
 
 @record(eq=False)
-class Fragmentation:
+class Fragmentation(Result):
     """The report on all families; `print` shows the thinnest first."""
 
     families: Mapping[str, FamilyFragmentation]

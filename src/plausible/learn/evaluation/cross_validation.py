@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
@@ -101,7 +101,7 @@ def _validated(table: Table, learner: object, folds: Ints, target: str | None) -
 
 
 @record(eq=False)
-class LearnerComparison:
+class LearnerComparison(Result):
     """Cross-validations of several learners on the same folds, the best first."""
 
     results: Mapping[str, CrossValidation]  # Name -> its cross-validation
@@ -157,7 +157,7 @@ def _error(values: Floats, weights: Floats) -> float:
 
 
 @record(eq=False)
-class LearningCurve:
+class LearningCurve(Result):
     """Losses of networks learned from more and more rows."""
 
     sizes: tuple[int, ...]  # Numbers of rows learned from

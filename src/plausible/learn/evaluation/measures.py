@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
 from plausible.base.options import check_count
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
@@ -166,7 +166,7 @@ def _sum_of_logs(
 
 
 @record
-class Recovery:
+class Recovery(Result):
     """How far an estimate is from the truth, for both goals of learning.
 
     Knowledge discovery looks at the graph, up to equivalence, since data can't tell more; density estimation at the

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.base.arrays import Codes, Floats, Positions
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.cpds import CPD, TreeCPD
 from plausible.cpds.rows import place_text
 from plausible.data.table import TableLike
@@ -293,7 +293,7 @@ _NOTHING = 1e-6
 
 
 @record(eq=False)
-class Identifiability:
+class Identifiability(Result):
     """What incomplete data can tell of the parameters near a network; made by `identifiability`."""
 
     labels: tuple[str, ...]  # The free parameters, "P(X=x | U=u)": all states but the last possible one of each row

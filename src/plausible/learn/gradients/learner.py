@@ -50,6 +50,8 @@ class GradientOptions:
 class GradientFit(HasRun):
     """A network whose parameters were learned by climbing, and how the climb went."""
 
+    _told = ("log_likelihood", "objective", *HasRun._told)
+
     network: BayesianNetwork  # The network of the best climb
     log_likelihood: float  # What the data say of it: ℓ, or the conditional log-likelihood, without the prior
     #: The best climb, from which `resume=` goes on. It ended by "converged" (the gradient vanished), "stuck" (no step

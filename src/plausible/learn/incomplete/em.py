@@ -144,7 +144,7 @@ def em_run(
 class EMFit(HasRun, Hinted):
     """A network learned by EM; made by `learn.em`."""
 
-    _hints = FIT_HINTS
+    _hints, _told = FIT_HINTS, ("log_likelihood", *HasRun._told)
 
     runs: tuple[Run[EMState], ...]  # All runs, that with the largest objective first
     cases: Cases  # The data

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.learn.incomplete.cases import Cases
@@ -23,7 +23,7 @@ from plausible.variables import Variable
 
 
 @record(eq=False)
-class InformationContent:
+class InformationContent(Result):
     """What a hidden variable H tells under Q(h, x) = P̂(x) P(h | x, θ); made by `information_content`. In nats."""
 
     hidden: str  # H
@@ -122,7 +122,7 @@ _FEW = 0.5
 
 
 @record
-class ParameterBudget:
+class ParameterBudget(Result):
     """Free parameters of a model, and of what it is to explain; made by `parameter_budget`."""
 
     num_parameters: int  # Independent parameters of the model

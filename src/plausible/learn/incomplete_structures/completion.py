@@ -203,6 +203,8 @@ def best_graphs(
 class IncompleteFit(HasRun, Generic[State]):
     """A network learned from rows with missing cells, and how it was learned; what all such results have."""
 
+    _told = ("graph", *HasRun._told)
+
     run: Run[State]
 
     @property

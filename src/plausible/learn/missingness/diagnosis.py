@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.cpds import CPD
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted
@@ -43,7 +43,7 @@ class Pattern(NamedTuple):
 
 
 @record
-class MissingnessReport:
+class MissingnessReport(Result):
     """What is missing in a table."""
 
     num_rows: int  # How many rows there are
@@ -123,7 +123,7 @@ def diagnose_missing(data: TableLike) -> MissingnessReport:
 
 
 @record
-class ProportionBounds:
+class ProportionBounds(Result):
     """Between which values the maximum likelihood estimate of a proportion lies, for all completions of the data."""
 
     #: Its least and its largest value, both of which occur; NaN where no row can be a case.

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.columns import with_values
 from plausible.data.sources import columns_of, open_columns
@@ -145,7 +145,7 @@ def newly_filled(before: TableLike, after: Any) -> Mapping[str, Mask]:
 
 
 @record
-class PooledEstimate:
+class PooledEstimate(Result):
     """An estimate from several completed tables."""
 
     estimate: float  # The mean of the estimates

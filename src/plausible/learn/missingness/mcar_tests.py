@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.inference.gaussian.rows import same_rows
@@ -93,7 +93,7 @@ _COUNT_TESTS = {"g": GTest, "chi-square": ChiSquareTest}
 
 
 @record
-class LittleTest:
+class LittleTest(Result):
     """What `little_test` found."""
 
     statistic: float  # d², the distance of the patterns' means from those of all rows
@@ -150,7 +150,7 @@ class IndicatorTest(NamedTuple):
 
 
 @record
-class IndicatorTests:
+class IndicatorTests(Result):
     """What `indicator_tests` found."""
 
     tests: tuple[IndicatorTest, ...]  # All comparisons, the smallest p-value first

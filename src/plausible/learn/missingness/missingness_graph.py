@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph
@@ -28,7 +28,7 @@ SAYS_NOTHING = (
 
 
 @record
-class ObservedFactor:
+class ObservedFactor(Result):
     """P(targets | given, indicators = 1), counted in the rows in which all of `observed` are observed."""
 
     targets: tuple[str, ...]
@@ -41,7 +41,7 @@ class ObservedFactor:
 
 
 @record
-class Recoverability:
+class Recoverability(Result):
     """Whether a distribution can be had from data with missing cells."""
 
     query: str  # The distribution asked for
@@ -142,7 +142,7 @@ _MAX_VARIABLES = 12
 
 
 @record
-class Ignorability:
+class Ignorability(Result):
     """Whether learning may ignore how cells came to be missing."""
 
     kind: MissingnessKind | None  # "MCAR", "MAR" or "MNAR"; `None` where the graph says nothing of missing cells

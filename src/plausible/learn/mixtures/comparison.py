@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.classifiers.estimator import read_features
@@ -33,7 +33,7 @@ class ClusterScore(NamedTuple):
 
 
 @record(eq=False)
-class ClusterChoice:
+class ClusterChoice(Result):
     """The best number of clusters, and those that are about as good."""
 
     criterion: str  # By which it was chosen

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.options import check_count
+from plausible.base.records import Result
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -191,7 +192,7 @@ class StructureTask:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundGraph:
+class FoundGraph(Result):
     """A graph that a search found, how it was found, and how far from the best it can be."""
 
     graph: DAG  # The best graph found; of a class whose graphs are as good, the one that names decide

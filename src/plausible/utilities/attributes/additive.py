@@ -9,7 +9,7 @@ from operator import or_
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.utilities.attributes.additive_utility import AdditiveUtility, read_scopes, sum_text, utility_basis
@@ -28,7 +28,7 @@ from plausible.variables import Assignment, State
 
 
 @record
-class AdditiveIndependence(Holds):
+class AdditiveIndependence(Result, Holds):
     """Whether a utility is a sum over groups of attributes."""
 
     #: The groups; for a conditional independence without the attributes that are given.
@@ -144,7 +144,7 @@ def _mixed_difference(
 
 
 @record
-class GeneralizedAdditiveIndependence(Holds):
+class GeneralizedAdditiveIndependence(Result, Holds):
     """Whether a utility is a sum of functions of given scopes."""
 
     scopes: tuple[tuple[str, ...], ...]  # Z_i
@@ -233,7 +233,7 @@ def _added_to_reference(values: Floats, positions: list[int], sign: float) -> Fl
 
 
 @record
-class LotteryComparison:
+class LotteryComparison(Result):
     """How two lotteries compare for everybody whose utility is a sum over some scopes."""
 
     #: Whether their marginals on every scope are the same, so that every such utility finds them equally good.

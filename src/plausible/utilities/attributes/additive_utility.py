@@ -15,7 +15,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.remedies import Remedy
 from plausible.errors import InvalidArgument, InvalidFactor, TooLarge, counted
 from plausible.factors import Factor
@@ -171,7 +171,7 @@ class Expects(Protocol):
 
 
 @record
-class BestOutcome:
+class BestOutcome(Result):
     """An outcome of the greatest utility."""
 
     outcome: Assignment  # A state of each attribute

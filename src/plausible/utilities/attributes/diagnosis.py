@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.utilities.attributes.outcome_tables import check_utility
@@ -20,7 +20,7 @@ from plausible.variables import State, Variable
 
 
 @record
-class DiagnosisChoice:
+class DiagnosisChoice(Result):
     """The diagnosis to act on."""
 
     diagnosis: State  # The first of the best
@@ -32,7 +32,7 @@ class DiagnosisChoice:
 
 
 @record
-class InferentialLoss:
+class InferentialLoss(Result):
     """What is lost by deciding on another posterior than the gold standard's, the observations being the same."""
 
     #: Σ_d P*(d | e) (u[d, d*] - u[d, d']) ≥ 0, d* being the choice under the gold standard P*, d' the other one.

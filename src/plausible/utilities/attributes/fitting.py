@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import DETERMINED
 from plausible.data.columns import encode_columns
 from plausible.errors import InvalidArgument, close_match, counted, shortened
@@ -30,7 +30,7 @@ Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Ma
 
 
 @record(eq=False)
-class UtilityFit:
+class UtilityFit(Result):
     """A decomposed utility fitted to answers."""
 
     #: The sum of parts with the least weighted squares of residuals; of several, the one of least norm.

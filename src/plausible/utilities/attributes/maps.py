@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, Literal
 
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph, maximal_cliques, minimal_undirected_i_map
@@ -16,7 +16,7 @@ from plausible.utilities.attributes.outcome_tables import Names, check_utility, 
 
 
 @record
-class CAIMap:
+class CAIMap(Result):
     """The minimal CAI-map of a utility."""
 
     utility: Factor  # The factor over all attributes

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, assignment_at, num_entries
@@ -132,7 +132,7 @@ WeightedOutcomes: TypeAlias = tuple[tuple[Assignment, float], ...]
 
 
 @record
-class LotteryPair:
+class LotteryPair(Result):
     """Two lotteries with the same marginals on every group of attributes, of different expected utility."""
 
     #: Outcomes with their probabilities.
@@ -146,7 +146,7 @@ class LotteryPair:
 
 
 @record
-class PreferenceChange:
+class PreferenceChange(Result):
     """Two lotteries over some attributes, compared differently in two contexts of the others."""
 
     #: Outcomes of the attributes in question with their probabilities.

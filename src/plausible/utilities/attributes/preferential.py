@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -30,7 +30,7 @@ _NUM_SHOWN = 8
 
 
 @record
-class PreferentialIndependence(Holds):
+class PreferentialIndependence(Result, Holds):
     """Whether some attributes are preferentially independent of all others."""
 
     attributes: tuple[str, ...]  # The ones in question
@@ -94,7 +94,7 @@ def _strongest_reversal(table: Floats, zero: float) -> tuple[int, int] | None:
 
 
 @record
-class ConditionalPreference:
+class ConditionalPreference(Result):
     """The order that a context gives to lotteries over the other attributes."""
 
     context: Assignment  # The attributes that are fixed

@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.frozen import FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor, product
 from plausible.utilities.attributes.outcome_tables import (
@@ -28,7 +28,7 @@ from plausible.utilities.attributes.outcome_tables import (
 
 
 @record
-class UtilityIndependence(Holds):
+class UtilityIndependence(Result, Holds):
     """Whether some attributes X are utility independent of all others Y, and U = f(Y) + g(Y) h(X)."""
 
     attributes: tuple[str, ...]  # X
@@ -118,7 +118,7 @@ def _witness(
 
 
 @record
-class MutualUtilityIndependence(Holds):
+class MutualUtilityIndependence(Result, Holds):
     """Whether every set of attributes is utility independent of its complement."""
 
     holds: bool  # The answer
@@ -217,7 +217,7 @@ def _factors(utility: Factor, lines: list[Floats]) -> tuple[Factor, ...]:
 
 
 @record
-class MultilinearForm(Holds):
+class MultilinearForm(Result, Holds):
     """U = Σ_S k_S Π_{i ∈ S} h_i(V_i), over all sets S of attributes."""
 
     holds: bool  # Whether every attribute is utility independent of the others and the form reproduces U

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import ranked
 from plausible.base.options import check_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import counted
 from plausible.utilities.elicitation.beliefs import UtilityBelief
@@ -61,7 +61,7 @@ def question_values(
 
 
 @record
-class AdaptiveResult:
+class AdaptiveResult(Result):
     """The decision as it stands.
 
     >>> from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief

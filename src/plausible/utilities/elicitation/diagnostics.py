@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.elicitation.methods import ElicitationSession, standard_gamble
 from plausible.utilities.elicitation.questions import SCHEDULES, Respondent, Schedule
@@ -17,7 +17,7 @@ from plausible.utilities.elicitation.session import run_session
 
 
 @record
-class DiscrepancyReport:
+class DiscrepancyReport(Result):
     """The same utilities found in several ways.
 
     >>> report = compare_elicitations({"gamble": {"blind": 0.6, "deaf": 0.8}, "scale": {"blind": 0.4, "deaf": 0.3}})

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.elicitation.beliefs import AnswerWorth, LinearQuestion, UtilityBelief, checked_noise
@@ -203,7 +203,7 @@ def _read_drift(belief: GaussianUtilityBelief, drift: Drift) -> Floats:
 
 
 @record
-class UtilityCourse:
+class UtilityCourse(Result):
     """What was believed about somebody's utilities, and when: see `follow_utilities`.
 
     >>> course = follow_utilities(GaussianUtilityBelief({"ill": 0.5}, 0.04), [], drift=0.01, start=2020)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from plausible.base.display import TextTable
 from plausible.base.frozen import Frozen
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, shortened
 from plausible.utilities.lotteries.curves import TabulatedCurve
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
@@ -169,7 +169,7 @@ class HealthTrajectory:
 
 
 @record
-class QualityAdjustedYears:
+class QualityAdjustedYears(Result):
     """What a course of health is worth, in years of full health.
 
     >>> float(quality_adjusted_years([("healthy", 10), ("ill", 2)], {"healthy": 1, "ill": 0.5}))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from plausible.base.options import check_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, shortened, suggestion
 
 QuestionKind: TypeAlias = Literal["gamble", "time", "scale"]
@@ -17,7 +17,7 @@ Answer: TypeAlias = str | float
 
 
 @record
-class Question:
+class Question(Result):
     """One question: its text, and what it is about.
 
     >>> asked = gamble_question("blind", "dead", "healthy", 0.9)

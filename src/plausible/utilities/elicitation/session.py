@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from plausible.base.display import TextTable
 from plausible.base.frozen import Frozen
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.search.clock import Clock
 from plausible.utilities.elicitation.questions import Answer, Question, Respondent
@@ -144,7 +144,7 @@ class ElicitedUtility:
 
 
 @record
-class ElicitationResult(Mapping[Hashable, float]):
+class ElicitationResult(Mapping[Hashable, float], Result):
     """The utilities that somebody told: a mapping from outcomes to numbers, the anchors with 0 and 1 among them.
 
     Outcomes that nothing was asked about yet are not in it. Brackets are what the answers imply: of somebody who is not

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise, permutations, product
 from typing import Literal, TypeAlias, get_args
 
 from plausible.base.frozen import FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, counted
 from plausible.utilities.lotteries.indifference import Indifference, indifference_probability
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
@@ -23,7 +23,7 @@ _GRID = (0.0, 0.1, 0.5, 0.9, 1.0)
 
 
 @record
-class AxiomViolation:
+class AxiomViolation(Result):
     """An axiom that fails, and the lotteries that show it.
 
     >>> told = PreferenceRelation.from_statements([("tea", ">", "milk"), ("milk", ">", "beer"), ("beer", "~", "tea")])
@@ -41,7 +41,7 @@ class AxiomViolation:
 
 
 @record
-class AxiomReport:
+class AxiomReport(Result):
     """What asking about lotteries tells on rationality.
 
     Who feels a small chance to be larger than it is breaks substitutability (Allais 1953):

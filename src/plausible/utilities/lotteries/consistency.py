@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plausible.base.display import TextTable
 from plausible.base.frozen import FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import Lottery
 from plausible.utilities.lotteries.preferences import Statement, StatementLike, read_statements
@@ -103,7 +103,7 @@ def _fraction(probability: float) -> tuple[Fraction, bool]:
 
 
 @record
-class ConsistencyReport:
+class ConsistencyReport(Result):
     """Whether some utility function agrees with all statements.
 
     >>> report = choice_consistency([("tea", ">", "milk"), ({"tea": 0.5, "beer": 0.5}, "~", "milk")])

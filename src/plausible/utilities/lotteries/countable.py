@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from plausible.base.display import html_of_print
 from plausible.base.frozen import Frozen
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, counted
 from plausible.utilities.lotteries.lottery import Lottery
@@ -24,7 +24,7 @@ _NUM_SHOWN = 4
 
 
 @record
-class SeriesValue:
+class SeriesValue(Result):
     """An expected utility summed term by term.
 
     >>> game = saint_petersburg()

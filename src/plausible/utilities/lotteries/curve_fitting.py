@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
@@ -125,7 +125,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 
 
 @record
-class CurveFit:
+class CurveFit(Result):
     """The curve of a family that is nearest to some points in the sense of least squares.
 
     >>> print(fit_curve("linear", [0, 1, 2], [0, 0.6, 1]))

@@ -9,7 +9,7 @@ from functools import cmp_to_key
 
 from plausible.base.display import TextTable, html_of_print
 from plausible.base.frozen import FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.utilities.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
@@ -108,7 +108,7 @@ def indifference_probability(
 
 
 @record
-class ConstructedUtility:
+class ConstructedUtility(Result):
     """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best.
 
     >>> found = utility_from_preferences(PreferenceRelation.from_utility(len), ["of", "to", "three", "a"])

@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.frozen import FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROOF, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument, NotSupported, shortened
 from plausible.utilities.lotteries.axioms import preference_cycles
@@ -108,7 +108,7 @@ def read_chances(given: Mapping[Hashable, float] | Sequence[float] | Floats, sta
 
 
 @record
-class RegretChoice(BestActions):
+class RegretChoice(Result, BestActions):
     """The action whose greatest regret is least.
 
     >>> choice = minimax_regret({"tea": {"hot": 0, "cold": 3}, "beer": {"hot": 3, "cold": 0}}, may_mix=True)
@@ -219,7 +219,7 @@ def _mixture(regrets: Floats) -> tuple[Floats, float]:
 
 
 @record
-class RegretPreferences:
+class RegretPreferences(Result):
     """Pairwise preferences of somebody who minds regret.
 
     >>> dice = {"red": {1: 3, 2: 1, 3: 2}, "green": {1: 2, 2: 3, 3: 1}, "blue": {1: 1, 2: 2, 3: 3}}

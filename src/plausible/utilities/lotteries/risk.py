@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import html_of_print
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE, WRITTEN_ROUNDING
 from plausible.errors import InvalidArgument
 from plausible.utilities.lotteries.countable import CountableLottery, SeriesValue
@@ -51,7 +51,7 @@ class RiskInterval:
 
 
 @record
-class RiskAttitude:
+class RiskAttitude(Result):
     """The attitude to risk over a range.
 
     >>> from plausible.utilities.lotteries.curve_families import PowerCurve
@@ -121,7 +121,7 @@ def _kink(curve: UtilityCurve, knots: Floats, signs: Ints, start: int, end: int)
 
 
 @record
-class StochasticDominance:
+class StochasticDominance(Result):
     """How two lotteries of amounts compare whatever the utility curve.
 
     >>> print(stochastic_dominance({2: 0.5, 0: 0.5}, {1: 0.5, 0: 0.5}))
@@ -297,7 +297,7 @@ def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) ->
 
 
 @record
-class RiskAssessment:
+class RiskAssessment(Result):
     """What a lottery of amounts is worth to somebody.
 
     >>> from plausible.utilities.lotteries.curve_families import PowerCurve

@@ -9,7 +9,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.frozen import Frozen, FrozenMapping
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import PROOF
 from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
@@ -17,7 +17,7 @@ from plausible.utilities.lotteries.outcome_utilities import BestActions, Utility
 
 
 @record
-class ActionRanking(BestActions):
+class ActionRanking(Result, BestActions):
     """Actions by expected utility, best first.
 
     >>> ranking = DecisionSituation({"skip": 0, "found": {-7: 0.5, 11: 0.5}, "sell": 2}, lambda x: x).rank()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, PlausibleError
 from plausible.utilities.attributes.additive_utility import AdditiveUtility
 from plausible.utilities.attributes.fitting import Attributes
@@ -25,7 +25,7 @@ _RANGE = 100.0
 
 
 @record(eq=False)
-class RationalizedChoices:
+class RationalizedChoices(Result):
     """Whether some utility makes every choice the best of its options."""
 
     is_consistent: bool  # The answer

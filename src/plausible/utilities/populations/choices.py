@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats, Ints
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.tolerances import score_noise
 from plausible.errors import InvalidArgument, counted
 from plausible.factors.alignment import read_scope
@@ -144,7 +144,7 @@ def _column(values: npt.ArrayLike, length: int, what: str) -> NDArray[Any]:
 
 
 @record(eq=False)
-class ChoiceModel:
+class ChoiceModel(Result):
     """A utility learned from choices, and how sure it is."""
 
     basis: UtilityBasis  # The decomposition

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.base.seeds import Seed
 from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
@@ -34,7 +34,7 @@ _DEFAULT_STOPS = Stops()
 
 
 @record(eq=False)
-class UtilityPopulation:
+class UtilityPopulation(Result):
     """People whose utilities have one decomposition: coordinates N(A z, Σ), answers with Gaussian noise."""
 
     basis: UtilityBasis  # The decomposition
@@ -71,7 +71,7 @@ class UtilityPopulation:
 
 
 @record(eq=False)
-class UtilityMixture:
+class UtilityMixture(Result):
     """People whose utilities have one of several decompositions."""
 
     populations: tuple[UtilityPopulation, ...]  # One for each class of people

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope
@@ -47,7 +47,7 @@ _DEFAULT_PRIOR = DecompositionPrior()
 
 
 @record
-class DecompositionScores:
+class DecompositionScores(Result):
     """How well decompositions explain answers."""
 
     decompositions: tuple[tuple[tuple[str, ...], ...], ...]  # The candidates: the scopes of each
@@ -142,7 +142,7 @@ def log_evidence(design: Floats, answers: Answers, variances: Floats, prior: Dec
 
 
 @record
-class DecompositionSearch:
+class DecompositionSearch(Result):
     """The best decomposition that a search found; also what `progress=` is told after each move."""
 
     scopes: tuple[tuple[str, ...], ...]  # The scopes, none within another

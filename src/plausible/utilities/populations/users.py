@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.errors import UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries
@@ -21,7 +21,7 @@ _NUM_SHOWN = 16
 
 
 @record
-class Estimate:
+class Estimate(Result):
     """A number that is not known exactly."""
 
     mean: float  # Its expectation: all that matters to a decision under uncertainty about utilities
@@ -32,7 +32,7 @@ class Estimate:
 
 
 @record(eq=False)
-class UserUtility:
+class UserUtility(Result):
     """A utility Σ_i U_i(Z_i) whose parts are jointly Gaussian.
 
     >>> from plausible.utilities.attributes.additive_utility import utility_basis
@@ -96,7 +96,7 @@ class UserUtility:
 
 
 @record(eq=False)
-class MixedUserUtility:
+class MixedUserUtility(Result):
     """A utility whose decomposition is not known either."""
 
     weights: Factor  # P(decomposition | answers): a factor

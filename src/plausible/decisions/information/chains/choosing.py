@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
@@ -21,7 +21,7 @@ _SHOWN = 12
 
 
 @record
-class ChainObservations:
+class ChainObservations(Result):
     """The best set of observations along a chain."""
 
     #: The set with the largest net value within the limits; of several, one that takes the least of them.

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints
 from plausible.base.display import format_number
-from plausible.base.records import record
+from plausible.base.records import Result, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
 from plausible.decisions.information.subsets import Limits
 from plausible.errors import ImpossibleEvidence, TooLarge, UnknownVariable
@@ -23,7 +23,7 @@ _DEPTH = 3
 
 
 @record(eq=False)
-class ChainPlan:
+class ChainPlan(Result):
     """Which variable of a chain to look at next, by what was seen."""
 
     expected_reward: float  # The sum of the rewards that is to be expected, costs taken off where they are charged
