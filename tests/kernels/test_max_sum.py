@@ -35,12 +35,12 @@ def test_a_sweep_sets_each_message_to_its_share_of_the_max_marginals(seed, backw
     rng = np.random.default_rng(seed)
     problem = Problem.of(random_factors(rng), NO_EVIDENCE)
     layout = MaxSum.of(problem)
-    messages = rng.normal(size=int(layout.message_starts[-1]))
-    entries = list(zip(layout.owners.tolist(), problem.scopes.tolist(), strict=True))
-    parts = np.split(messages, layout.message_starts[1:-1]) if entries else []
+    messages = rng.normal(size=int(layout.arrays.message_starts[-1]))
+    entries = list(zip(layout.arrays.owners.tolist(), problem.scopes.tolist(), strict=True))
+    parts = np.split(messages, layout.arrays.message_starts[1:-1]) if entries else []
     order = range(len(problem.factors))
     expected = shifted_by_tables(
-        problem, layout.logs, dict(zip(entries, parts, strict=True)), reversed(order) if backward else order
+        problem, layout.arrays.logs, dict(zip(entries, parts, strict=True)), reversed(order) if backward else order
     )
     beliefs, shifted = layout.beliefs(messages), messages.copy()
     shift_all(layout.arrays, backward, beliefs, shifted)
@@ -72,11 +72,11 @@ def test_the_layout_counts_every_cell_of_every_entry():
     problem = Problem.of(random_factors(np.random.default_rng(4)), NO_EVIDENCE)
     layout = MaxSum.of(problem)
     expected = []
-    for entry, (f, variable) in enumerate(zip(layout.owners, problem.scopes, strict=True)):
+    for entry, (f, variable) in enumerate(zip(layout.arrays.owners, problem.scopes, strict=True)):
         axis = problem.scope(f).index(variable)
         indices = itertools.product(*(range(problem.sizes[i]) for i in problem.scope(f)))
         expected += [
-            (problem.table_starts[f] + cell, layout.message_starts[entry] + index[axis])
+            (problem.table_starts[f] + cell, layout.arrays.message_starts[entry] + index[axis])
             for cell, index in enumerate(indices)
         ]
     assert list(zip(*(part.tolist() for part in layout.digits), strict=True)) == expected

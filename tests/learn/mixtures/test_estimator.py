@@ -67,7 +67,7 @@ def test_wrong_data_is_named():
         MixtureClustering().predict([[0.0]])
     found = MixtureClustering(1).fit({"x": [0.0, 1.0]})
     refuses(UnknownVariable, "'y'", found.predict, {"y": [0.0]})
-    refuses(InvalidArgument, "infinite", MixtureClustering(1).fit, {"x": [0.0, np.inf]})
+    refuses(InvalidArgument, "is inf: expected a finite number", MixtureClustering(1).fit, {"x": [0.0, np.inf]})
     refuses(InvalidArgument, "cells", MixturePrior, cells=-1)
 
 
