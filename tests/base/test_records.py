@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 from dataclasses import FrozenInstanceError
 
@@ -44,6 +45,8 @@ class Series(Result):
 @record
 class Week(Result):
     """Several records."""
+
+    _rows = "readings"
 
     week: int
     readings: tuple[Reading, ...]
@@ -97,7 +100,15 @@ def test_fields_are_told_in_types_that_json_knows():
     assert to_plain(told) == json.loads(json.dumps(to_plain(told))) == plain
 
 
+def test_no_entry_is_lost_or_told_in_an_order_of_chance():
+    """Keys that would be the same text stay apart; sets are sorted; what JSON has no number for is None."""
+    assert to_plain({("a", "b, c"): 1, ("a, b", "c"): 2}) == {"('a', 'b, c')": 1, "('a, b', 'c')": 2}
+    assert to_plain({frozenset("cab"): math.nan, "b": [math.inf]}) == {"a, b, c": None, "b": [None]}
+
+
 def test_a_frame_has_a_row_for_each_record_that_is_listed_or_one():
     frame = Week(1, (Reading(1.5), Reading(2.5))).to_frame()
     assert frame.to_dict("list") == {"degrees": [1.5, 2.5]}
+    empty = Week(1, ()).to_frame()
+    assert (len(empty), list(empty.columns)) == (0, ["degrees"])
     assert Warm(1.0, "here").to_frame().to_dict("list") == {"degrees": [1.0], "place": ["here"]}

@@ -176,3 +176,10 @@ def test_a_table_can_be_sent_to_another_process():
     assert copy.interventions["flag"].tolist() == [True, False, False, True]
     with pytest.raises(TypeError):
         copy.variables["flag"] = Variable("flag", 2)
+
+
+@pytest.mark.parametrize("option", ["weights", "interventions"])
+def test_a_column_that_is_a_number_is_not_the_text_of_it(option):
+    """The name is missing, and the error says so."""
+    with pytest.raises(UnknownVariable, match="'0' is not a variable of the data"):
+        Table.read({0: [1, 2], "A": ["x", "y"]}, **{option: "0"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def check_number(
         ...
     plausible.errors.InvalidArgument: factor=1.0 must be a number above 0 and below 1.
     """
-    is_real = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
+    is_real = isinstance(number, Real) and not isinstance(number, bool)
     if is_real and math.isfinite(number) and least <= number <= most and above < number < below:  # type: ignore[arg-type, operator]
         return
     limits = (("of at least", least), ("above", above), ("at most", most), ("below", below))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
@@ -38,6 +40,8 @@ class Result:
 
     #: The attributes that `to_dict` tells; where there are none, the fields.
     _told: ClassVar[tuple[str, ...]] = ()
+    #: The field of records that are the rows of `to_frame`, a tuple; "" where the result is one row.
+    _rows: ClassVar[str] = ""
 
     __repr__ = repr_of_print
     _repr_html_ = html_of_print
@@ -47,12 +51,14 @@ class Result:
         return {name: to_plain(getattr(self, name)) for name in self._told or _public_fields(self)}
 
     def to_frame(self) -> pd.DataFrame:
-        """The fields as a data frame: a row for each record that the result lists, or else one row."""
+        """What it tells as a data frame: a row for each record that it lists, or else one row."""
         import pandas as pd
 
         told = self.to_dict()
-        lists = [value for value in told.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-        return pd.DataFrame(lists[0] if len(lists) == 1 else [told])
+        if not self._rows:
+            return pd.DataFrame([told])
+        rows = told[self._rows]
+        return pd.DataFrame(rows, columns=None if rows else _listed_fields(type(self), self._rows))
 
 
 @overload
@@ -82,7 +88,7 @@ def _made(cls: Any, eq: bool) -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """A value in the types that JSON knows; what has no such form is told as text.
+    """A value in the types that JSON knows, numbers that are not finite as None; what has no such form is told as text.
 
     >>> import numpy as np
     >>> to_plain({("a", 1): np.arange(2), "set": {"y", "x"}, "one": np.float64(0.5)})
@@ -90,12 +96,14 @@ def to_plain(value: Any) -> Any:
     """
     value = plain(value.value if isinstance(value, Enum) else value)
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
     for name in ("to_dict", "_asdict", "tolist"):
         if hasattr(value, name) and not isinstance(value, type):
             return to_plain(getattr(value, name)())
     if isinstance(value, Mapping):
-        return {_key(key): to_plain(part) for key, part in value.items()}
+        keys = list(map(_key, value))
+        keys = keys if len(set(keys)) == len(keys) else list(map(repr, value))
+        return dict(zip(keys, map(to_plain, value.values()), strict=True))
     if isinstance(value, list | tuple):
         return list(map(to_plain, value))
     if isinstance(value, Set):
@@ -109,5 +117,13 @@ def _public_fields(value: Any) -> list[str]:
     return [part.name for part in fields(value) if not part.name.startswith("_")]
 
 
+def _listed_fields(kind: type, name: str) -> list[str]:
+    """The fields of the records that a field is a tuple of, as its annotation says."""
+    (annotation,) = (str(part.type) for part in fields(kind) if part.name == name)
+    return _public_fields(vars(sys.modules[kind.__module__])[annotation.removeprefix("tuple[").removesuffix(", ...]")])
+
+
 def _key(key: Any) -> str:
-    return ", ".join(map(_key, key)) if isinstance(key, tuple | frozenset) else str(plain(key))
+    if isinstance(key, frozenset):
+        return ", ".join(sorted(map(_key, key)))
+    return ", ".join(map(_key, key)) if isinstance(key, tuple) else str(plain(key))

@@ -36,6 +36,8 @@ def shielded(text: str) -> str:
     >>> [plain(piece) for piece in shielded(r'"a, b" or \"c\", d').split(",")]
     ['a, b or "c"', 'd']
     """
+    if any(ord(sign) >= _SHIELD for sign in text):
+        raise InvalidArgument(f"{text!r} has a sign for private use, which commands can't read; use Python here.")
     signs: list[str] = []
     is_quoted = is_escaped = False
     for sign in text:

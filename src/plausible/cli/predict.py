@@ -61,12 +61,13 @@ class Prediction:
         """The columns of the answer; a row that can't be or has an unknown state is an error that tells its place."""
         numbers = self._numbers(chunk)
         columns: list[list[Any]] = numbers.T.tolist()
-        if not self.target.is_continuous:
-            states = self.target.states
-            states = tuple(map(str, states)) if kind_of(self.target) is str else states
-            best = [states[place] for place in numbers.argmax(axis=1)]
-            columns = [*columns, best] if self.with_probabilities else [best]
-        return dict(zip(self.kinds, columns, strict=False))
+        if self.target.is_continuous:
+            return dict(zip(self.kinds, columns, strict=False))  # the variance is left out where none is asked for
+        states = self.target.states
+        told = zip([f"P({self.target}={state})" for state in states], columns, strict=True)
+        states = tuple(map(str, states)) if kind_of(self.target) is str else states
+        best = [states[place] for place in numbers.argmax(axis=1)]
+        return {**dict(told if self.with_probabilities else ()), f"predicted {self.target}": best}
 
     def _numbers(self, chunk: Chunk) -> np.ndarray[Any, np.dtype[np.float64]]:
         """For each row the probabilities of the target's states, or its mean and variance."""

@@ -183,7 +183,8 @@ def read_numbers(name: str, column: Any, *, allow_missing: bool = True) -> Float
         row = int(np.argmax(wrong))
         otherwise = ", or None where it is missing" if allow_missing else ""
         raise InvalidArgument(
-            f"Row {row} of column {name!r} is {plain(list(values)[row])!r}: expected a finite number{otherwise}."
+            f"Row {row} of column {name!r} is {plain(list(values)[row])!r}: expected a finite number{otherwise}; "
+            "the column is continuous."
         )
     return numbers
 

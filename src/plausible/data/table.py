@@ -250,10 +250,10 @@ _NO_TARGETS = "though interventions= names it as a column"
 
 
 def _refuse_absent(names: Iterable[str], columns: Iterable[Any], why: str) -> None:
-    there = list(map(str, columns))
+    there = list(columns)
     for name in names:
         if name not in there:
-            raise UnknownVariable.named(name, there, f"the data, {why}")
+            raise UnknownVariable.named(name, map(str, there), f"the data, {why}")
 
 
 def _refuse_lacking(given: Mapping[str, Variable], columns: Mapping[Any, Any]) -> None:

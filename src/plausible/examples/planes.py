@@ -111,7 +111,7 @@ _ROOM = ((0, 0, 1, 0.3, 0.3), (1, 0, 0, 0.5, 0.2), (0, 1, 0, 3.6, 0.2), (-0.5, 0
 
 
 def simulate_room(
-    num_points: int = 1000, noise: float = 0.03, planes: ArrayLike = _ROOM, box: Box | None = None, seed: Seed = 0
+    num_points: int = 1000, noise: float = 0.03, planes: ArrayLike | None = None, box: Box | None = None, seed: Seed = 0
 ) -> PlaneScene:
     """Points drawn from the very model that `map_planes` fits: densities ∝ N(distance; 0, noise²) within the box.
 
@@ -125,7 +125,8 @@ def simulate_room(
     >>> bool(scene.box.contains(scene.points).all())
     True
     """
-    truth, room, generator = Planes.read(planes), box or Box(np.zeros(3), np.array([5.0, 4, 3])), generator_of(seed)
+    truth, generator = Planes.read(_ROOM if planes is None else planes), generator_of(seed)
+    room = box or Box(np.zeros(3), np.array([5.0, 4, 3]))
     sources = np.sort(generator.choice(len(truth) + 1, size=num_points, p=truth.weights))
     points = room.low + generator.random((num_points, 3)) * (room.high - room.low)
     for number in range(len(truth)):

@@ -101,7 +101,8 @@ def sum_product(
     if order is None:  # by weighted min-fill; ties go to the variable that comes first
         names, numbers = list(sizes), {name: number for number, name in enumerate(sizes)}
         rows = [tuple(numbers[other] for other in neighbors[name]) for name in names]
-        candidates = [number for number, name in enumerate(names) if name not in set(targets)]
+        kept = set(targets)
+        candidates = [number for number, name in enumerate(names) if name not in kept]
         chosen = greedy_order(rows, list(sizes.values()), "weighted-min-fill", candidates, range(len(names)))
         hidden = [names[number] for number in chosen]
     else:
@@ -122,9 +123,10 @@ def sum_product(
 
 
 def _read_order(order: Sequence[str], targets: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
-    if missing := [name for name in sizes if name not in {*order, *targets}]:
+    known, asked = {*order, *targets}, set(targets)
+    if missing := [name for name in sizes if name not in known]:
         raise InvalidArgument(f"The elimination order lacks {missing[0]!r}, which is not a target either.")
-    if kept := [name for name in order if name in set(targets)]:
+    if kept := [name for name in order if name in asked]:
         raise InvalidArgument(f"The elimination order has {kept[0]!r}, which is a target.")
     if repeated := [name for place, name in enumerate(order) if name in order[:place]]:
         raise InvalidArgument(f"The elimination order has {repeated[0]!r} twice.")

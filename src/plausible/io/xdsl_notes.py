@@ -273,7 +273,7 @@ def genie_lines(notes: VariableNotes, names: tuple[str, str], no_position: tuple
         if attributes:
             yield f"        <{tag}{attributes} />"
     corner = notes.position or no_position
-    is_far = any(abs(coordinate) >= 1e8 for coordinate in corner)  # outside of all windows
+    is_far = not all(abs(coordinate) < 1e8 for coordinate in corner)  # outside of all windows, or NaN
     left, top = map(round, no_position if is_far else corner)
     width, height = _size(notes)
     yield f"        <position>{left} {top} {left + width} {top + height}</position>"

@@ -69,7 +69,9 @@ class Utility(Frozen):
         if callable(values):
             self._values: UtilityValues = values
         elif isinstance(values, Factor):
-            raise InvalidModel(f"{what} is given by a Factor, which names its parents itself: use Utility.from_factor(factor).")
+            raise InvalidModel(
+                f"{what} is given by a Factor, which names its parents itself: use Utility.from_factor(factor)."
+            )
         else:
             self._values = dict(values) if isinstance(values, Mapping) else _numbers(values, what)
 

@@ -292,3 +292,15 @@ def test_annealed_em_leaves_the_saddle_where_hidden_states_are_alike():
 def test_methods_for_states_say_that_it_is_the_numbers_that_they_refuse(method):
     with pytest.raises(NotSupported, match="'y' is continuous: take method='em'"):
         learn_em("x -> y", {"x": [0, 1, 0], "y": [0.5, 1.5, None]}, method=method)
+
+
+@pytest.mark.parametrize("first", ["em", "variational"])
+@pytest.mark.parametrize("method", ["em", "squared", "overrelaxed", "hybrid", "variational"])
+def test_methods_go_on_from_a_state_of_another(method, first):
+    """What the other remembers is not taken for their own."""
+    net, table, _, _, start = problem_of(4)
+    problem = read_problem(net, table)
+    state = read_em_method(first).init(problem, start)
+    run = em_run(problem, state, Stops(max_steps=2), method=method)
+    assert run.num_steps
+    assert np.isfinite(run.state.objective)

@@ -71,6 +71,8 @@ class StratifiedComparison:
 class SimpsonReport(Result):
     """A comparison made over all cases and within finer and finer strata, and the effect."""
 
+    _rows = "comparisons"
+
     #: The treatment, and its two states that are compared: the baseline and the treated.
     treatment: Variable
     states: tuple[State, State]

@@ -185,6 +185,8 @@ class IDStep(Result):
 class IDDerivation(Result):
     """The steps from the question to the estimand; prints as a numbered list."""
 
+    _rows = "steps"
+
     steps: tuple[IDStep, ...]
 
     def __iter__(self) -> Iterator[IDStep]:

@@ -57,6 +57,8 @@ class AssociationSource(Result):
 class AssociationExplanation(Result):
     """The trails that associate two nodes."""
 
+    _rows = "sources"
+
     #: The nodes, and what is observed.
     x: Node
     y: Node

@@ -43,6 +43,8 @@ class InformationValue(Result):
 class ObservationRanking(Result):
     """Single observations by what they are worth, net of their costs; the best first."""
 
+    _rows = "values"
+
     decision: str  # The first decision that would see the variable; later ones would, too
     expected_utility: float  # MEU without any of them
     values: tuple[InformationValue, ...]  # The value of each

@@ -155,6 +155,8 @@ class ChoiceState:
 class ObservationChoice(Result):
     """A set of observations, and the best of each size."""
 
+    _rows = "by_size"
+
     decision: str  # The first decision that would see them
     best: InformationValue  # The set with the largest net value within the limits
     #: The best set of each size that is possible within the limits, nothing first; of a greedy choice, the sets on its

@@ -39,6 +39,8 @@ class ActionWorth:
 class ActionComparison(Result):
     """The actions of a decision where something is seen, the best first."""
 
+    _rows = "actions"
+
     decision: str  # The decision
     seen: Assignment  # What is seen
     #: What each action brings; those as good as the best come first, in the order of the decision.

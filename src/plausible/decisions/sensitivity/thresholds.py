@@ -77,6 +77,8 @@ class StableInterval(Result):
 class StrategyStability(Result):
     """Stable intervals of many numbers, those with the least relative slack first."""
 
+    _rows = "intervals"
+
     intervals: tuple[StableInterval, ...]  # The intervals
     num_left: int = 0  # Numbers that were not looked at, since `progress` ended it
 

@@ -51,6 +51,8 @@ class TornadoBar:
 class DecisionTornado(Result):
     """Bars for the numbers of a diagram, the longest first."""
 
+    _rows = "bars"
+
     measure: str  # What is measured
     current: float  # Its present value
     #: By how much numbers were varied: probabilities by this share of themselves, entries of a utility by this share of

@@ -50,6 +50,8 @@ class RuleCount:
 class StrategyCount(Result):
     """How many deterministic strategies a diagram has: one rule for each decision."""
 
+    _rows = "rules"
+
     rules: tuple[RuleCount, ...]
 
     @property

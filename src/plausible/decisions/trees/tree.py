@@ -31,6 +31,8 @@ Path: TypeAlias = tuple[tuple[str, State], ...]
 class TreeSolution(Result):
     """What backward induction found."""
 
+    _told = ("expected_utility", "strategy", "ties")
+
     expected_utility: float  # That of the best strategy
     #: The action at each choice, by its path; at choices that the strategy never comes to as well.
     strategy: Mapping[Path, State]

@@ -47,6 +47,8 @@ class Advice(Result):
     (['test queue', 'test panel', 'observe paper'], ('paper', 'cable', 'spooler', 'network', 'toner', 'driver'))
     """
 
+    _rows = "alternatives"
+
     alternatives: tuple[Alternative, ...]  # By rising estimated cost
     sequence: tuple[str, ...]  # The components in the order in which they would be tried without any test
     repair_cost: float  # The estimated cost of doing so, and of the call after it

@@ -64,6 +64,8 @@ class RepairPlan(Result):
     (('bulb', 'fuse'), 3.9)
     """
 
+    _rows = "components"
+
     components: tuple[Component, ...]  # Those tried, in order
     #: Σ_i (1 - Σ_{j<i} p_j) observation_i + p_i repair_i, and the service call where none of them is the fault.
     expected_cost: float

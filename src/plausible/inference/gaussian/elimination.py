@@ -209,7 +209,8 @@ def strong_order(shapes: Sequence[Shape], observed: Collection[str], keep: Seque
     by_name = {shape.name: shape for shape in shapes}
     needed, frontier = {*observed, *keep}, [*observed, *keep]
     while frontier:
-        for parent in by_name[name].parents if (name := frontier.pop()) in by_name else ():
+        name = frontier.pop()
+        for parent in by_name[name].parents if name in by_name else ():
             if parent not in needed:
                 needed.add(parent)
                 frontier.append(parent)

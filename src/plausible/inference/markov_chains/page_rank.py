@@ -85,8 +85,10 @@ def _mapping_of(links: Any) -> Mapping[State, Iterable[State]]:
         table = csr_array(links if hasattr(links, "tocsr") else np.array(links, dtype=float))
     except (TypeError, ValueError):
         raise InvalidArgument("Links in an array are rows of numbers, one for each page.") from None
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or not np.isfinite(table.data).all():
-        raise InvalidArgument(f"Links in an array are finite numbers, as many rows as columns; not {table.shape}.")
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not table.shape[0] or not np.isfinite(table.data).all():
+        raise InvalidArgument(
+            f"Links in an array are finite numbers, as many rows as columns and one at least; not {table.shape}."
+        )
     table.eliminate_zeros()
     return {page: row.tolist() for page, row in enumerate(np.split(table.indices, table.indptr[1:-1]))}
 

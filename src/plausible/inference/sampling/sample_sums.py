@@ -94,7 +94,7 @@ class SampleSums:
     cells: tuple[Floats, ...]
     cell_squares: tuple[Floats, ...]
     is_constant: bool = False  # Whether all samples have the same weight, whatever is drawn
-    #: Pareto's k of the largest weights, -inf where they don't differ or have not been looked at; see `weight_tails`.
+    #: Pareto's k of the largest weights, -inf where they don't differ or have not been looked at; see `tail_shape`.
     tail_shape: float = -math.inf
 
     @classmethod

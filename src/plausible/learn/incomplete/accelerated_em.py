@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from plausible.learn.incomplete.maximization import normalized_exponentials
 from plausible.learn.incomplete.methods import EMMethod
 from plausible.learn.incomplete.problem import EMProblem, EMState
 from plausible.models import BayesianNetwork
-from plausible.search.ascent import AscentLike, ascent_step, init_ascent, read_ascent
+from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
 
 Tables: TypeAlias = Mapping[str, Floats]
 
@@ -139,19 +139,24 @@ class HybridEM(EMMethod):
         """A step of EM, or one of the climb."""
         if state.num_steps < self.em_steps:
             return problem.step(state)
-        live, ascent = (
-            state.memory if isinstance(state.memory, tuple) else (None, None)
-        )  # entries, and how far they are
+        live, ascent = state.memory if isinstance(state.memory, _Climb) else (None, None)
         climbed = _Climbed(problem, state.network, live)
         if ascent is None:
             tables = problem.maximization.free_tables(state.network).values()
             start = np.concatenate([np.empty(0), *(np.log(table[table > 0]) for table in tables)])
             ascent = init_ascent(climbed, start)
         if ascent.is_stuck:
-            return replace(state, num_steps=state.num_steps + 1, kept_rows={}, memory=(climbed.live, ascent))
+            return replace(state, num_steps=state.num_steps + 1, kept_rows={}, memory=_Climb(climbed.live, ascent))
         ascent = ascent_step(climbed, ascent, read_ascent(self.ascent))
         reached = climbed.state_at(ascent.point)
-        return replace(reached, num_steps=state.num_steps + 1, memory=(climbed.live, ascent))
+        return replace(reached, num_steps=state.num_steps + 1, memory=_Climb(climbed.live, ascent))
+
+
+class _Climb(NamedTuple):
+    """How far a climb is."""
+
+    live: Mapping[str, Flags]  # the entries that are not zero
+    ascent: AscentState
 
 
 class _Climbed:

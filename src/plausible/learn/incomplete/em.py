@@ -57,9 +57,18 @@ EMMethodLike: TypeAlias = (
 #: Name -> method with its usual options.
 EM_METHODS: Mapping[str, Callable[[], EMMethod]] = MappingProxyType(
     {
-        **{"em": PlainEM, "hard": HardEM, "incremental": IncrementalEM, "family": FamilyEM},
-        **{"squared": SquaredEM, "overrelaxed": OverrelaxedEM, "hybrid": HybridEM, "variational": VariationalEM},
-        **{"annealed": AnnealedEM, "reweighted": ReweightedEM, "beam": BeamEM, "perturbed": PerturbedEM},
+        "em": PlainEM,
+        "hard": HardEM,
+        "incremental": IncrementalEM,
+        "family": FamilyEM,
+        "squared": SquaredEM,
+        "overrelaxed": OverrelaxedEM,
+        "hybrid": HybridEM,
+        "annealed": AnnealedEM,
+        "reweighted": ReweightedEM,
+        "beam": BeamEM,
+        "perturbed": PerturbedEM,
+        "variational": VariationalEM,
     }
 )
 

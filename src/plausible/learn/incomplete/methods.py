@@ -37,13 +37,18 @@ _SMALLEST = 1e-290
 class EMMethod:
     """A way to make steps of EM; subclasses are frozen and hold their options only.
 
-    Without a word of theirs `init` and `step` are those of plain EM: (problem, network) and (problem, state) -> state.
+    Those that define no `init` or `step` have that of plain EM.
     """
 
     __slots__ = ()
 
-    init = staticmethod(EMProblem.init)
-    step = staticmethod(EMProblem.step)
+    def init(self, problem: EMProblem, network: BayesianNetwork) -> EMState:
+        """The state to begin with."""
+        return problem.init(network)
+
+    def step(self, problem: EMProblem, state: EMState) -> EMState:
+        """The next state."""
+        return problem.step(state)
 
     @property
     def num_scheduled(self) -> int:
@@ -142,8 +147,8 @@ class VariationalEM(EMMethod):
     def step(self, problem: EMProblem, state: EMState) -> EMState:
         """One M-step, then sweeps from the beliefs before."""
         network, kept = problem.maximized(state)
-        assert isinstance(state.memory, tuple)
-        found, beliefs = mean_field_expectations(self.engine, network, problem.cases, state.memory, self.sweeps)
+        before = state.memory if isinstance(state.memory, tuple) else None  # a state of another method has none
+        found, beliefs = mean_field_expectations(self.engine, network, problem.cases, before, self.sweeps)
         return problem.at(network, kept, state, found, beliefs)
 
 

@@ -211,7 +211,8 @@ def refuse_seen(unseen: Iterable[str], rows: Table | Cases | Mapping[Any, Any]) 
         if is_seen:
             raise InvalidArgument(
                 f"{name!r} is in hidden=, but has values in the data. Leave it out of hidden=, and its empty cells are "
-                "completed; or drop the column, and it is hidden. Table.read(..., variables=...) names states that no "
+                "completed; or drop the column, and it is hidden; or give the hidden variable another name. "
+                "Table.read(..., variables=...) names states that no "
                 "row has."
             )
 

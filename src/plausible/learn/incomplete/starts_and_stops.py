@@ -290,8 +290,10 @@ class ValidationGain:
 #: Name -> rule, made with a tolerance.
 STOPPING: Mapping[str, Callable[[float], Rule]] = MappingProxyType(
     {
-        **{"likelihood": ObjectiveGain, "extrapolated": ExtrapolatedGain},
-        **{"parameters": ParameterChange, "validation": ValidationGain},
+        "likelihood": ObjectiveGain,
+        "parameters": ParameterChange,
+        "extrapolated": ExtrapolatedGain,
+        "validation": ValidationGain,
     }
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, TypeAlias, final
@@ -222,7 +223,8 @@ def adaptive_elicitation(
     wait    |         0.462857 |          0.437143
     """
     for name, given in (("tolerance", tolerance), ("cost", cost), ("max_questions", max_questions or 0)):
-        check_number(name, given, least=0)
+        if given != math.inf:
+            check_number(name, given, least=0)
     pool = None if questions is None else tuple(questions)
     return AdaptiveSession(situation, belief, _Options(pool, tolerance, cost, max_questions))
 

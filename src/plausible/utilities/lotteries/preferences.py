@@ -198,9 +198,10 @@ def as_relation(given: PreferenceLike) -> PreferenceRelation:
     if callable(given):
         try:
             called = signature(given)
+        except (ValueError, TypeError):  # some functions don't say what they can be called with
+            return PreferenceRelation(given)
+        try:
             called.bind(None, None)
-        except ValueError:  # some functions written in C don't say what they can be called with
-            pass
         except TypeError:
             raise InvalidArgument(
                 f"An oracle is a function of two lotteries, above 0 if the first is better; {shortened(given)} takes "

@@ -59,6 +59,8 @@ class RiskAttitude(Result):
     'averse'
     """
 
+    _rows = "intervals"
+
     attitude: Attitude  # "averse", "neutral", "seeking", or "mixed" where it changes
     intervals: tuple[RiskInterval, ...]  # Where it is which, in order
 
