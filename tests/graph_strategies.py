@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from plausible.graphs.dag import DAG
 from plausible.graphs.undirected import UndirectedGraph
 
 NAMES = "ABCDEFGHIJ"
+
+
+def few(examples: int) -> settings:
+    """So many examples, without a deadline."""
+    return settings(max_examples=examples, deadline=None)
+
+
+@cache
+def small_graphs() -> list[UndirectedGraph]:
+    """All labelled graphs with up to four nodes, and those with five whose degrees never fall, as after renaming."""
+    graphs = []
+    for size in range(6):
+        pairs = list(combinations(range(size), 2))
+        for chosen in range(2 ** len(pairs)):
+            edges = [pair for bit, pair in enumerate(pairs) if chosen >> bit & 1]
+            degrees = [sum(node in edge for edge in edges) for node in range(size)]
+            if size < 5 or degrees == sorted(degrees):
+                graphs.append(UndirectedGraph(edges, nodes=range(size)))
+    return graphs
 
 
 @st.composite

@@ -260,8 +260,34 @@ def test_binary_instrument_is_walds_estimate():
     wald = (y[z == 1].mean() - y[z == 0].mean()) / (t[z == 1].mean() - t[z == 0].mean())
     assert estimate.difference == pytest.approx(wald)
     assert estimate.variables == ("Z",)
-    assert estimate.strength > 50
+    assert estimate.strength == pytest.approx(first_stage_strength(t, [np.ones(500)], [z]))
     assert np.isnan(estimate.means).all()
+
+
+def first_stage_strength(treatment, without, added):
+    """F of the columns added to a regression: the fall of the sum of squares for each, by the variance that is left."""
+    both = np.column_stack([*without, *added])
+    alone = np.column_stack(without)
+    squares = [
+        np.sum((treatment - design @ np.linalg.lstsq(design, treatment, rcond=None)[0]) ** 2)
+        for design in (alone, both)
+    ]
+    left = len(treatment) - both.shape[1]
+    return (squares[0] - squares[1]) / len(added) / (squares[1] / left)
+
+
+def test_the_strength_of_an_instrument_of_three_states_counts_two_columns():
+    """Given a condition, by a regression of the treatment with and without the instrument's indicators."""
+    rng = np.random.default_rng(11)
+    w = rng.normal(size=300)
+    z = rng.integers(0, 3, 300)
+    t = 0.4 * (z == 1) + 0.9 * (z == 2) + w + rng.normal(size=300)
+    rows = {"W": w, "Z": np.array(list("abc"))[z], "T": t, "Y": t + w + rng.normal(size=300)}
+    estimate = estimate_effect(
+        "W -> Z -> T -> Y; W -> Y; W -> T; T <-> Y", rows, "Y", "T", method="instrument", bootstrap=NO_RESAMPLES
+    )
+    expected = first_stage_strength(t, [np.ones(300), w], [1.0 * (z == 1), 1.0 * (z == 2)])
+    assert estimate.strength == pytest.approx(expected)
 
 
 def test_conditional_instruments_remove_confounding():

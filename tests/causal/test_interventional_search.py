@@ -33,7 +33,7 @@ from plausible.data.statistics import MomentStatistics
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG, class_members, class_size, erdos_renyi_dag, essential_graph, random_tree
-from plausible.graphs.interventional_classes import interventional_class_members, interventional_essential_graph
+from plausible.graphs.classes import interventional_class_members, interventional_essential_graph
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.reading import read_score

@@ -14,7 +14,7 @@ from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import pag_members, pag_of
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.class_size import class_members
+from plausible.graphs.classes import class_members
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.mixed import PDAG

@@ -21,8 +21,14 @@ from causal_class_oracle import (
 )
 from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
 from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.ancestral_class import is_member, pag_member, pag_members, pag_of, stands_for_class
-from plausible.graphs.class_paths import ancestral_member
+from plausible.graphs.ancestral_class import (
+    ancestral_member,
+    is_member,
+    pag_member,
+    pag_members,
+    pag_of,
+    stands_for_class,
+)
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.pag_questions import (

@@ -9,8 +9,8 @@ import pytest
 
 from plausible.cli.app import main
 from plausible.utilities.elicitation.methods import load_session
+from plausible.utilities.lotteries.regret import DecisionSituation
 from plausible.utilities.lotteries.risk import certainty_equivalent
-from plausible.utilities.lotteries.situation import DecisionSituation
 
 
 def _ask(monkeypatch, capsys, arguments, replies):

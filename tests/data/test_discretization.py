@@ -191,6 +191,23 @@ def test_labels_are_short_and_differ():
     assert len(set(close)) == 4
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-(10**6), 10**6).map(lambda n: n / 997), min_size=1, max_size=6, unique=True))
+def test_labels_miss_cuts_by_a_hundredth_of_the_way_to_their_neighbours(numbers):
+    """A neighbour is a cut or what stands for an interval; with a digit less it would be more, if any is left."""
+    column = Discretizer.at({"x": sorted(numbers)})["x"]
+    first, *others = column.variable.states
+    texts = [first.removeprefix("below "), *(state.split(" to ")[-1] for state in others[:-1])]
+    assert others[-1] == f"from {texts[-1]}"
+    assert [state.split(" to ")[0] for state in others[:-1]] == texts[:-1]
+    for cut, text in zip(column.cuts, texts, strict=True):
+        room = min(abs(cut - other) for other in (*column.cuts, *column.representatives) if other != cut) / 100
+        assert abs(float(text) - cut) <= room
+        digits = len(text.lstrip("-0.").replace(".", "").rstrip("0"))
+        shorter = float(f"{cut:.{max(digits - 1, 1)}g}")
+        assert digits <= 1 or abs(shorter - cut) > room
+
+
 @pytest.mark.parametrize(
     ("ask", "error", "hint"),
     [

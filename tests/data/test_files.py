@@ -216,6 +216,22 @@ def test_whole_numbers_of_parquet_files_stay_whole_where_cells_are_missing(tmp_p
     assert table.missing == {"many": 1, "large": 24, "flag": 13, "height": 13}
 
 
+@pytest.mark.parametrize(
+    ("cells", "states", "codes"),
+    [
+        (["1", "0", None], [0, 1], [1, 0, -1]),
+        ([1, 0, None], ["0", "1"], [1, 0, -1]),
+        (["yes", "no", "no"], ["no", "yes"], [1, 0, 0]),
+        ([True, False, None], ["False", "True"], [1, 0, -1]),
+    ],
+)
+def test_given_states_are_found_by_their_text_in_parquet_files(tmp_path, cells, states, codes):
+    """As in CSV files: "1" is the state 1, and 1 is the state "1"."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"flag": pa.array(cells)}), path)
+    assert Table.read(path, [Variable("flag", states)]).codes.tolist() == [codes]
+
+
 def test_times_are_the_same_states_in_all_containers():
     """In categories and with a zone, too: Python's, not those of pandas."""
     zone = dt.UTC

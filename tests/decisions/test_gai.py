@@ -15,6 +15,7 @@ import plausible as pb
 from plausible import errors
 from plausible.examples.models import prenatal_utility
 from plausible.utilities.attributes.additive import (
+    cai_map,
     canonical_decomposition,
     compare_lotteries,
     conditional_additive_independence,
@@ -22,7 +23,6 @@ from plausible.utilities.attributes.additive import (
 )
 from plausible.utilities.attributes.additive_utility import AdditiveUtility, utility_basis
 from plausible.utilities.attributes.fitting import fit_additive_utility
-from plausible.utilities.attributes.maps import cai_map
 
 SEEDS = st.integers(0, 10**6)
 NAMES = "ABCD"

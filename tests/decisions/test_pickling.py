@@ -19,8 +19,7 @@ import plausible as pb
 from plausible import decisions, utilities
 from plausible.decisions import SequentialDiagram, SequentialSolution
 from plausible.decisions.coordination.graph import JointAction
-from plausible.utilities.elicitation.questions import gamble_question
-from plausible.utilities.elicitation.respondents import SimulatedRespondent
+from plausible.utilities.elicitation.questions import SimulatedRespondent, gamble_question
 from plausible.utilities.lotteries.axioms import AxiomReport
 from plausible.utilities.lotteries.countable import CountableLottery, saint_petersburg
 from plausible.utilities.lotteries.curves import FunctionCurve

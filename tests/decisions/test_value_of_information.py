@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 import plausible as pb
 from decision_examples import surveyed
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.decisions.information import ranking
+from plausible.decisions.information import value
 from plausible.decisions.information.observing import observing
-from plausible.decisions.information.ranking import rank_observations
-from plausible.decisions.information.value import action_changes, value_of_information
+from plausible.decisions.information.value import action_changes, rank_observations, value_of_information
 from plausible.decisions.solving.problem import Task, read_problem, read_structure
 from plausible.decisions.solving.solution import FoundRules, finish
 from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.utilities import Utility
+from refusals import refuses
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
 
 
@@ -153,7 +153,7 @@ def test_the_ranking_falls_back_to_single_solutions_where_the_tree_is_too_large(
     def too_large(*_):
         raise TooLarge("no")
 
-    monkeypatch.setattr(ranking, "seen_tables", too_large)
+    monkeypatch.setattr(value, "seen_tables", too_large)
     assert [v.value for v in rank_observations(surveyed()).values] == pytest.approx([v.value for v in expected.values])
 
 
@@ -165,6 +165,15 @@ def test_a_ranking_knows_the_best_and_refuses_what_it_has_not():
     with pytest.raises(UnknownVariable):
         ranked["F"]
     assert str(rank_observations(InfluenceDiagram([], [Decision("D", 2)], []))).endswith("There is nothing to observe.")
+
+
+def test_what_a_decision_influences_cannot_be_ranked_before_it():
+    """Its effect would tell of the decision itself; by default it is no candidate."""
+    chance = [pb.TableCPD("A", [0.5, 0.5]), pb.TableCPD("E", [[0.9, 0.1], [0.2, 0.8]], ["D"], states=2)]
+    diagram = InfluenceDiagram(chance, [Decision("D", 2)], [Utility(["A", "E"], np.eye(2))])
+    assert [value.variables for value in rank_observations(diagram).values] == [("A",)]
+    for candidates in (["E"], ["A", "E"], ["D"]):
+        refuses(InvalidArgument, "can't be seen at 'D'", rank_observations, diagram, candidates=candidates)
 
 
 def test_evidence_on_a_common_effect_makes_another_cause_worth_knowing():
@@ -320,13 +329,13 @@ def test_observations_that_are_worth_the_same_keep_their_order_whatever_their_la
     reading = [[0.9, 0.1], [0.1, 0.9]]
     coins = [pb.TableCPD("coin", [0.5, 0.5]), *(pb.TableCPD(name, reading, ["coin"]) for name in "AB")]
     diagram = InfluenceDiagram(coins, [Decision("call", 2)], [Utility(["coin", "call"], [[1.0, 0.0], [0.0, 1.0]])])
-    exact = ranking._values
+    exact = value._values
 
     def noisy(*args):
         found, is_exact = exact(*args)
         return {name: value + noise.get(name, 0.0) for name, value in found.items()}, is_exact
 
-    monkeypatch.setattr(ranking, "_values", noisy)
+    monkeypatch.setattr(value, "_values", noisy)
     for names in ("AB", "BA"):
         told = rank_observations(diagram, candidates=list(names)).values
         assert [value.variables for value in told] == [(name,) for name in names]

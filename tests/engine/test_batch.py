@@ -88,6 +88,26 @@ def test_large_cliques_that_are_taken_apart_equal_the_full_product(seed):
         np.testing.assert_allclose(sums[start : start + summed.size], summed.ravel(), atol=1e-10)
 
 
+def test_rows_in_tables_of_several_blocks_equal_the_full_product():
+    """Cliques above the entries of a block, compiled or interpreted, are multiplied together from their first block."""
+    sizes = (4,) * 8
+    scopes = (tuple(range(8)), (1, 3), (0,), (6, 2))
+    tables = random_tables(scopes, sizes, 0)
+    product = full_product(scopes, tables, sizes)
+    rows, weights = random_rows(sizes, 12, 0), np.random.default_rng(0).random(12)
+    program = compile_program(scopes, sizes)
+    assert int(program.layout.cliques["num_blocks"].max()) > 1
+    log_totals, marginals, totals = expected(product, rows, 5, weights)
+    answers = answer_rows(program, flat(tables), rows, target=5)
+    np.testing.assert_allclose(answers.log_totals, log_totals, atol=1e-10)
+    np.testing.assert_allclose(answers.marginals, marginals, atol=1e-12)
+    (position,) = np.flatnonzero(program.layout.cliques["num_blocks"] > 1)
+    start = int(program.layout.cliques["table"][position])
+    summed = np.einsum(totals, list(range(8)), list(program.clique(position)))
+    sums = answer_rows(program, flat(tables), rows, weights=weights).totals
+    np.testing.assert_allclose(sums[start : start + summed.size], summed.ravel(), atol=1e-10)
+
+
 def test_the_number_of_threads_changes_no_bit():
     """One, two or five threads: the same totals, marginals and sums."""
     scopes, sizes = ((0, 1, 2), (2, 3), (3, 4, 0), (5, 1, 4), (4,)), (6, 5, 4, 3, 5, 3)

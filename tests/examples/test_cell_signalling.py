@@ -12,7 +12,7 @@ from plausible.examples.cell_signalling import (
     learn_cell_signalling,
     simulate_cells,
 )
-from plausible.graphs.interventional_classes import interventional_essential_graph
+from plausible.graphs.classes import interventional_essential_graph
 
 
 @pytest.fixture(scope="module")

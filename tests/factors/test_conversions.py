@@ -11,6 +11,7 @@ import pytest
 from plausible.errors import InvalidFactor, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import Variable
+from refusals import refuses
 
 STATES = {
     "text": ["b", "a", "c"],
@@ -83,8 +84,7 @@ def test_frames_have_a_column_for_each_variable():
 def test_a_variable_called_value_asks_for_another_name():
     """The column of numbers can't share a variable's name."""
     factor = Factor({"value": 2}, [1, 2])
-    with pytest.raises(InvalidFactor, match="choose another name"):
-        factor.to_frame()
+    refuses(InvalidFactor, "choose another name", factor.to_frame)
     assert Factor.from_frame(factor.to_frame(value="p"), value="p") == factor
 
 
@@ -112,8 +112,7 @@ def test_frames_of_other_libraries_are_read_as_well(library):
 
 @pytest.mark.parametrize("frame", [{"A": ["x"], "value": [1.0]}, "frame", None])
 def test_what_is_no_frame_is_named(frame):
-    with pytest.raises(InvalidFactor, match="Expected a pandas, polars or arrow frame"):
-        Factor.from_frame(frame)
+    refuses(InvalidFactor, "Expected a pandas, polars or arrow frame", Factor.from_frame, frame)
 
 
 def test_states_in_another_order_point_at_the_frame():
@@ -154,18 +153,14 @@ def test_xarray_keeps_names_and_labels():
 )
 def test_incomplete_or_unreadable_mappings_are_refused(values, error, message):
     """The error names the assignment."""
-    with pytest.raises(error, match=message):
-        Factor.from_dict({"A": ["x", "y"]}, values)
+    refuses(error, message, Factor.from_dict, {"A": ["x", "y"]}, values)
 
 
 def test_incomplete_or_unreadable_frames_are_refused():
     """Missing assignments, repeated ones, a missing column of numbers and unknown names in `states`."""
     frame = pd.DataFrame({"A": ["x", "x"], "B": [1, 1], "value": [1.0, 2.0]})
-    with pytest.raises(InvalidFactor, match="stands twice"):
-        Factor.from_frame(frame)
-    with pytest.raises(InvalidFactor, match="no number for"):
-        Factor.from_frame(frame[:1], states={"A": ["x", "y"]})
-    with pytest.raises(UnknownVariable, match="Did you mean 'value'"):
-        Factor.from_frame(frame, value="valeu")
+    refuses(InvalidFactor, "stands twice", Factor.from_frame, frame)
+    refuses(InvalidFactor, "no number for", Factor.from_frame, frame[:1], states={"A": ["x", "y"]})
+    refuses(UnknownVariable, "Did you mean 'value'", Factor.from_frame, frame, value="valeu")
     with pytest.raises(UnknownVariable):
         Factor.from_frame(frame[:1], states={"C": ["x"]})

@@ -19,6 +19,7 @@ from scipy import integrate, stats
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import GaussianFactor, MomentGaussian, gaussian_product, linear_gaussian
 from plausible.variables import Variable
+from refusals import refuses
 from seeds import few_of
 
 CASES = settings(max_examples=16, deadline=None)
@@ -57,6 +58,12 @@ def same(matrix, expected, covariance):
 
 
 # --- canonical and moment form say the same ---
+
+
+def test_the_density_of_nothing_is_one():
+    nothing = MomentGaussian([], [], np.zeros((0, 0)))
+    assert nothing.log_density({}).shape == ()
+    assert (nothing.log_density({}), nothing.density({}), nothing.entropy()) == (0.0, 1.0, 0.0)
 
 
 @CASES
@@ -250,8 +257,7 @@ def test_a_vacuous_factor_is_a_constant_without_integral():
     assert nothing.log_normalizer == math.inf
     assert not nothing.is_normalizable
     for operation in (nothing.to_moments, nothing.normalize, nothing.argmax, lambda: nothing.marginalize("y")):
-        with pytest.raises(InvalidFactor, match=r"'y'.*infinite"):
-            operation()
+        refuses(InvalidFactor, r"'y'.*infinite", operation)
     assert (nothing * f).marginalize("x").is_close(GaussianFactor.vacuous(["y"]))
     assert GaussianFactor.vacuous(g=2.0).log_normalizer == 2.0
 
@@ -260,8 +266,7 @@ def test_a_vacuous_factor_is_a_constant_without_integral():
 def test_integrals_that_diverge_are_refused(K):
     """A singular, an indefinite and a negative K; a block that is positive definite may still be integrated out."""
     factor = GaussianFactor(["x", "y"], K, [0.0, 0.0])
-    with pytest.raises(InvalidFactor, match=r"\['x', 'y'\] is infinite"):
-        factor.to_moments()
+    refuses(InvalidFactor, r"\['x', 'y'\] is infinite", factor.to_moments)
     assert factor.log_normalizer == math.inf
     assert factor.marginalize("y").names == ("x",)
 
@@ -270,18 +275,15 @@ def test_a_singular_covariance_has_no_canonical_form_but_moments():
     """Y = 2X: refused as a canonical factor, kept as moments; conditioning on X fixes Y."""
     with pytest.raises(InvalidFactor, match="MomentGaussian"):
         GaussianFactor.from_moments(["x", "y"], [1.0, 2.0], [[1.0, 2.0], [2.0, 4.0]])
-    with pytest.raises(NotSupported, match="with_linear"):
-        linear_gaussian("y", ["x"], 0.0, [2.0], 0.0)
+    refuses(NotSupported, "with_linear", linear_gaussian, "y", ["x"], 0.0, [2.0], 0.0)
     joint = MomentGaussian(["x"], [1.0], [[1.0]]).with_linear("y", {"x": 2.0})
     assert joint.is_degenerate
     known = joint.condition({"x": 3.0})
     assert (known.mean.tolist(), known.covariance.tolist()) == ([6.0], [[0.0]])
     both = joint.condition({"x": 3.0, "y": 6.0})
     assert both.scope == ()
-    with pytest.raises(ImpossibleEvidence, match="'y'"):
-        joint.condition({"x": 3.0, "y": 5.0})
-    with pytest.raises(NotSupported, match="singular"):
-        joint.density({"x": 1.0, "y": 2.0})
+    refuses(ImpossibleEvidence, "'y'", joint.condition, {"x": 3.0, "y": 5.0})
+    refuses(NotSupported, "singular", joint.density, {"x": 1.0, "y": 2.0})
     with pytest.raises(InvalidFactor):
         joint.to_canonical()
     assert joint.entropy() == -math.inf
@@ -369,8 +371,7 @@ def test_constants_condition_and_compare():
     """A variable of zero variance is a point: evidence must agree with it and tells nothing else."""
     joint = MomentGaussian(["c", "x"], [5.0, 0.0], [[0.0, 0.0], [0.0, 2.0]])
     assert joint.condition({"c": 5.0}).is_close(joint.marginal("x"))
-    with pytest.raises(ImpossibleEvidence, match="'c'"):
-        joint.condition({"c": 5.1})
+    refuses(ImpossibleEvidence, "'c'", joint.condition, {"c": 5.1})
     assert joint.correlation().tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert joint.kl_divergence(joint) == 0.0
     assert joint.kl_divergence(MomentGaussian(["c", "x"], [5.0, 0.0], np.eye(2))) == math.inf
@@ -401,25 +402,19 @@ def test_constants_condition_and_compare():
 )
 def test_what_is_no_gaussian_is_refused(make, message):
     """The error names the variable and the problem."""
-    with pytest.raises(InvalidFactor, match=message):
-        make()
+    refuses(InvalidFactor, message, make)
 
 
 def test_names_and_numbers_are_checked():
     """Unknown names get close matches; values must be finite numbers; points must be complete."""
     factor = GaussianFactor.from_moments(["height", "weight"], [0, 0], np.eye(2))
-    with pytest.raises(UnknownVariable, match="Did you mean 'weight'"):
-        factor.marginalize("wieght")
+    refuses(UnknownVariable, "Did you mean 'weight'", factor.marginalize, "wieght")
     with pytest.raises(UnknownVariable):
         factor.to_moments().marginal("wieght")
-    with pytest.raises(InvalidArgument, match="expected a number, not 'tall'"):
-        factor.reduce({"height": "tall"})
-    with pytest.raises(InvalidArgument, match="finite"):
-        factor.to_moments().condition({"height": math.nan})
-    with pytest.raises(InvalidFactor, match="leaves 'weight' open"):
-        factor.log_value({"height": 1.0})
-    with pytest.raises(InvalidFactor, match="not an order"):
-        factor.reorder(["height"])
+    refuses(InvalidArgument, "expected a number, not 'tall'", factor.reduce, {"height": "tall"})
+    refuses(InvalidArgument, "finite", factor.to_moments().condition, {"height": math.nan})
+    refuses(InvalidFactor, "leaves 'weight' open", factor.log_value, {"height": 1.0})
+    refuses(InvalidFactor, "not an order", factor.reorder, ["height"])
     with pytest.raises(TypeError):
         factor * "x"
 
@@ -480,8 +475,7 @@ def test_rectangles_of_degenerate_gaussians():
     assert joint.probability({"x": (2.0, 9.0), "y": (0.0, 99.0)}) == 0.0
     assert joint.probability({}) == 1.0
     for interval in ((1.0, 0.0), (math.nan, 1.0), "ab", 3.0):
-        with pytest.raises(InvalidArgument, match="interval of 'x'"):
-            joint.probability({"x": interval})
+        refuses(InvalidArgument, "interval of 'x'", joint.probability, {"x": interval})
 
 
 def test_the_standard_density():
@@ -531,10 +525,8 @@ def test_mutual_information_is_a_difference_of_entropies(seed):
     chain = chain.with_linear("c", {"b": -2.0}, variance=1.0)
     assert chain.mutual_information("a", "c", given="b") == pytest.approx(0.0, abs=1e-12)
     assert chain.mutual_information("a", "c") > 0.01
-    with pytest.raises(InvalidFactor, match="both sides"):
-        joint.mutual_information("u", ["u", "v"])
-    with pytest.raises(InvalidFactor, match="one scope"):
-        joint.kl_divergence(chain)
+    refuses(InvalidFactor, "both sides", joint.mutual_information, "u", ["u", "v"])
+    refuses(InvalidFactor, "one scope", joint.kl_divergence, chain)
 
 
 # --- as a value ---
@@ -562,18 +554,13 @@ def test_gaussians_are_frozen_values(clone):
 
 def test_wrong_types_are_named():
     """Text for numbers, a ragged matrix, or something that is no Gaussian."""
-    with pytest.raises(InvalidFactor, match=r"matrix K over \['x'\] is no array of numbers"):
-        GaussianFactor(["x"], [["a"]], [0])
-    with pytest.raises(InvalidFactor, match=r"vector h.*no array of numbers"):
-        GaussianFactor(["x", "y"], np.eye(2), [1, [2, 3]])
-    with pytest.raises(InvalidFactor, match=r"constant g.*no array of numbers"):
-        GaussianFactor(["x"], [[1.0]], [0.0], g="a")
-    with pytest.raises(InvalidFactor, match="coefficients of 'y'"):
-        linear_gaussian("y", ["x"], 0.0, ["a"], 1.0)
+    refuses(InvalidFactor, r"matrix K over \['x'\] is no array of numbers", GaussianFactor, ["x"], [["a"]], [0])
+    refuses(InvalidFactor, r"vector h.*no array of numbers", GaussianFactor, ["x", "y"], np.eye(2), [1, [2, 3]])
+    refuses(InvalidFactor, r"constant g.*no array of numbers", GaussianFactor, ["x"], [[1.0]], [0.0], g="a")
+    refuses(InvalidFactor, "coefficients of 'y'", linear_gaussian, "y", ["x"], 0.0, ["a"], 1.0)
     moments = MomentGaussian(["x"], [0.0], [[1.0]])
     for gaussian in (moments, moments.to_canonical()):
-        with pytest.raises(InvalidArgument, match="3 is none"):
-            gaussian.is_close(3)
+        refuses(InvalidArgument, "3 is none", gaussian.is_close, 3)
 
 
 def test_gaussians_check_the_base_of_their_logarithms():
@@ -586,8 +573,7 @@ def test_gaussians_check_the_base_of_their_logarithms():
     )
     for question in questions:
         for base in (1, 0.5, 0, math.nan, math.inf):
-            with pytest.raises(InvalidArgument, match="base of a logarithm"):
-                question(base=base)
+            refuses(InvalidArgument, "base of a logarithm", question, base=base)
 
 
 def test_gaussians_may_be_reordered_by_an_iterator():
@@ -595,5 +581,4 @@ def test_gaussians_may_be_reordered_by_an_iterator():
     moments = MomentGaussian(["x", "y"], [1.0, 2.0], np.eye(2))
     for gaussian in (moments, moments.to_canonical()):
         assert gaussian.reorder(iter(["y", "x"])).names == ("y", "x")
-        with pytest.raises(InvalidFactor, match="not an order"):
-            gaussian.reorder(iter(["y", "x", "y"]))
+        refuses(InvalidFactor, "not an order", gaussian.reorder, iter(["y", "x", "y"]))

@@ -12,6 +12,7 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.marks import Edge
 from plausible.graphs.mixed import PDAG
+from refusals import refuses
 from seeds import few_of
 
 
@@ -109,10 +110,8 @@ def test_equivalent_dags_differ_as_dags_and_not_as_classes():
 
 
 def test_graphs_over_other_nodes_are_refused():
-    with pytest.raises(InvalidGraph, match="the estimate lacks 'C'"):
-        compare_structure(DAG("A -> B -> C"), DAG("A -> B"))
-    with pytest.raises(InvalidGraph, match="the reference lacks 'C'"):
-        compare_structure(DAG("A -> B"), DAG("A -> B -> C"))
+    refuses(InvalidGraph, "the estimate lacks 'C'", compare_structure, DAG("A -> B -> C"), DAG("A -> B"))
+    refuses(InvalidGraph, "the reference lacks 'C'", compare_structure, DAG("A -> B"), DAG("A -> B -> C"))
 
 
 def test_the_text_counts_and_lists_the_differences():

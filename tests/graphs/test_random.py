@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 from plausible.errors import CyclicGraph, InvalidArgument
 from plausible.graphs.dag import DAG
 from plausible.graphs.random import bounded_dag, erdos_renyi_dag, random_polytree, random_tree, uniform_dag
+from refusals import refuses
 
 KINDS = [
     lambda n, **options: erdos_renyi_dag(n, 0.4, **options),
@@ -57,8 +58,7 @@ def test_a_seed_repeats_the_graph_and_names_are_kept(kind, num_nodes):
 @pytest.mark.parametrize("kind", KINDS)
 def test_different_seeds_give_different_graphs(kind):
     assert len({kind(8, seed=seed) for seed in range(10)}) > 5
-    with pytest.raises(InvalidArgument, match="num_nodes=-1"):
-        kind(-1)
+    refuses(InvalidArgument, "num_nodes=-1", kind, -1)
 
 
 def test_erdos_renyi_graphs_have_each_edge_with_its_probability_in_either_direction():
@@ -74,8 +74,7 @@ def test_erdos_renyi_at_its_extremes_is_empty_or_complete():
     complete = erdos_renyi_dag(6, 1.0, seed=0)
     assert complete.num_edges == 15
     assert all(complete.is_adjacent(a, b) for a, b in combinations(complete.nodes, 2))
-    with pytest.raises(InvalidArgument, match=r"edge_probability=1\.5"):
-        erdos_renyi_dag(3, 1.5)
+    refuses(InvalidArgument, r"edge_probability=1\.5", erdos_renyi_dag, 3, 1.5)
 
 
 def test_large_sparse_graphs_cost_only_their_edges():
@@ -89,8 +88,7 @@ def test_bounded_graphs_respect_their_bound_and_reach_it(max_parents):
     sizes = [len(graph.parents(node)) for node in graph.nodes]
     assert max(sizes) <= max_parents
     assert max_parents > 3 or max(sizes) == max_parents
-    with pytest.raises(InvalidArgument, match="max_parents=-1"):
-        bounded_dag(3, -1)
+    refuses(InvalidArgument, "max_parents=-1", bounded_dag, 3, -1)
 
 
 def test_uniform_graphs_hit_all_25_dags_of_three_nodes_equally_often():
@@ -106,8 +104,7 @@ def test_uniform_graphs_with_one_parent_at_most_are_uniform_over_the_forests():
     support = [graph for graph in all_dags(("A", "B", "C")) if all(len(graph.parents(v)) <= 1 for v in "ABC")]
     assert len(support) == 16
     assert is_uniform([uniform_dag(3, max_parents=1, nodes=list("ABC"), seed=rng) for _ in range(1000)], support)
-    with pytest.raises(InvalidArgument, match="max_parents=-1"):
-        uniform_dag(3, max_parents=-1)
+    refuses(InvalidArgument, "max_parents=-1", uniform_dag, 3, max_parents=-1)
 
 
 def test_uniform_graphs_have_the_exact_mean_number_of_edges():

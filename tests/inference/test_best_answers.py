@@ -101,16 +101,16 @@ def test_the_work_of_planning_grows_with_the_grid():
 
 
 def test_branch_and_bound_without_time_answers_at_once_with_a_bound_that_holds():
-    """A 30x30 grid with three states: no tables, a greedy ascent, the bound of the peaks; given time it goes on."""
+    """A 30x30 grid with three states: no tables, a greedy ascent, a bound by one sweep; given time it goes on."""
     rng = np.random.default_rng(1)
     problem = Problem.of(grid(30, np.exp(rng.normal(size=(30, 30, 3))), np.exp(rng.normal(size=(3, 3)))), NO_EVIDENCE)
     state = BranchAndBound(time_limit=0).run(problem).state
     assert not state.converged
     assert not state.is_searching
-    assert state.upper == 0.0
+    assert state.value < state.upper < 0.0
     assert state.value == pytest.approx(float(problem.log_product(state.states[None, :])[0]))
     resumed = BranchAndBound(max_entries=9).step(problem, state, num_nodes=1)
-    assert state.value <= resumed.value <= resumed.upper < state.upper
+    assert state.value <= resumed.value <= resumed.upper <= state.upper
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import random_polytree
+from plausible.inference import LikelihoodWeighting, LoopyBP, MeanField
 from plausible.inference.engines import (
     Engine,
     Enumeration,
@@ -228,6 +229,16 @@ def test_engines_are_values_and_satisfy_the_protocol(engine):
 
 
 # --- each engine's own options ---
+
+
+@pytest.mark.parametrize("engine", [*ALL, LikelihoodWeighting(), LoopyBP(), MeanField()], ids=repr)
+def test_numbers_as_evidence_are_refused_and_not_dropped(engine):
+    """Engines get tables: whoever has observed a number has to put it into them, as models do."""
+    coin = TableCPD("A", [0.5, 0.5])
+    evidence = Evidence.read({"x": 2.0}, {"x": Variable("x")})
+    for ask in (engine.query, engine.marginals):
+        refuses(NotSupported, "'x'|states", ask, [coin.to_factor()], [coin.variable], evidence)
+    refuses(NotSupported, "'x'|states", engine.log_total, [coin.to_factor()], evidence)
 
 
 def test_budgets_are_checked_before_any_work():

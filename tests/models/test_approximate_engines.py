@@ -100,7 +100,7 @@ def test_auto_is_exact_where_that_fits_the_budget_and_messages_elsewhere():
     assert all(belief.info.exact for belief in small.marginals(engine="auto").values())
     assert small.log_partition(engine="auto") == small.log_partition()
     little = pb.Budget(bytes=2**20)
-    assert large.query("3_3", {"0_0": 1}, engine="auto", budget=little).info.engine == "loopy belief propagation"
+    assert "loopy belief propagation" in large.query("3_3", {"0_0": 1}, engine="auto", budget=little).info.engine
     assert not large.marginals(engine="auto", budget=little)["3_3"].info.exact
     assert isinstance(large.log_partition(engine="auto", budget=little), Estimate)
     net = pb.examples.load("asia")

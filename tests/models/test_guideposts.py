@@ -26,7 +26,7 @@ NOTHING = Evidence.read({}, {})
         lambda: GRID.log_probability({"0_0": 1}),
         lambda: GRID.expected_counts({"0_0": [1]}),
         lambda: GRID.compile(),
-        lambda: GRID.mpe(),
+        lambda: GRID.mpe(budget=pb.Budget(seconds=0.001)),
         lambda: GRID.map(["0_0"]),
         lambda: GRID.k_best(2, budget=pb.Budget(seconds=1)),
     ],

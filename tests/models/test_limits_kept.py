@@ -151,7 +151,7 @@ def test_each_question_is_told_what_it_can_do(lattice):
     for name, ask in {
         "one": lambda: lattice.query("0_0", budget=MODEST),
         "two": lambda: lattice.query(["0_0", "0_1"], budget=MODEST),
-        "mpe": lambda: lattice.mpe(budget=MODEST),
+        "mpe": lambda: lattice.mpe(budget=Budget(seconds=0.001)),
         "sample": lambda: lattice.sample(1, budget=MODEST),
         "compile": lambda: lattice.compile(budget=MODEST),
         "k_best": lambda: lattice.k_best(2, budget=MODEST),

@@ -20,6 +20,7 @@ from network_oracle import (
 from plausible.errors import ImpossibleEvidence, InvalidEvidence, InvalidModel, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
+from plausible.inference import LoopyBP, MaxProduct
 from plausible.models import MarkovNetwork, Notes, VariableNotes
 from plausible.variables import Variable, jeffrey, likelihood
 from seeds import few_of
@@ -143,6 +144,17 @@ def test_queries_equal_enumeration(seed):
             assert net.log_partition(evidence) == pytest.approx(math.log(weight), abs=1e-10)
             assert net.log_probability(evidence) == pytest.approx(math.log(weight / z), abs=1e-10)
             assert_factor_equals(net.query(targets, evidence), posterior(measure, targets, evidence))
+
+
+def test_best_assignments_say_how_they_were_found():
+    """`.info` of every way to an assignment, with what the product is without log Z."""
+    net = misconception()
+    best = net.mpe()
+    assert best.info.engine == "clique tree"
+    assert net.map(["A", "B"]).info.engine == net.k_best(1)[0].info.engine == "max-product elimination"
+    assert net.mpe(engine=MaxProduct()).info.engine == "max-product belief propagation"
+    assert net.map("A", engine=LoopyBP()).info.engine == "search with loopy belief propagation"
+    assert best.log_product == pytest.approx(math.log(5 * 100**3))  # A and D agree, B and C too
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -10,11 +10,15 @@ from plausible.utilities.elicitation.adaptive import adaptive_elicitation, quest
 from plausible.utilities.elicitation.beliefs import DiscreteUtilityBelief
 from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief
 from plausible.utilities.elicitation.methods import standard_gamble
-from plausible.utilities.elicitation.questions import gamble_question, scale_question, time_question
-from plausible.utilities.elicitation.respondents import SimulatedRespondent
+from plausible.utilities.elicitation.questions import (
+    SimulatedRespondent,
+    gamble_question,
+    scale_question,
+    time_question,
+)
 from plausible.utilities.elicitation.session import run_session
 from plausible.utilities.lotteries.lottery import Lottery
-from plausible.utilities.lotteries.situation import DecisionSituation
+from plausible.utilities.lotteries.regret import DecisionSituation
 from refusals import refuses
 
 OUTCOMES = ["dead", "ill", "lame", "healthy"]

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from plausible.errors import ImmutableValue, InvalidArgument
 from plausible.factors import Factor
-from plausible.utilities.elicitation.respondents import rank_dependent_utility
+from plausible.utilities.elicitation.questions import rank_dependent_utility
 from plausible.utilities.lotteries.consistency import choice_consistency
 from plausible.utilities.lotteries.countable import CountableLottery, saint_petersburg
 from plausible.utilities.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.utilities.lotteries.lottery import Lottery, as_lottery
 from plausible.utilities.lotteries.outcome_utilities import AffineMap, affine_map, rescaled_utility
 from plausible.utilities.lotteries.preferences import PreferenceRelation
+from plausible.utilities.lotteries.regret import DecisionSituation
 from plausible.utilities.lotteries.risk import assess_risk, certainty_equivalent, risk_premium, stochastic_dominance
-from plausible.utilities.lotteries.situation import DecisionSituation
 from plausible.variables import Assignment, Variable
 from refusals import refuses
 

@@ -16,8 +16,7 @@ import plausible as pb
 from plausible import errors
 from plausible.search.run import Stops
 from plausible.utilities.attributes.additive_utility import utility_basis
-from plausible.utilities.populations.answers import condition, read_answers
-from plausible.utilities.populations.em import PopulationPrior
+from plausible.utilities.populations.em import PopulationPrior, condition, read_answers
 from plausible.utilities.populations.population import fit_population, fit_population_mixture
 from plausible.utilities.populations.selection import DecompositionPrior, score_decompositions, search_decomposition
 from refusals import refuses

@@ -9,7 +9,7 @@ from plausible.errors import InvalidArgument
 from plausible.utilities.elicitation.adaptive import adaptive_elicitation
 from plausible.utilities.elicitation.gaussian_belief import GaussianUtilityBelief, aged_belief, follow_utilities
 from plausible.utilities.elicitation.questions import gamble_question, scale_question
-from plausible.utilities.lotteries.situation import DecisionSituation
+from plausible.utilities.lotteries.regret import DecisionSituation
 from refusals import refuses
 
 OUTCOMES = ("a", "b", "c")

@@ -13,6 +13,7 @@ import pytest
 from plausible.errors import InvalidEvidence, NotSupported, UnknownState, UnknownVariable
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
 from plausible.variables.evidence import findings_of, read_findings
+from refusals import refuses
 
 RAIN = Variable("rain", ["no", "light", "heavy"])
 VARIABLES = {
@@ -61,8 +62,7 @@ def test_virtual_evidence_multiplies_and_jeffrey_replaces():
     found, beliefs = read_findings(findings, VARIABLES)
     assert found.soft["rain"].tolist() == [2.0, 1.0, 0.0]
     assert beliefs["wet"].tolist() == [0.3, 0.7]
-    with pytest.raises(NotSupported, match=r"jeffrey\(\.\.\.\) for 'wet' replaces a belief"):
-        Evidence.read(findings, VARIABLES)
+    refuses(NotSupported, r"jeffrey\(\.\.\.\) for 'wet' replaces a belief", Evidence.read, findings, VARIABLES)
     assert read(rain=likelihood({"heavy": 3, "no": 1, "light": 2})).soft["rain"].tolist() == [1.0, 2.0, 3.0]
     assert read(rain=likelihood(np.array([1.0, 2.0, 3.0]))).soft["rain"].tolist() == [1.0, 2.0, 3.0]
 
@@ -82,8 +82,7 @@ def test_no_evidence_is_empty():
 
 def test_none_is_no_finding():
     """It means that nothing was observed."""
-    with pytest.raises(InvalidEvidence, match="leave out what is not observed"):
-        read(rain=None)
+    refuses(InvalidEvidence, "leave out what is not observed", read, rain=None)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +119,7 @@ def test_rows_of_a_frame_are_evidence():
 def test_a_series_with_a_gap_is_refused_and_the_fix_named(gap):
     """Nothing is left out unasked."""
     series = pd.Series({"rain": "heavy", "wet": gap}, dtype=object)
-    with pytest.raises(InvalidEvidence, match=r"no value for 'wet'.*evidence\.dropna\(\)"):
-        Evidence.read(series, VARIABLES)
+    refuses(InvalidEvidence, r"no value for 'wet'.*evidence\.dropna\(\)", Evidence.read, series, VARIABLES)
     assert dict(Evidence.read(series.dropna(), VARIABLES).hard) == {"rain": 2}
 
 
@@ -129,10 +127,8 @@ def test_other_things_of_pandas_are_no_evidence():
     """A name that stands twice, a whole frame, an unknown name."""
     with pytest.raises(InvalidEvidence, match="has 'rain' twice"):
         Evidence.read(pd.Series(["no", "no"], index=["rain", "rain"]), VARIABLES)
-    with pytest.raises(InvalidEvidence, match="Evidence is a mapping"):
-        Evidence.read(pd.DataFrame({"rain": ["no"]}), VARIABLES)
-    with pytest.raises(UnknownVariable, match="Did you mean 'rain'"):
-        Evidence.read(pd.Series({"rian": "no"}), VARIABLES)
+    refuses(InvalidEvidence, "Evidence is a mapping", Evidence.read, pd.DataFrame({"rain": ["no"]}), VARIABLES)
+    refuses(UnknownVariable, "Did you mean 'rain'", Evidence.read, pd.Series({"rian": "no"}), VARIABLES)
 
 
 def test_an_array_without_axes_is_the_value_in_it():
@@ -172,22 +168,19 @@ def test_an_array_without_axes_is_the_value_in_it():
 )
 def test_what_is_no_evidence_is_refused(evidence, error, message):
     """The error names the variable, what was given and what to write instead."""
-    with pytest.raises(error, match=message):
-        Evidence.read(evidence, VARIABLES)
+    refuses(error, message, Evidence.read, evidence, VARIABLES)
 
 
 @pytest.mark.parametrize("kind", [likelihood, jeffrey])
 @pytest.mark.parametrize("weights", ["ab", ["x", "y"], 3.0, [[1, 2], [3, 4]], {"a": "much"}, None])
 def test_weights_are_numbers_in_a_row(kind, weights):
     """Text, single numbers and tables are refused when the finding is made."""
-    with pytest.raises(InvalidEvidence, match="one number for each state"):
-        kind(weights)
+    refuses(InvalidEvidence, "one number for each state", kind, weights)
 
 
 def test_a_vector_for_a_continuous_variable_is_refused():
     """There are no states to weigh."""
-    with pytest.raises(InvalidEvidence, match="'level' is continuous"):
-        likelihood([1.0]).vector(VARIABLES["level"])
+    refuses(InvalidEvidence, "'level' is continuous", likelihood([1.0]).vector, VARIABLES["level"])
 
 
 # --- values ---

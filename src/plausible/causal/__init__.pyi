@@ -1,8 +1,4 @@
 # Which file has which name of this room: see plausible.base.lazy_names.
-from plausible.causal.adjustment.instruments import Instrument as Instrument
-from plausible.causal.adjustment.instruments import InstrumentCheck as InstrumentCheck
-from plausible.causal.adjustment.instruments import check_instrument as check_instrument
-from plausible.causal.adjustment.instruments import instruments as instruments
 from plausible.causal.adjustment.mediators import FrontDoorCheck as FrontDoorCheck
 from plausible.causal.adjustment.mediators import MediationCheck as MediationCheck
 from plausible.causal.adjustment.mediators import check_front_door as check_front_door
@@ -11,9 +7,13 @@ from plausible.causal.adjustment.mediators import front_door_set as front_door_s
 from plausible.causal.adjustment.mediators import front_door_sets as front_door_sets
 from plausible.causal.adjustment.mediators import mediation_set as mediation_set
 from plausible.causal.adjustment.sets import AdjustmentCheck as AdjustmentCheck
+from plausible.causal.adjustment.sets import Instrument as Instrument
+from plausible.causal.adjustment.sets import InstrumentCheck as InstrumentCheck
 from plausible.causal.adjustment.sets import adjustment_set as adjustment_set
 from plausible.causal.adjustment.sets import adjustment_sets as adjustment_sets
 from plausible.causal.adjustment.sets import check_adjustment as check_adjustment
+from plausible.causal.adjustment.sets import check_instrument as check_instrument
+from plausible.causal.adjustment.sets import instruments as instruments
 from plausible.causal.adjustment.sets import is_adjustment_set as is_adjustment_set
 from plausible.causal.adjustment.sets import optimal_adjustment_set as optimal_adjustment_set
 from plausible.causal.calculus.derive import DerivationSearch as DerivationSearch
@@ -110,8 +110,8 @@ from plausible.causal.identification.algorithm import find_hedge as find_hedge
 from plausible.causal.identification.algorithm import identify as identify
 from plausible.causal.identification.algorithm import is_identifiable as is_identifiable
 from plausible.causal.identification.districts import Hedge as Hedge
-from plausible.causal.identification.estimand import Estimand as Estimand
 from plausible.causal.identification.question import Effect as Effect
+from plausible.causal.identification.question import Estimand as Estimand
 from plausible.causal.identification.question import IDDerivation as IDDerivation
 from plausible.causal.identification.question import IDStep as IDStep
 from plausible.causal.interventional.class_search import InterventionalClass as InterventionalClass

@@ -75,11 +75,7 @@ def read_written_graph(source: str, kinds: Iterable[type[Any]]) -> Any | None:
 
 
 def graph_text(graph: Any) -> str:
-    """A graph with its kind, as `read_causal_source` reads it.
-
-    >>> graph_text(PAG("A o-> B; C o-> B"))
-    'PAG: A o-> B; C o-> B'
-    """
+    """A graph with its kind, as `read_causal_source` reads it."""
     return f"{type(graph).__name__}: {graph}"
 
 

@@ -99,15 +99,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
 
 
 def shell_words(run: Any) -> Words:
-    """The words of a command: options for arguments that it has under the same name, commands for functions.
-
-    >>> from plausible.base.remedies import Call
-    >>> from plausible.cli.questions import run_mpe
-    >>> words = shell_words(run_mpe)
-    >>> words(Argument("engine", Call("MaxProduct"))), words(Call("query", Argument("engine", "auto")))
-    ('--engine max-product', 'plausible query --engine auto')
-    >>> words(Argument("time_limit"))
-    """
+    """The words of a command: options for arguments that it has under the same name, commands for functions."""
     own: OwnWords = {} if run is None else run.words
     options = {} if run is None else _options(run)
 

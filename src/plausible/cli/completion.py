@@ -68,15 +68,7 @@ def option_command(environ: Mapping[str, str]) -> str | None:
 
 
 def offers(command: Command, before: Sequence[str], word: str) -> list[str]:
-    """What a word may become; nothing where only the shell knows, as of files.
-
-    >>> offers(Command("", ("model", "variables")), [], "asi")
-    ['asia']
-    >>> offers(Command("", ("model", "variables")), ["asia"], "lung,b")
-    ['lung,bronc']
-    >>> offers(Command("", ("model",)), ["asia", "--evidence"], "xr")
-    ['xray=yes', 'xray=no']
-    """
+    """What a word may become; nothing where only the shell knows, as of files."""
     if word.startswith("-") and "=" in word:
         option, _, word = word.partition("=")
         return [f"{option}={offer}" for offer in _of_kind(_OPTIONS.get(option), _arguments(before), word)]
@@ -136,11 +128,7 @@ def _variables(source: str) -> dict[str, list[str]]:
 
 
 def _arguments(words: Sequence[str]) -> list[str]:
-    """The words that are neither options nor their values, as far as that can be told without the command.
-
-    >>> _arguments(["asia", "--json", "-e", "xray=yes", "--do=smoke=no", "lung"])
-    ['asia', 'lung']
-    """
+    """The words that are neither options nor their values, as far as that can be told without the command."""
     found = []
     is_value = False
     for word in words:
@@ -176,11 +164,7 @@ def _split(line: str) -> list[str]:
 
 
 def _joined(words: Iterable[str]) -> list[str]:
-    """Words as they were typed: bash takes them apart at each =.
-
-    >>> _joined(["-e", "xray", "=", "yes,smoke", "=", "n"])
-    ['-e', 'xray=yes,smoke=n']
-    """
+    """Words as they were typed: bash takes them apart at each =."""
     found: list[str] = []
     is_open = False
     for word in words:

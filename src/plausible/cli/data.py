@@ -95,12 +95,7 @@ def _with_states(name: str, column: Any) -> Variable:
 
 
 def weighted_by(table: Table, column: str | None) -> Table:
-    """The rows with these weights; the column is then no variable.
-
-    >>> table = weighted_by(Table.read({"coin": ["heads", "tails"], "times": [3, 5]}), "times")
-    >>> list(table.variables), table.weights
-    (['coin'], array([3., 5.]))
-    """
+    """The rows with these weights; the column is then no variable."""
     if column is None:
         return table
     if column not in table.variables:
@@ -118,11 +113,7 @@ def weighted_by(table: Table, column: str | None) -> Table:
 
 
 def usable_rows(table: Table, nodes: Iterable[Any], missing: str | None) -> Table:
-    """The columns of a graph's nodes, where asked for without the rows that have empty cells there.
-
-    >>> usable_rows(Table.read({"X": [0, None, 1], "Y": [1, 0, 1], "note": [None, "a", "b"]}), "XY", "complete-rows")
-    Table(2 rows, 2 variables)
-    """
+    """The columns of a graph's nodes, where asked for without the rows that have empty cells there."""
     if missing is None:
         return table
     if missing != "complete-rows":

@@ -62,11 +62,7 @@ def with_actions(diagram: InfluenceDiagram, texts: Iterable[str] | None) -> Infl
 
 
 def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
-    """What observations cost: a number for all, or name=number, separated by commas.
-
-    >>> read_costs(["survey=1, test=2.5"]), read_costs(["0.5"])
-    ({'survey': 1.0, 'test': 2.5}, 0.5)
-    """
+    """What observations cost: a number for all, or name=number, separated by commas."""
     costs: dict[str, float] = {}
     for text in texts or ():
         for piece in shielded(text).split(","):
@@ -97,10 +93,6 @@ def policy_rows(policy: Policy) -> list[dict[str, Any]]:
     """What to do at a decision as JSON holds it: a row for each thing that may be seen.
 
     What can't happen has no action and no expected utility (null in JSON).
-
-    >>> import plausible as pb
-    >>> policy_rows(pb.examples.load("oil").with_rules({"test": "no"}).solve().policies["drill"])[0]
-    {'seen': {'seismic': 'closed', 'test': 'no'}, 'action': None, 'expected_utility': None, 'probability': 0.0}
     """
     rows = zip(policy.actions, policy.expected_utility, policy.probability, strict=True)
     return [

@@ -23,7 +23,7 @@ from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs import PAG, PDAG
-from plausible.graphs.interventional_classes import interventional_essential_graph
+from plausible.graphs.classes import interventional_essential_graph
 from plausible.learn.confidence.bootstrap import Samples
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.incomplete_structures.missing import Missing

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from plausible.causal.adjustment.instruments import instruments
+from plausible.causal.adjustment.sets import instruments
 from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
 from plausible.causal.estimation.effect import MethodName, estimate_effect, method_suggestion
 from plausible.causal.estimation.estimate import Bootstrap, EffectEstimate, EffectMethod

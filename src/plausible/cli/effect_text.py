@@ -56,14 +56,7 @@ class EffectText:
 
 
 def read_effect(text: str) -> EffectText:
-    """The effect that a text writes.
-
-    >>> effect = read_effect("X=1 vs X=0 => Y=1 | W")
-    >>> effect.treatment, effect.control
-    ((Term(name='X', state='1'),), (Term(name='X', state='0'),))
-    >>> effect.outcome, effect.given
-    ((Term(name='Y', state='1'),), (Term(name='W', state=None),))
-    """
+    """The effect that a text writes."""
     sides = shielded(text).split("=>")
     if len(sides) != 2:
         raise InvalidArgument(f"--effect {text!r} is no effect: {_EXAMPLE}.")

@@ -27,11 +27,6 @@ def read_engine(text: str) -> Any:
     """The engine that a text spells: its name in small letters with hyphens, then options; or "auto".
 
     Values are numbers, `True`, `None`, lists and the like as Python writes them, and else text.
-
-    >>> read_engine("loopy-bp:damping=0.3,schedule=residual")
-    LoopyBP(schedule='residual', damping=0.3, tolerance=1e-08, max_steps=1000)
-    >>> read_engine("gibbs:blocks=[['A','B']],seed=1").blocks
-    (('A', 'B'),)
     """
     name, _, options = text.partition(":")
     if name == "auto" and not options:
@@ -77,11 +72,7 @@ def _made(name: str, kind: Any, options: str) -> Any:
 
 
 def _parts(options: str) -> list[str]:
-    """The options, separated by commas that stand in no brackets.
-
-    >>> _parts("seed=1,blocks=[['A','B'],['C']]")
-    ['seed=1', "blocks=[['A','B'],['C']]"]
-    """
+    """The options, separated by commas that stand in no brackets."""
     parts: list[str] = []
     depth = 0
     for piece in options.split(",") if options else ():

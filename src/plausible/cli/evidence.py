@@ -31,11 +31,7 @@ _SHIELD = 0x100000
 
 
 def shielded(text: str) -> str:
-    r"""A text to be split at separators: signs in double quotes, or after a backslash, are hidden until `plain`.
-
-    >>> [plain(piece) for piece in shielded(r'"a, b" or \"c\", d').split(",")]
-    ['a, b or "c"', 'd']
-    """
+    r"""A text to be split at separators: signs in double quotes, or after a backslash, are hidden until `plain`."""
     if any(ord(sign) >= _SHIELD for sign in text):
         raise InvalidArgument(f"{text!r} has a sign for private use, which commands can't read; use Python here.")
     signs: list[str] = []
@@ -61,11 +57,7 @@ def plain(piece: str) -> str:
 
 
 def names_in(texts: str | Iterable[str] | None) -> list[str]:
-    """The names in one argument or several, separated by commas.
-
-    >>> names_in(['a, "b,c"', 'd'])
-    ['a', 'b,c', 'd']
-    """
+    """The names in one argument or several, separated by commas."""
     given = [texts] if isinstance(texts, str) else (texts or [])
     return [name for text in given for piece in shielded(text).split(",") if (name := plain(piece))]
 
@@ -138,11 +130,6 @@ def state_of(variable: Variable, cell: Any) -> State:
     """The state that a text or a value from a file names: itself, or the one that prints so, or is the equal number.
 
     Capitals don't count where one state alone fits.
-
-    >>> state_of(Variable("X", 2), "1"), state_of(Variable("X", 2), "1.0")
-    (1, 1)
-    >>> state_of(Variable("X", [False, True]), "true")
-    True
     """
     if variable.has_state(cell):
         return variable.states[variable.index(cell)]

@@ -8,10 +8,15 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.mediators import front_door_sets
 from plausible.causal.adjustment.problem import Criterion, may_cause, read_problem
-from plausible.causal.adjustment.sets import adjustment_sets, check_adjustment, optimal_adjustment_set, unclear_reason
+from plausible.causal.adjustment.sets import (
+    adjustment_sets,
+    check_adjustment,
+    instruments,
+    optimal_adjustment_set,
+    unclear_reason,
+)
 from plausible.causal.discovery.pag_readings import effect_in_pag
 from plausible.causal.identification.algorithm import identify
 from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, read_causal_source, tell_not_identifiable

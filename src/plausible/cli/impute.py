@@ -144,10 +144,6 @@ def _write(
 
 
 def _are_whole(cells: Iterable[Any]) -> bool:
-    """Whether cells that are not empty are whole numbers as they are written.
-
-    >>> _are_whole(["20", None]), _are_whole(["20", "20.0"]), _are_whole([None])
-    (True, False, False)
-    """
+    """Whether cells that are not empty are whole numbers as they are written."""
     texts = [str(cell).strip() for cell in cells if cell is not None]
     return bool(texts) and all(map(WHOLE_NUMBER.fullmatch, texts))

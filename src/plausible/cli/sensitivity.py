@@ -189,12 +189,6 @@ def _drawn(bars: pd.DataFrame, now: float) -> str:
 
 
 def _bar(low: float, high: float, left: int) -> str:
-    """How far a probability goes down and up, in signs, and with how much room at the left.
-
-    >>> _bar(-2.0, 3.0, 4)
-    '  --|+++'
-    >>> _bar(1.2, -3.0, 4)
-    ' +++|-'
-    """
+    """How far a probability goes down and up, in signs, and with how much room at the left."""
     down, up = ("-" * round(-low), "+" * round(high)) if low <= high else ("+" * round(-high), "-" * round(low))
     return f"{down.rjust(left)}|{up}"

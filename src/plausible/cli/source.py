@@ -102,11 +102,7 @@ def read_graph(source: str) -> DAG | UndirectedGraph:
 
 
 def format_of(data: bytes) -> str | None:
-    r"""The format of a file that begins so; `None` if none does.
-
-    >>> format_of(b"// by hand\nnetwork x { }"), format_of(b"net { }"), format_of(b"A -> B")
-    ('BIF', 'NET', None)
-    """
+    r"""The format of a file that begins so; `None` if none does."""
     if data.startswith(_GZIP):
         try:
             data = gzip.decompress(data)
@@ -131,20 +127,13 @@ def _piped_model(format: str | None) -> Model:
 
 
 def ending_of(file: Path | str) -> str:
-    """The ending that names a format, in lower case.
-
-    >>> ending_of("asia.BIF"), ending_of("asia.bif.gz")
-    ('.bif', '.bif')
-    """
+    """The ending that names a format, in lower case."""
     path = Path(file)
     return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
 def check_ending(file: Path | str, option: str) -> None:
-    """Refuse a file whose ending names no format; `option` is how the shell names one.
-
-    >>> check_ending("asia.BIF.gz", "--to bif")
-    """
+    """Refuse a file whose ending names no format; `option` is how the shell names one."""
     if ending_of(file) not in MODEL_ENDINGS:
         raise InvalidArgument(
             f"The ending of {str(file)!r} names no format; known are {' '.join(MODEL_ENDINGS)} (and .gz after them). "

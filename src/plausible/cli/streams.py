@@ -17,42 +17,22 @@ STANDARD_INPUT = "standard input"
 
 
 def is_standard(path: Path | str | None) -> bool:
-    """Whether a file of this name is standard input or output.
-
-    >>> is_standard("-"), is_standard(Path("-")), is_standard("./-")
-    (True, True, False)
-    """
+    """Whether a file of this name is standard input or output."""
     return path is not None and str(path) == "-"
 
 
 def input_name(path: Path | str) -> str:
-    """What messages call a file that is read.
-
-    >>> input_name("rows.csv"), input_name("-")
-    ('rows.csv', 'standard input')
-    """
+    """What messages call a file that is read."""
     return STANDARD_INPUT if is_standard(path) else str(path)
 
 
 def output_name(path: Path | str) -> str:
-    """What messages call a file that is written.
-
-    >>> output_name("rows.csv"), output_name("-")
-    ('rows.csv', 'standard output')
-    """
+    """What messages call a file that is written."""
     return "standard output" if is_standard(path) else str(path)
 
 
 def check_one_reader(inputs: Mapping[str, Path | str | None]) -> None:
-    """Refuse `-` for two inputs of a command: standard input holds one file.
-
-    >>> check_one_reader({"DATA": "-", "--graph": "asia"})
-    >>> check_one_reader({"DATA": "-", "--graph": "-"})
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidArgument: DATA and --graph are both -, but standard input holds one file: name a file for
-    one of them.
-    """
+    """Refuse `-` for two inputs of a command: standard input holds one file."""
     piped = [name for name, given in inputs.items() if is_standard(given)]
     if len(piped) > 1:
         both = " and ".join(piped)

@@ -37,20 +37,12 @@ class Chunk:
 
 
 def rows_in_chunk(num_columns: int) -> int:
-    """How many rows to hold at once: fewer of a wide table.
-
-    >>> rows_in_chunk(10), rows_in_chunk(1000)
-    (65536, 1000)
-    """
+    """How many rows to hold at once: fewer of a wide table."""
     return max(1, min(_MAX_ROWS, _MAX_CELLS // max(num_columns, 1)))
 
 
 def kind_of(variable: Variable) -> ColumnKind:
-    """What a column of this variable's states, or numbers, holds; text where they are of several types.
-
-    >>> kind_of(Variable("X", 2)), kind_of(Variable("Y", ["a", 1])), kind_of(Variable("Z"))
-    (<class 'int'>, <class 'str'>, <class 'float'>)
-    """
+    """What a column of this variable's states, or numbers, holds; text where they are of several types."""
     if variable.is_continuous:
         return float
     kinds = {type(state) for state in variable.states}

@@ -14,11 +14,13 @@ from plausible.cli.output import picked, print_answer
 from plausible.cli.terminal import progress_bar
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.information.planning import Act, ObservationPlan, PlanNode, myopic_plan, observation_plan
-from plausible.decisions.information.ranking import InformationValue, ObservationRanking, rank_observations
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
 from plausible.decisions.information.value import (
+    InformationValue,
+    ObservationRanking,
     ValueOfControl,
     ValueOfInformation,
+    rank_observations,
     value_of_control,
     value_of_information,
 )

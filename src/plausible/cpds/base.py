@@ -161,13 +161,7 @@ class CPD(Frozen, ABC):
         return TableCPD._of(self.variable, self.parents, self.to_factor(max_entries).values)
 
     def row(self, assignment: Mapping[str, State] | None = None) -> Factor | MomentGaussian:
-        """P(X | u) at one assignment to the parents, by name: a `Factor` over X, or a `MomentGaussian` over a number.
-
-        Parameters
-        ----------
-        assignment
-            Every parent -> its state, or its number; nothing where there are no parents.
-        """
+        """P(X | u) at one assignment to the parents, by name: a `Factor` over X, or a `MomentGaussian` of a number."""
         given = dict(assignment or {})
         for name in given:
             if name not in self.parent_names:

@@ -12,11 +12,7 @@ from plausible.variables import Variable
 
 
 def partial_maxima(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
-    """The auxiliary variables of `max_factors`, one for each parent but the last; their names are none of the scope's.
-
-    >>> [variable.name for variable in partial_maxima(Variable("Y", 2), [Variable(name, 2) for name in "ABC"])]
-    ['Y≤1', 'Y≤2']
-    """
+    """The auxiliary variables of `max_factors`, one for each parent but the last; no name is in the scope."""
     mark = "≤"
     while any(variable.name.startswith(child.name + mark) for variable in parents):
         mark += "≤"
@@ -38,13 +34,6 @@ def max_factors(
     The M_i must be summed out before anything is maximised: a maximum over them is not one over Y. Parents come in the
     order of their names, so that the chains of several children with common causes run side by side: in step they
     need tables over one M_i of each child, out of step over many.
-
-    Parameters
-    ----------
-    effects
-        For each parent P(Y_i | x_i), of shape `(its states, states of the child)`.
-    leak
-        P(Y_0).
     """
     if not parents:
         return (Factor((child,), leak),)
@@ -76,10 +65,6 @@ def no_effect_factors(parents: Sequence[Variable], effects: Sequence[Floats], le
 
 
 def log_complement(logs: Floats) -> Floats:
-    """log(1 - exp(a)) for a ≤ 0, exact near both ends (Mächler 2012).
-
-    >>> log_complement(np.array([-1e-20, -np.inf, 0.0]))
-    array([-46.05170186,  -0.        ,         -inf])
-    """
+    """log(1 - exp(a)) for a ≤ 0, exact near both ends (Mächler 2012)."""
     with np.errstate(divide="ignore"):
         return np.where(logs > -np.log(2.0), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs)))

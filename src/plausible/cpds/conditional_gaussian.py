@@ -34,8 +34,6 @@ class ConditionalGaussianCPD(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name or a continuous `Variable`.
     intercept
         β_0: an array with one axis per discrete parent, in order; or one number for all states.
     coefficients

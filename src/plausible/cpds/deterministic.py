@@ -40,12 +40,8 @@ class DeterministicCPD(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name (then give its `states`) or a `Variable`.
     function
         f: takes a state of each parent, in order, and returns a state of the child.
-    parents
-        Names or `Variable` objects.
     states
         The child's states. If all parents are `Variable` objects you can omit them: then they are the results of f in
         order of appearance, with the last parent's state changing fastest.

@@ -78,13 +78,7 @@ def row_text(row: Iterable[float]) -> str:
 
 
 def linear_text(intercept: float, terms: Iterable[tuple[str, float]]) -> str:
-    """`-3.5 + 0.5 X`: a constant, left out where it is zero and something follows, and multiples of variables.
-
-    >>> linear_text(-3.5, [("X", 0.5), ("Y", -1.0)])
-    '-3.5 + 0.5 X - Y'
-    >>> linear_text(0.0, [("X", -2.0)])
-    '-2 X'
-    """
+    """`-3.5 + 0.5 X`: a constant, left out where it is zero and something follows, and multiples of variables."""
     listed = list(terms)
     text = format_number(intercept) if intercept or not listed else ""
     for name, coefficient in listed:

@@ -33,8 +33,6 @@ class LinearGaussianCPD(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name or a continuous `Variable`.
     intercept
         β_0.
     coefficients

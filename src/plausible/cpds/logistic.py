@@ -37,8 +37,6 @@ class LogisticCPD(CPD):
     ----------
     variable
         The child, with k states: a name (then give its `states`) or a `Variable`.
-    parents
-        Names or `Variable` objects.
     weights
         For each parent, by name or as a list in the order of the parents: a slope, or a weight for each of its m
         states:

@@ -31,8 +31,6 @@ class Multiplexer(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name (then give its `states`) or a `Variable`.
     selector
         The parent A, with one state per input, in the same order.
     inputs

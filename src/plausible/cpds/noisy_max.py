@@ -41,10 +41,6 @@ class NoisyMax(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name (then give its `states`) or a `Variable`.
-    parents
-        Names or `Variable` objects.
     effects
         P(Y_i | x_i) for each parent, by name or as a list in the order of the parents: an array of shape `(states of
         the parent, states of the child)`, or rows keyed by the parent's states. The neutral state of a parent usually

@@ -88,13 +88,9 @@ class RuleCPD(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name (then give its `states`) or a `Variable`.
     rules
         `Rule` objects, or pairs `(context, probability)`. They must be mutually exclusive, cover every case, and sum to
         one over the child's states for each assignment of the parents.
-    parents
-        Names or `Variable` objects.
     states
         The child's states; required if `variable` is a name.
 

@@ -40,8 +40,6 @@ class TableCPD(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name (then give its `states`) or a `Variable`.
     values
         An array of probabilities with axes `(*parents, child)`; or a mapping from the parents' states (a tuple if there
         are several parents) to rows. A row is a list in the order of the child's states, or a mapping from them.

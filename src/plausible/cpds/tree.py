@@ -41,8 +41,6 @@ class TreeCPD(CPD):
 
     Parameters
     ----------
-    variable
-        The child: a name (then give its `states`) or a `Variable`.
     tree
         A `Split`, or a single leaf: probabilities in state order, or keyed by the child's states.
         No parent may appear twice on a path, and every state of a split parent needs a branch.

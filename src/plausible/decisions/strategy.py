@@ -18,8 +18,7 @@ from plausible.cpds.rows import BadRow, checked_rows
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size, num_entries
-from plausible.utilities.local import check_arguments
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import check_arguments, seen_text
 from plausible.variables import Assignment, State, Variable
 
 #: Rules for more information states than this are not printed in full.
@@ -55,10 +54,7 @@ def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) ->
 
 
 def _checked(rule: Factor, whole: tuple[Variable, ...], decision: Variable) -> Factor:
-    """The factor with its axes in order, if it is a distribution over actions for each thing seen.
-
-    It is over the decision and a part of what it sees, with the states that these have here.
-    """
+    """The factor with its axes in order, if it is a distribution over actions for each thing seen."""
     known = {variable.name: variable for variable in whole}
     if decision.name not in rule.names or not set(rule.names) <= set(known):
         raise InvalidArgument(f"The rule of {decision.name!r} is over {list(rule.names)}, not over {list(known)}.")

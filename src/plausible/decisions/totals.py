@@ -13,10 +13,9 @@ from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
-from plausible.utilities.local import Utility
+from plausible.utilities.local import Utility, seen_text
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.lottery import Lottery
-from plausible.utilities.wording import seen_text
 from plausible.variables.evidence import EvidenceLike
 
 

@@ -13,8 +13,8 @@ from plausible.causal.interventional.regimes import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.graphs import DAG, PDAG
+from plausible.graphs.classes import interventional_essential_graph
 from plausible.graphs.comparison import compare_structure
-from plausible.graphs.interventional_classes import interventional_essential_graph
 from plausible.learn.confidence.bootstrap import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.learned_structure import learn_structure

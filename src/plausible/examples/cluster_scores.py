@@ -61,11 +61,6 @@ def candidate_evidence(
     the posterior mean of the chain, relabelled as the fit: at the mode of a mixture with needless clusters there is
     hardly any mass. Priors are those of the fit: Dirichlet distributions with one case and the pseudo-count for each
     cell. A sweep costs O(rows K states), and O(K! K) for relabellings; at most eight clusters.
-
-    >>> table = Table.read({"x": [0, 0, 1, 0], "y": [1, 1, 0, 1]})
-    >>> one = MixtureClustering(1, prior=1.0).fit(table)  # closed form: Beta(2, 2) marginals, 3 and 1 of each
-    >>> round(candidate_evidence(one, table).log_evidence, 6) == round(2 * math.log(6 * 24 / 5040 * 2), 6)
-    True
     """
     chain, generator = _Chain(clustering, data), generator_of(seed)
     here = theta = _Theta(clustering.parameters_.weights, clustering.parameters_.tables)
@@ -238,11 +233,6 @@ def compare_scores(
     The error is the number chosen less that of the candidate method, not less the true one: where clusters overlap, the
     rows do not tell them apart, and the number that is most probable given the rows is smaller (K&F box 19.G). There is
     at least one trial, whatever the time limit.
-
-    >>> small = ScoreDesign(overlaps=[0.0], num_trials=1, num_clusters=2, max_clusters=3, criteria=["bic"])
-    >>> found = compare_scores(small)
-    >>> found.trials[0].reference, found.errors("bic", 0.0).tolist()
-    (2, [0])
     """
     chosen, clock, trials = design or ScoreDesign(), Clock.of(time_limit), list[ScoreTrial]()
     numbers = range(1, chosen.max_clusters + 1)

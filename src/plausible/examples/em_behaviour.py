@@ -129,10 +129,6 @@ def em_behaviour(
 
     The fewer rows, and the more is hidden, the more different optima there are, and the sooner new rows become less
     probable while those that are learned from still gain.
-
-    >>> found = em_behaviour(design=EMDesign(sizes=[30], num_starts=2, num_test_rows=50, max_steps=5))
-    >>> [len(trace.test) for trace in found.samples[0].traces]
-    [6, 6]
     """
     truth, chosen = network or load("asia"), design or EMDesign()
     mechanisms: list[Mechanism] = [CompletelyAtRandom(chosen.missing)]

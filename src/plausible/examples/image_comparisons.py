@@ -90,12 +90,7 @@ def _compared(
 
 
 def compare_binary(size: int = 64, seed: int = 0) -> Comparison:
-    """Letters with 15 % wrong pixels, an Ising prior: a cut, which is exact, and three ways to marginals.
-
-    >>> comparison = compare_binary(size=16)
-    >>> comparison.attempts[0].engine, comparison.attempts[0].result.info.exact
-    ('GraphCut', True)
-    """
+    """Letters with 15 % wrong pixels, an Ising prior: a cut, which is exact, and three ways to marginals."""
     truth, wrong = letters(size), 0.15
     noisy = flipped(truth, wrong, seed)
     network = binary_field(noisy, coupling=0.6, field=math.log((1 - wrong) / wrong) / 2)
@@ -108,12 +103,7 @@ def compare_binary(size: int = 64, seed: int = 0) -> Comparison:
 
 
 def compare_grey(levels: int = 8, size: int = 64, seed: int = 0) -> Comparison:
-    """Grey levels with Gaussian noise, a truncated linear prior: two kinds of moves, messages, and a dual bound.
-
-    >>> comparison = compare_grey(levels=4, size=16)
-    >>> comparison.attempts[0].score > comparison.before + 5  # decibels
-    True
-    """
+    """Grey levels with Gaussian noise, a truncated linear prior: two kinds of moves, messages, and a dual bound."""
     truth, noise = grey_scene(levels, size), 0.15 * (levels - 1)
     noisy = truth + np.random.default_rng(seed).normal(0.0, noise, truth.shape)
     network = grey_field(noisy, levels, noise=noise, smoothness=1.0, truncation=0.4 * (levels - 1))
@@ -131,12 +121,7 @@ def compare_grey(levels: int = 8, size: int = 64, seed: int = 0) -> Comparison:
 
 
 def compare_segments(size: int = 64, seed: int = 0) -> Comparison:
-    """Sky, sun, hills and house in noisy colours, known from scribbles: contrast-sensitive Potts energies.
-
-    >>> comparison = compare_segments(size=16)
-    >>> comparison.attempts[0].score > comparison.before
-    True
-    """
+    """Sky, sun, hills and house in noisy colours, known from scribbles: contrast-sensitive Potts energies."""
     image, truth = colour_scene(size)
     noisy = np.clip(image + np.random.default_rng(seed).normal(0.0, 0.2, image.shape), 0.0, 1.0)
     colours = ColourModel.from_scribbles(noisy, scribbled(truth))

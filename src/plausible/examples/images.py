@@ -47,8 +47,6 @@ def denoise_binary(noisy: ArrayLike, coupling: float, field: float, engine: Labe
     ----------
     noisy
         Shape (rows, columns), of 0 and 1.
-    coupling, field
-        How much neighbours and observations count.
     engine
         `GraphCut()`, which is exact, where left out.
 
@@ -78,8 +76,6 @@ def denoise(
         Shape (rows, columns), any numbers, in units of levels.
     levels
         The number of grey levels, 0 to `levels` - 1.
-    noise
-        The standard deviation of the noise.
     smoothness
         What neighbours pay for each level that they differ by.
     truncation
@@ -148,9 +144,6 @@ def binary_field(noisy: ArrayLike, coupling: float, field: float) -> MarkovNetwo
     """P(x) ∝ exp(coupling Σ x_i x_j + field Σ x_i y_i), spins x and observations y in {-1, +1} (Besag 1986).
 
     A pixel that is wrong with probability p has field = ½ log((1 - p) / p).
-
-    >>> round(binary_field([[0, 1]], coupling=0.5, field=1.0).energy({"0_0": -1, "0_1": 1}), 9)  # 0.5 - 2
-    -1.5
     """
     seen, shape = _checked(noisy, 2)
     if not np.isin(seen, (0.0, 1.0)).all():
@@ -159,12 +152,7 @@ def binary_field(noisy: ArrayLike, coupling: float, field: float) -> MarkovNetwo
 
 
 def grey_field(noisy: ArrayLike, levels: int, *, noise: float, smoothness: float, truncation: float) -> MarkovNetwork:
-    """P(x) ∝ exp(-Σ (x_i - y_i)² / 2 noise² - smoothness Σ min(|x_i - x_j|, truncation)); see `denoise`.
-
-    >>> field = grey_field([[0.0, 2.0]], 8, noise=1.0, smoothness=0.5, truncation=3.0)
-    >>> field.energy({"0_0": 0, "0_1": 7})  # 5² / 2 + 0.5 · 3
-    14.0
-    """
+    """P(x) ∝ exp(-Σ (x_i - y_i)² / 2 noise² - smoothness Σ min(|x_i - x_j|, truncation)); see `denoise`."""
     seen, shape = _checked(noisy, 2)
     if not (levels >= 1 and noise > 0 and smoothness >= 0):
         raise InvalidArgument(
@@ -237,8 +225,6 @@ class ColourModel:
 
         Parameters
         ----------
-        image
-            Shape (rows, columns, c), colours from 0 to 1.
         scribbles
             Shape (rows, columns): the number of a segment, 0 to K - 1, or -1 where nothing is marked.
 
@@ -267,10 +253,6 @@ class ColourModel:
 
         Parameters
         ----------
-        image
-            Shape (rows, columns, c), colours from 0 to 1.
-        num_segments
-            K.
         restarts
             How many runs: there are local optima.
 

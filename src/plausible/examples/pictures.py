@@ -26,11 +26,7 @@ _STROKES = (
 
 
 def letters(size: int = 64) -> Ints:
-    """The letters P and B, a ring and a bar in a square of 0 and 1.
-
-    >>> letters().shape, int(letters().sum())
-    ((64, 64), 1338)
-    """
+    """The letters P and B, a ring and a bar in a square of 0 and 1."""
     strokes = np.array([[sign == "#" for sign in row] for row in _STROKES], dtype=np.int64)
     rows, columns = _places(size)
     top, left = (rows * 16 - 1) * 0.97, (columns - 0.08) * 14
@@ -43,11 +39,7 @@ def letters(size: int = 64) -> Ints:
 
 
 def grey_scene(levels: int, size: int = 64) -> Ints:
-    """A disc and a box before a background that grows lighter, in grey levels from 0 to `levels` - 1.
-
-    >>> np.unique(grey_scene(8)).tolist()
-    [0, 1, 2, 3, 4, 5, 6, 7]
-    """
+    """A disc and a box before a background that grows lighter, in grey levels from 0 to `levels` - 1."""
     rows, columns = _places(size)
     shade = 0.2 + 0.6 * columns
     shade = np.where(np.hypot(rows - 0.36, columns - 0.34) < 0.22, 1.0, shade)
@@ -59,10 +51,6 @@ def colour_scene(size: int = 64) -> tuple[Floats, Ints]:
     """A sky that grows paler, a sun, hills and a house, with the number of the thing that each pixel shows.
 
     Returns red, green and blue from 0 to 1, of shape (size, size, 3), and the numbers 0 to 3.
-
-    >>> image, things = colour_scene()
-    >>> image.shape, np.bincount(things.ravel()).tolist()
-    ((64, 64, 3), [1963, 251, 1440, 442])
     """
     rows, columns = _places(size)
     things = np.zeros((size, size), dtype=np.int64)
@@ -75,21 +63,13 @@ def colour_scene(size: int = 64) -> tuple[Floats, Ints]:
 
 
 def flipped(picture: Ints, probability: float, seed: int = 0) -> Ints:
-    """A picture of 0 and 1 in which each pixel is the other one with some probability.
-
-    >>> flipped(np.array([[0, 1]]), probability=1.0).tolist()
-    [[1, 0]]
-    """
+    """A picture of 0 and 1 in which each pixel is the other one with some probability."""
     is_wrong = np.random.default_rng(seed).random(picture.shape) < probability
     return np.where(is_wrong, 1 - picture, picture)
 
 
 def scribbled(things: Ints) -> Ints:
-    """A thin line through each thing: its number along the middle of its rows, -1 elsewhere.
-
-    >>> scribbled(np.array([[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]])).tolist()
-    [[0, 0, 0, 0], [-1, -1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, -1]]
-    """
+    """A thin line through each thing: its number along the middle of its rows, -1 elsewhere."""
     marks = np.full_like(things, -1)
     for thing in np.unique(things):
         rows = np.flatnonzero((things == thing).any(axis=1))
@@ -115,10 +95,6 @@ def side_by_side(pictures: Sequence[Bytes], magnify: int = 4, gap: int = 8) -> B
     """Pictures of the same height in a row, each pixel a square of `magnify` pixels, white between them.
 
     Grey pictures of shape (rows, columns) turn into colours, of shape (rows, columns, 3), where another one has them.
-
-    >>> side_by_side([np.zeros((2, 1), np.uint8), np.ones((2, 1), np.uint8)], magnify=1, gap=2)
-    array([[  0, 255, 255,   1],
-           [  0, 255, 255,   1]], dtype=uint8)
     """
     if any(picture.ndim == 3 for picture in pictures):
         pictures = [picture if picture.ndim == 3 else np.repeat(picture[:, :, None], 3, axis=2) for picture in pictures]
@@ -128,11 +104,7 @@ def side_by_side(pictures: Sequence[Bytes], magnify: int = 4, gap: int = 8) -> B
 
 
 def png_bytes(pixels: Bytes) -> bytes:
-    """A picture as the bytes of a PNG file (W3C 2003, Portable Network Graphics).
-
-    >>> png_bytes(np.zeros((2, 2), np.uint8))[1:4]
-    b'PNG'
-    """
+    """A picture as the bytes of a PNG file (W3C 2003, Portable Network Graphics)."""
     num_values = pixels.shape[2] if pixels.ndim == 3 else 1
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or num_values not in _COLOUR_TYPES or not pixels.size:
         raise InvalidArgument(

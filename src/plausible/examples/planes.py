@@ -113,18 +113,7 @@ _ROOM = ((0, 0, 1, 0.3, 0.3), (1, 0, 0, 0.5, 0.2), (0, 1, 0, 3.6, 0.2), (-0.5, 0
 def simulate_room(
     num_points: int = 1000, noise: float = 0.03, planes: ArrayLike | None = None, box: Box | None = None, seed: Seed = 0
 ) -> PlaneScene:
-    """Points drawn from the very model that `map_planes` fits: densities ∝ N(distance; 0, noise²) within the box.
-
-    >>> scene = simulate_room(num_points=500)
-    >>> print(scene.planes)
-     30.0%  0.000 x + 0.000 y + 1.000 z = 0.300
-     20.0%  1.000 x + 0.000 y + 0.000 z = 0.500
-     20.0%  0.000 x + 1.000 y + 0.000 z = 3.600
-     15.0%  - 0.447 x + 0.000 y + 0.894 z = -0.984
-     15.0%  stray points
-    >>> bool(scene.box.contains(scene.points).all())
-    True
-    """
+    """Points drawn from the very model that `map_planes` fits: densities ∝ N(distance; 0, noise²) within the box."""
     truth, generator = Planes.read(_ROOM if planes is None else planes), generator_of(seed)
     room = box or Box(np.zeros(3), np.array([5.0, 4, 3]))
     sources = np.sort(generator.choice(len(truth) + 1, size=num_points, p=truth.weights))
@@ -193,10 +182,6 @@ def log_masses(normals: Floats, offsets: Floats, box: Box, noise: float) -> Floa
     It is the volume times the density at β of α·u + σε, for u uniform in the box and ε standard normal. With aᵢ =
     |αᵢ| · half the box's size, two of the three uniform parts are integrated in closed form by the second
     antiderivative x Φ(x/σ) + σ φ(x/σ) of the normal density, and the one of the shortest reach by Gauss and Legendre.
-
-    >>> box = Box(np.zeros(3), np.array([2.0, 3.0, 5.0]))
-    >>> np.exp(log_masses(np.eye(3), np.ones(3), box, noise=0.01)).round(6)  # the areas of sections of the box
-    array([15., 10.,  6.])
     """
     from scipy.special import ndtr
 
@@ -305,11 +290,6 @@ def map_planes(
     A mixture of planes and of stray points within a box is fitted by EM, see `plane_step`. Around it a plane is added
     where most points are without one, planes with too few points are removed, and the new map is kept where its BIC is
     better. A step costs O(n K), a new plane O(400 n).
-
-    >>> scene = simulate_room(num_points=600)
-    >>> found = map_planes(scene.points, scene.noise, scene.box)
-    >>> len(found.planes), found.stopped_by
-    (4, 'converged')
     """
     measured = np.asarray(points, dtype=np.float64)
     if measured.ndim != 2 or measured.shape[1] != 3 or not len(measured) or not np.isfinite(measured).all():

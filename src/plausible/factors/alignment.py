@@ -51,11 +51,7 @@ def scope_text(scope: Scope) -> str:
 
 
 def axes_named(names: str | Iterable[str], own: Iterable[str], place: str) -> dict[str, int]:
-    """One name or several, in the order asked for and each once, with its position in `own`, the names of `place`.
-
-    >>> axes_named(["C", "A", "C"], ["A", "B", "C"], "this factor")
-    {'C': 2, 'A': 0}
-    """
+    """One name or several, in the order asked for and each once, with its position in `own`, the names of `place`."""
     known = {name: axis for axis, name in enumerate(own)}
     wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
     for name in wanted:
@@ -220,11 +216,7 @@ _SAFE_PEAK = 2.0**959
 
 
 def divide(above: Table, below: Table, out: Table) -> Table:
-    """The quotient with 0/0 = 0; NaN marks any other division by zero.
-
-    >>> divide(np.array([0.0, 6.0, 1.0]), np.array([0.0, 3.0, 0.0]), out=np.empty(3))
-    array([ 0.,  2., nan])
-    """
+    """The quotient with 0/0 = 0; NaN marks any other division by zero."""
     zero = below == 0
     if not zero.any():
         return np.divide(above, below, out=out)
@@ -234,20 +226,12 @@ def divide(above: Table, below: Table, out: Table) -> Table:
 
 
 def dot(weights: Table, values: Table) -> float:
-    """Σ w f with 0 · ±inf = 0.
-
-    >>> dot(np.array([0.0, 2.0]), np.array([np.inf, 3.0]))
-    6.0
-    """
+    """Σ w f with 0 · ±inf = 0."""
     return float(np.sum(np.multiply(weights, values, out=np.zeros(weights.shape), where=weights != 0)))
 
 
 def scaled_to_sum(table: Table, axes: tuple[int, ...]) -> Table:
-    """The numbers divided by their peak along some axes, where a sum could overflow; infinities stay.
-
-    >>> scaled_to_sum(np.array([1e308, 1e308]), (0,))
-    array([1., 1.])
-    """
+    """The numbers divided by their peak along some axes, where a sum could overflow; infinities stay."""
     peaks = np.abs(table).max(axis=axes, keepdims=True, initial=0.0)
     if np.all(peaks <= _SAFE_PEAK):
         return table

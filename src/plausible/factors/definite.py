@@ -1,4 +1,4 @@
-"""Symmetric matrices: which are positive definite, up to the rounding of their entries."""
+"""Symmetric matrices: which are positive definite, up to the rounding of their entries; and conditioning on them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from plausible.errors import InvalidArgument, InvalidFactor
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 Matrix: TypeAlias = npt.NDArray[np.float64]
+
+LOG_2PI = math.log(2 * math.pi)
+#: The relative error of one rounding.
+_UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +105,68 @@ def semi_definite(matrix: Matrix) -> SemiDefinite:
     return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept], defect)
 
 
+# --- conditioning, with a bound on the rounding ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditioned:
+    """The moments of the variables that are left, and the log-density of those that were seen."""
+
+    mean: Vector
+    covariance: Matrix
+    log_density: float
+
+
+def condition_definite(
+    mean: Vector, covariance: Matrix, seen: Sequence[int], kept: Sequence[int], point: Vector
+) -> Conditioned | None:
+    """The Gaussian of `kept` given values of `seen`; None where the covariance of `seen` is singular.
+
+    Each observed variable e in turn takes Σ_ie Σ_ej / Σ_ee off Σ_ij, the one with the largest share of its variance
+    left going first. Along goes a bound on what rounding, that of the given entries included, may have done to each
+    entry. A variance within its bound is zero; one above it is real, however small it is beside the variance before:
+    under the prior N(0, 1e15) an observation with noise 1 leaves a variance of 1. Costs O(|seen| n²).
+    """
+    order = [*seen, *kept]
+    left, moved = np.array(covariance[np.ix_(order, order)]), np.array(mean[order])
+    bound = _UNIT * np.abs(left)
+    before = left.diagonal().copy()
+    log_density, open_axes = 0.0, list(range(len(seen)))
+    while open_axes:
+        pivot = max(open_axes, key=lambda axis: left[axis, axis] / before[axis] if before[axis] > 0 else 0.0)
+        variance = float(left[pivot, pivot])
+        if variance <= bound[pivot, pivot]:
+            return None
+        open_axes.remove(pivot)
+        surprise = float(point[pivot] - moved[pivot])
+        log_density -= 0.5 * (LOG_2PI + math.log(variance) + surprise * surprise / variance)
+        gain = left[:, pivot] / variance
+        moved += gain * surprise
+        bound = _grown(bound, np.abs(gain), np.abs(left[pivot]), pivot)
+        left -= np.outer(gain, left[pivot])
+    tail = slice(len(seen), None)
+    return Conditioned(moved[tail], settled(left[tail, tail], bound[tail, tail].diagonal()), log_density)
+
+
+def _grown(bound: Matrix, gain: Vector, row: Vector, pivot: int) -> Matrix:
+    """The bound after a step: errors of the pivot's row carried along by the gain, and three new roundings."""
+    carried = np.outer(gain, bound[pivot])
+    return np.asarray(
+        bound + carried + carried.T + np.outer(gain, gain) * bound[pivot, pivot] + 3 * _UNIT * np.outer(gain, row)
+    )
+
+
+def settled(covariance: Matrix, noise: Vector) -> Matrix:
+    """A conditional covariance, exactly symmetric, with zeros where variances are within the noise of rounding."""
+    covariance = (covariance + covariance.T) / 2
+    certain = covariance.diagonal() <= noise
+    covariance[certain, :] = covariance[:, certain] = 0.0
+    return covariance
+
+
+# --- a root ---
+
+
 class PivotedRoot(NamedTuple):
     """L with L Lᵀ = A, and for each of its columns the row where it has its positive pivot: see `pivoted_root`."""
 
@@ -113,20 +179,7 @@ def pivoted_root(matrix: Matrix, room: float) -> PivotedRoot:
 
     Eigenvectors may have any sign, and those of equal eigenvalues are any basis of their space; here each column starts
     at the row of which most is left, the first among equals. The root of a projection has orthonormal columns: a basis
-    of its space.
-
-    Parameters
-    ----------
-    matrix
-        A, symmetric.
-    room
-        Differences up to this are rounding: such pivots are equal, and such rests are nothing.
-
-    Examples
-    --------
-    >>> pivoted_root(np.array([[4.0, 2.0], [2.0, 1.0]]), 1e-12)
-    PivotedRoot(root=array([[2.],
-           [1.]]), pivots=(0,))
+    of its space. Differences up to `room` are rounding: such pivots are equal, and such rests are nothing.
     """
     left, columns, pivots = matrix, list[Vector](), list[int]()
     while len(pivots) < len(matrix) and left.diagonal().max() > room:
@@ -135,6 +188,9 @@ def pivoted_root(matrix: Matrix, room: float) -> PivotedRoot:
         columns.append(left[pivots[-1]] / math.sqrt(sizes[pivots[-1]]))
         left = left - np.outer(columns[-1], columns[-1])
     return PivotedRoot(np.array(columns).reshape(len(columns), len(matrix)).T, tuple(pivots))
+
+
+# --- reading numbers, and their rounding ---
 
 
 def rounding(size: int) -> float:

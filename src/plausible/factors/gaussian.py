@@ -13,7 +13,9 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named, union_scope
+from plausible.factors.continuous import filled, read_continuous_scope, read_point
 from plausible.factors.definite import (
+    LOG_2PI,
     Definite,
     Matrix,
     Vector,
@@ -23,10 +25,8 @@ from plausible.factors.definite import (
     real_numbers,
     symmetric,
 )
-from plausible.factors.moments import MomentGaussian, read_continuous_scope
+from plausible.factors.moments import MomentGaussian
 from plausible.variables import Assignment, Variable
-
-_LOG_2PI = math.log(2 * math.pi)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -73,20 +73,13 @@ class GaussianFactor:
         constant = real_numbers(g, f"The constant g of the Gaussian factor over {names}")
         if constant.shape or not np.isfinite(constant):
             raise InvalidFactor(f"The constant g of the Gaussian factor over {names} is {g}: it must be finite.")
-        object.__setattr__(self, "scope", variables)
-        object.__setattr__(self, "K", symmetric(K, names, "The matrix K"))
-        object.__setattr__(self, "h", finite_vector(h, names, "The vector h"))
-        object.__setattr__(self, "g", float(constant))
+        matrix, vector = symmetric(K, names, "The matrix K"), finite_vector(h, names, "The vector h")
+        filled(self, scope=variables, K=matrix, h=vector, g=float(constant))
 
     @classmethod
     def _of(cls, scope: Scope, K: Matrix, h: Vector, g: float) -> GaussianFactor:
         """From parts already checked, which belong to the new factor."""
-        factor = object.__new__(cls)
-        K.setflags(write=False)
-        h.setflags(write=False)
-        for name, value in (("scope", scope), ("K", K), ("h", h), ("g", float(g))):
-            object.__setattr__(factor, name, value)
-        return factor
+        return filled(object.__new__(cls), scope=scope, K=K, h=h, g=float(g))
 
     @classmethod
     def vacuous(cls, scope: Iterable[Variable | str] = (), g: float = 0.0) -> GaussianFactor:
@@ -117,7 +110,7 @@ class GaussianFactor:
                 "variables has no variance), there is no density: keep it as a MomentGaussian."
             )
         h = solver.solve(center)
-        g = log_normalizer - 0.5 * (len(names) * _LOG_2PI + solver.log_determinant + float(center @ h))
+        g = log_normalizer - 0.5 * (len(names) * LOG_2PI + solver.log_determinant + float(center @ h))
         return cls._of(variables, solver.inverse(), h, g)
 
     # --- what is there ---
@@ -157,11 +150,7 @@ class GaussianFactor:
         >>> GaussianFactor(["x"], [[2.0]], [1.0]).log_value({"x": [0.0, 1.0, 2.0]})
         array([ 0.,  0., -2.])
         """
-        missing = [name for name in self.names if name not in columns]
-        if missing:
-            raise InvalidFactor(f"The point leaves {missing[0]!r} open; use reduce() for a slice.")
-        point = np.broadcast_arrays(*(np.asarray(columns[name], dtype=np.float64) for name in self.names))
-        x = np.stack(point, axis=-1) if point else np.zeros(0)
+        x = read_point(self.scope, columns, "use reduce() for a slice")
         value = x @ self.h - 0.5 * np.einsum("...i,...i->...", x @ self.K, x) + self.g
         return np.asarray(value, dtype=np.float64)
 
@@ -351,7 +340,7 @@ def linear_gaussian(
         )
     direction = np.append(-weights, 1.0)
     K = np.outer(direction, direction) / variance
-    g = -0.5 * (intercept**2 / variance + _LOG_2PI + math.log(variance))
+    g = -0.5 * (intercept**2 / variance + LOG_2PI + math.log(variance))
     return GaussianFactor._of(scope, K, direction * (intercept / variance), g)
 
 
@@ -374,7 +363,7 @@ def _weighted_product(factors: Sequence[GaussianFactor], exponents: Sequence[flo
 
 
 def _log_integral(solver: Definite, h: Vector) -> float:
-    return 0.5 * (len(h) * _LOG_2PI - solver.log_determinant) + _log_maximum(solver, h)
+    return 0.5 * (len(h) * LOG_2PI - solver.log_determinant) + _log_maximum(solver, h)
 
 
 def _log_maximum(solver: Definite, h: Vector) -> float:

@@ -14,9 +14,10 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, num_shown
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
-from plausible.factors.definite import Matrix, Vector, definite, real_numbers, semi_definite
+from plausible.factors.continuous import filled, read_continuous_scope, read_point
+from plausible.factors.definite import LOG_2PI, Matrix, Vector, definite, real_numbers, semi_definite
 from plausible.factors.factor import Factor
-from plausible.factors.moments import MomentGaussian, read_continuous_scope
+from plausible.factors.moments import MomentGaussian
 from plausible.variables import State, Variable
 
 
@@ -81,25 +82,16 @@ class GaussianMixture:
                     f"The covariance of {names} at {dict(assignment_at(weights.scope, place))} is not symmetric and "
                     "positive semi-definite."
                 )
-        self._fill(weights, variables, center, matrices, tuple(collapsed))
-
-    def _fill(
-        self, weights: Factor, scope: Scope, means: Vector, covariances: Matrix, collapsed: tuple[str, ...]
-    ) -> None:
-        means.setflags(write=False)
-        covariances.setflags(write=False)
-        parts = {"weights": weights, "scope": scope, "means": means, "covariances": covariances, "collapsed": collapsed}
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
+        parts = {"weights": weights, "scope": variables, "means": center, "covariances": matrices}
+        filled(self, **parts, collapsed=tuple(collapsed))
 
     @classmethod
     def trusted(
         cls, weights: Factor, scope: Scope, means: Vector, covariances: Matrix, collapsed: tuple[str, ...] = ()
     ) -> GaussianMixture:
         """From parts known to fit, which belong to the new mixture; nothing is checked."""
-        mixture = object.__new__(cls)
-        mixture._fill(weights, scope, means, covariances, collapsed)
-        return mixture
+        parts = {"weights": weights, "scope": scope, "means": means, "covariances": covariances}
+        return filled(object.__new__(cls), **parts, collapsed=collapsed)
 
     # --- what is there ---
 
@@ -178,17 +170,14 @@ class GaussianMixture:
                 f"The components of this mixture are mixtures over {list(self.collapsed)}: their first two moments are "
                 "known, not their density. Ask about these variables too, and the density is exact."
             )
-        missing = [variable.name for variable in self.scope if variable.name not in columns]
-        if missing:
-            raise InvalidFactor(f"The point leaves {missing[0]!r} open; take marginal() first.")
-        point = np.broadcast_arrays(*(np.asarray(columns[v.name], dtype=np.float64) for v in self.scope))
-        rows = np.stack([column.reshape(-1) for column in point], axis=-1) if point else np.zeros((1, 0))
+        point = read_point(self.scope, columns, "take marginal() first")
+        rows = point.reshape(math.prod(point.shape[:-1]), len(self.scope))
         logs = np.array(
             [self._component_log_density(place, rows) for place in np.flatnonzero(self.weights.flat).tolist()]
         )
         peak = logs.max(axis=0)
         total = np.log(np.exp(logs - peak).sum(axis=0)) + peak
-        return np.asarray(total).reshape(point[0].shape if point else ())
+        return np.asarray(total).reshape(point.shape[:-1])
 
     def density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
         """Σ P(d) N(x; mean(d), covariance(d)): a density, not a probability; it may exceed one."""
@@ -206,7 +195,7 @@ class GaussianMixture:
             )
         surprise = np.ascontiguousarray((rows - mean).T)
         squares = np.einsum("ji,ji->i", surprise, solver.solve(surprise))
-        volume = size * math.log(2 * math.pi) + solver.log_determinant
+        volume = size * LOG_2PI + solver.log_determinant
         return np.asarray(math.log(self.weights.flat[place]) - 0.5 * (squares + volume))
 
     # --- as a value ---

@@ -10,7 +10,7 @@ import numpy as np
 from plausible.base.frozen import Frozen
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidFactor
-from plausible.factors.alignment import align, table_shape, union_scope, wide
+from plausible.factors.alignment import align, table_shape, union_scope
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
 
@@ -104,7 +104,7 @@ class JointFactor(Frozen):
             What is left over the other variables, and the rule: a factor over these and the decision, 1 at the first
             of the best actions. Where no action is possible it is the first one.
         """
-        decision = self._variable(name)
+        decision = (self.utility if name in self.utility.names else self.probability).variable(name)
         rest = tuple(variable for variable in self.scope if variable.name != name)
         scope = (*rest, decision)
         shape = (*table_shape(rest), decision.num_states)
@@ -127,10 +127,6 @@ class JointFactor(Frozen):
         mine, theirs = ((_spread(f.probability, scope), _spread(f.contract(), scope)) for f in (self, other))
         return all(np.allclose(a, b, rtol=0, atol=tolerance) for a, b in zip(mine, theirs, strict=True))
 
-    def _variable(self, name: str) -> Variable:
-        part = self.utility if name in self.utility.names else self.probability
-        return part.variable(name)
-
     def __repr__(self) -> str:
         parts = (f"{f.sum():g}" if not f.scope else f"over {list(f.names)}" for f in (self.probability, self.utility))
         return "JointFactor(probability={}, utility={})".format(*parts)
@@ -142,11 +138,7 @@ def combined(factors: Iterable[JointFactor]) -> JointFactor:
 
 
 def first_best(values: np.ndarray) -> np.ndarray:
-    """The place of the first largest number along the last axis, up to rounding; 0 where all are -inf.
-
-    >>> first_best(np.array([[1.0, 3.0 - 1e-14, 3.0], [-np.inf, -np.inf, -np.inf]]))
-    array([1, 0])
-    """
+    """The place of the first largest number along the last axis, up to rounding; 0 where all are -inf."""
     peaks = values.max(axis=-1, keepdims=True)
     sizes = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=-1, keepdims=True)
     return np.asarray(np.argmax(values >= peaks - UTILITY_NOISE * sizes, axis=-1))
@@ -162,4 +154,4 @@ def _joint(probability: Factor, utility: Factor) -> JointFactor:
 def _spread(factor: Factor, scope: tuple[Variable, ...]) -> np.ndarray:
     """The numbers of a factor over a larger scope, without the axes of one-state variables."""
     own = factor.flat.reshape(table_shape(factor.scope))
-    return np.broadcast_to(align(own, factor.scope, scope), tuple(v.num_states for v in wide(scope)))
+    return np.broadcast_to(align(own, factor.scope, scope), table_shape(scope))

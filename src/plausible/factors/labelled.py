@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,15 +194,10 @@ def factor_table(scope: Scope, flat: Table, max_rows: int | None) -> TextTable:
     table = flat.reshape(-1, last.num_states)
     header = (*(variable.name for variable in labels), *(f"{last.name}={state}" for state in last.states))
     rows = tuple(
-        (*_row_labels(labels, row), *(format_number(float(number)) for number in table[row]))
+        (
+            *map(str, assignment_at(tuple(labels), row).values()),
+            *(format_number(float(number)) for number in table[row]),
+        )
         for row in range(num_shown(len(table), max_rows))
     )
     return TextTable(header, rows, len(labels), len(table) - len(rows))
-
-
-def _row_labels(labels: Sequence[Variable], row: int) -> list[str]:
-    texts: list[str] = []
-    for variable in reversed(labels):
-        row, index = divmod(row, variable.num_states)
-        texts.append(str(variable.states[index]))
-    return texts[::-1]

@@ -14,17 +14,21 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named
-from plausible.factors.conditioning import Conditioned, condition_definite, settled
+from plausible.factors.continuous import filled, read_continuous_scope, read_point
 from plausible.factors.definite import (
+    LOG_2PI,
+    Conditioned,
     Definite,
     Matrix,
     SemiDefinite,
     Vector,
+    condition_definite,
     definite,
     finite_number,
     finite_vector,
     rounding,
     semi_definite,
+    settled,
     symmetric,
 )
 from plausible.factors.information import log_unit
@@ -33,9 +37,6 @@ from plausible.variables import Variable
 
 if TYPE_CHECKING:
     from plausible.factors.gaussian import GaussianFactor
-
-
-_LOG_2PI = math.log(2 * math.pi)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -88,26 +89,14 @@ class MomentGaussian:
                 f"The covariance of {names} is not positive semi-definite: some combination of these variables would "
                 "have a negative variance."
             )
-        object.__setattr__(self, "scope", variables)
-        object.__setattr__(self, "mean", finite_vector(mean, names, "The mean"))
-        object.__setattr__(self, "covariance", matrix)
-        object.__setattr__(self, "log_normalizer", finite_number("log_normalizer", log_normalizer))
+        center, constant = finite_vector(mean, names, "The mean"), finite_number("log_normalizer", log_normalizer)
+        filled(self, scope=variables, mean=center, covariance=matrix, log_normalizer=constant)
 
     @classmethod
     def trusted(cls, scope: Scope, mean: Vector, covariance: Matrix, log_normalizer: float = 0.0) -> MomentGaussian:
         """From parts known to fit, which belong to the new distribution; nothing is checked."""
         moments = object.__new__(cls)
-        mean.setflags(write=False)
-        covariance.setflags(write=False)
-        parts = (
-            ("scope", scope),
-            ("mean", mean),
-            ("covariance", covariance),
-            ("log_normalizer", float(log_normalizer)),
-        )
-        for name, value in parts:
-            object.__setattr__(moments, name, value)
-        return moments
+        return filled(moments, scope=scope, mean=mean, covariance=covariance, log_normalizer=float(log_normalizer))
 
     # --- what is there ---
 
@@ -180,7 +169,10 @@ class MomentGaussian:
         prior = self.covariance[np.ix_(kept, kept)]
         explained = cross @ solver.pseudo_solve(np.ascontiguousarray(cross.T))
         covariance = settled(prior - explained, rounding(len(self.scope)) * prior.diagonal())
-        return Conditioned(mean, covariance, _log_density_on_support(solver, surprise))
+        # The density is with respect to volume on the support.
+        square = float(surprise @ solver.pseudo_solve(surprise))
+        log_density = -0.5 * (solver.rank * LOG_2PI + solver.log_pseudo_determinant + square)
+        return Conditioned(mean, covariance, log_density)
 
     def _check_possible(self, solver: SemiDefinite, seen: Sequence[int], surprise: Vector) -> None:
         size = np.maximum(np.abs(self.mean[seen]), np.abs(surprise)) / solver.scale
@@ -246,15 +238,11 @@ class MomentGaussian:
         >>> MomentGaussian(["x"], [0.0], [[1.0]]).log_density({"x": [0.0, 1.0]}).round(6)
         array([-0.918939, -1.418939])
         """
-        missing = [name for name in self.names if name not in columns]
-        if missing:
-            raise InvalidFactor(f"The point leaves {missing[0]!r} open; take marginal() first.")
         solver = self._definite("a density")
-        point = np.broadcast_arrays(*(np.asarray(columns[name], dtype=np.float64) for name in self.names))
-        surprise = np.stack(point, axis=-1) - self.mean if point else np.zeros(0)
-        flat = surprise.reshape(-1, len(self.scope))
+        surprise = read_point(self.scope, columns, "take marginal() first") - self.mean
+        flat = surprise.reshape(math.prod(surprise.shape[:-1]), len(self.scope))
         squares = np.einsum("ij,ji->i", flat, solver.solve(np.ascontiguousarray(flat.T)))
-        volume = len(self.scope) * _LOG_2PI + solver.log_determinant
+        volume = len(self.scope) * LOG_2PI + solver.log_determinant
         return np.asarray(-0.5 * (squares + volume)).reshape(surprise.shape[:-1])
 
     def density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
@@ -272,7 +260,7 @@ class MomentGaussian:
             A pair (low, high) for each variable that is bounded; ±inf leaves a side open. Whether an end belongs to the
             interval matters only to a variable of zero variance.
         tolerance
-                The absolute error to aim for, where three or more dependent variables are bounded.
+            The absolute error to aim for, where three or more dependent variables are bounded.
         seed
             Of the randomised integration rule used there.
 
@@ -292,7 +280,7 @@ class MomentGaussian:
         solver = definite(self.covariance)
         if solver is None:
             return -math.inf
-        return 0.5 * (len(self.scope) * (_LOG_2PI + 1) + solver.log_determinant) / unit
+        return 0.5 * (len(self.scope) * (LOG_2PI + 1) + solver.log_determinant) / unit
 
     def kl_divergence(self, other: MomentGaussian, base: float = math.e) -> float:
         """D(self ‖ other) = ½ (tr Σ₂⁻¹Σ₁ + (m₂-m₁)ᵀΣ₂⁻¹(m₂-m₁) - n + log det Σ₂/det Σ₁).
@@ -396,22 +384,6 @@ class MomentGaussian:
         return TextTable(header, rows, 1)
 
 
-def read_continuous_scope(scope: Iterable[Variable | str]) -> Scope:
-    """Continuous variables from whatever a caller gave, each once; a name stands for a variable of that name."""
-    listed = (scope,) if isinstance(scope, (str, Variable)) else tuple(scope)
-    found: dict[str, Variable] = {}
-    for item in listed:
-        variable = Variable(item) if isinstance(item, str) else item
-        if not isinstance(variable, Variable):
-            raise InvalidFactor(f"A scope holds Variable objects or names, not {item!r}.")
-        if not variable.is_continuous:
-            raise InvalidFactor(f"{variable.name!r} is discrete: a Gaussian can't hold it; see Factor.")
-        if variable.name in found:
-            raise InvalidFactor(f"{variable.name!r} stands twice in the scope.")
-        found[variable.name] = variable
-    return tuple(found.values())
-
-
 def _interval(name: str, interval: tuple[float, float]) -> tuple[float, float]:
     try:
         low, high = (float(end) for end in interval)
@@ -420,9 +392,3 @@ def _interval(name: str, interval: tuple[float, float]) -> tuple[float, float]:
     if math.isnan(low) or math.isnan(high) or low > high:
         raise InvalidArgument(f"The interval of {name!r} is empty: {low} to {high}.")
     return low, high
-
-
-def _log_density_on_support(solver: SemiDefinite, surprise: Vector) -> float:
-    """log of the density, with respect to volume on the support, at a point of it."""
-    square = float(surprise @ solver.pseudo_solve(surprise))
-    return -0.5 * (solver.rank * _LOG_2PI + solver.log_pseudo_determinant + square)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import final
 
@@ -11,7 +11,7 @@ from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
-from plausible.graphs.mark_masks import MarkMasks, bits
+from plausible.graphs.mark_masks import MarkMasks, reach
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Edge, Incidence, Mark, closure, walk_reach
 from plausible.graphs.mixed import SeparationGraph
@@ -26,14 +26,7 @@ class MAG(SeparationGraph):
 
     Edges are `->`, `<->` and `-`, at most one between two nodes. It is *ancestral*: there is no directed cycle, no
     `A <-> B` with A an ancestor of B, and no arrowhead at an end of `-`. It is *maximal*: nodes that are not adjacent
-    are m-separated by some set of the others, that is, no inducing path joins them.
-
-    Parameters
-    ----------
-    edges
-        Arrow text, `Edge` records or triples `(a, "<->", b)`, a networkx graph or any other graph of this package.
-    nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+    are m-separated by some set of the others, that is, no inducing path joins them. It is made as a `MixedGraph` is.
 
     References
     ----------
@@ -71,14 +64,8 @@ class PAG(MarkedGraph):
     A tail at A on an edge to B says that A is an ancestor of B (or of a selected node) in every member, an arrowhead
     that it is in none. At most one edge joins two nodes, and the marks that are known must agree as those of an
     ancestral graph do: no directed cycle, no `A <-> B` with A an ancestor of B, no arrowhead at an end of `-`.
-    Whether the class has a member is not checked, and a PAG is no model: it does not answer causal queries.
-
-    Parameters
-    ----------
-    edges
-        Arrow text, `Edge` records or triples `(a, "o->", b)`, a networkx graph or any other graph of this package.
-    nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+    Whether the class has a member is not checked, and a PAG is no model: it does not answer causal queries. It is
+    made as a `MixedGraph` is.
 
     References
     ----------
@@ -146,15 +133,13 @@ def mag_of(graph: GraphLike[DAG | CausalGraph], *, latent: Nodes = (), selection
         raise InvalidArgument(f"{index.names(hidden & selected)[0]!r} can't be both latent and selected on.")
     names = [node for i, node in enumerate(index.nodes) if i not in hidden and i not in selected]
     pairs = _inducing_pairs(causes._incident, hidden, selected)
-    edges = [_ancestral_edge(causes, index.nodes[a], index.nodes[b], index.names(selected)) for a, b in pairs]
+    above = {node: causes.ancestors((node, *index.names(selected))) for node in names}
+
+    def mark(node: Node, other: Node) -> Mark:
+        return Mark.TAIL if node in above[other] else Mark.ARROW
+
+    edges = [Edge(a, b, mark(a, b), mark(b, a)) for a, b in map(index.names, pairs)]
     return MAG(edges, nodes=names)
-
-
-def _ancestral_edge(graph: CausalGraph, a: Node, b: Node, selected: tuple[Node, ...]) -> Edge:
-    mark_a, mark_b = (
-        Mark.TAIL if node in graph.ancestors((other, *selected)) else Mark.ARROW for node, other in ((a, b), (b, a))
-    )
-    return Edge(a, b, mark_a, mark_b)
 
 
 def _inducing_pairs(incident: Incidence, latent: set[int], selected: set[int]) -> Iterator[tuple[int, int]]:
@@ -185,21 +170,9 @@ def _missing_edges(masks: MarkMasks) -> Iterator[tuple[int, int]]:
     siblings = [masks.arrow[node] & masks.arrow_from[node] for node in range(len(masks))]
     inner = sum(1 << node for node, row in enumerate(siblings) if row)
     ends = [node for node in range(len(masks)) if masks.arrow_from[node] & inner]
-    above = {node: _reach(1 << node, masks.parents, -1) for node in ends}
+    above = {node: reach(1 << node, masks.parents) for node in ends}
     for a, b in combinations(ends, 2):
         opened = (above[a] | above[b]) & inner
         first, last = masks.arrow_from[a] & opened, masks.arrow_from[b] & opened
-        if first and last and not masks.adjacent[a] >> b & 1 and _reach(first, siblings.__getitem__, opened) & last:
+        if first and last and not masks.adjacent[a] >> b & 1 and reach(first, siblings.__getitem__, opened) & last:
             yield a, b
-
-
-def _reach(found: int, step: Callable[[int], int], within: int) -> int:
-    """Some nodes, and those that steps lead to from them within a set, as bit sets."""
-    frontier = found
-    while frontier:
-        reached = 0
-        for node in bits(frontier):
-            reached |= step(node)
-        frontier = reached & within & ~found
-        found |= frontier
-    return found

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 
-from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import MAG, PAG, mag_of
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
+from plausible.graphs.equivalence import consistent_extension
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.listing import Listing
-from plausible.graphs.mark_masks import MarkMasks, bits
+from plausible.graphs.mark_masks import MarkMasks, bits, reach
 from plausible.graphs.marks import Mark
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
@@ -26,16 +25,8 @@ def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], *, latent: Nodes = (), sel
     """The PAG that endless data about the observed nodes could tell: the marks that all equivalent MAGs share.
 
     The MAG over the observed nodes gives the skeleton and the unshielded colliders; the other marks follow by rules
-    R1 to R10, where the MAG says which nodes of discriminating paths are colliders. Polynomial.
-
-    Parameters
-    ----------
-    graph
-        A DAG, a causal graph whose `<->` are latent common causes, or a MAG.
-    latent
-        Nodes that are never observed.
-    selection
-        Nodes that decide who enters the data.
+    R1 to R10, where the MAG says which nodes of discriminating paths are colliders. Polynomial. For `latent` and
+    `selection` see `mag_of`.
 
     References
     ----------
@@ -76,14 +67,8 @@ def _rules(masks: MarkMasks, member: MarkMasks) -> MarkRules:
     """The rules, told by a member what separates the ends of discriminating paths: all that is anterior to them."""
 
     def is_collider(path: DiscriminatingPath) -> bool:
-        found = frontier = 1 << path.theta | 1 << path.gamma
-        while frontier:
-            reached = 0
-            for node in bits(frontier):
-                reached |= member.tail_from[node]
-            frontier = reached & ~found
-            found |= frontier
-        return not found >> path.beta & 1
+        anterior = reach(1 << path.theta | 1 << path.gamma, member.tail_from.__getitem__)
+        return not anterior >> path.beta & 1
 
     # Without an undirected edge in one member no undirected edge is in all.
     return MarkRules(masks, is_collider, selection=any(_lines(member)))
@@ -121,7 +106,7 @@ def pag_member(pag: GraphLike[PAG], having: Iterable[tuple[Node, Node, Mark]] = 
     """
     known: PAG = read_as(pag, PAG)
     masks = MarkMasks.of(known)
-    member = _augmented(masks, known)
+    member = _mag(masks, known)
     if member is None or not is_member(member, known):
         raise InvalidGraph(
             "No MAG has exactly these marks in all members of its class, so this graph stands for no class. One "
@@ -190,7 +175,7 @@ def stands_for_class(pag: GraphLike[PAG], *, narrowed: bool = False) -> bool:
     known: PAG = read_as(pag, PAG)
     masks = MarkMasks.of(known)
     if not narrowed:
-        member = _augmented(masks, known)
+        member = _mag(masks, known)
         return member is not None and is_member(member, known)
 
     def rules(work: MarkMasks) -> MarkRules:
@@ -215,14 +200,6 @@ def _is_narrower(masks: MarkMasks, of_class: MarkMasks) -> bool:
         not (of_class.arrow[node] & ~masks.arrow[node] or of_class.tail[node] & ~masks.tail[node])
         for node in range(len(masks))
     )
-
-
-def _augmented(masks: MarkMasks, pag: PAG) -> MAG | None:
-    """The graph with its open ends directed; `None` if that is no MAG."""
-    try:
-        return MAG(directed_ends(masks).edges(pag.nodes), nodes=pag.nodes)
-    except InvalidGraph:
-        return None
 
 
 def directed_ends(masks: MarkMasks) -> MarkMasks:
@@ -261,25 +238,15 @@ def pag_members(pag: GraphLike[PAG], limit: int | None = None, *, selection: boo
     """The MAGs of the class, each once.
 
     Circles become tails and arrowheads one by one, each followed by what the rules make of it; a try that leads to a
-    contradiction is given up. There can be exponentially many.
+    contradiction is given up. There can be exponentially many. With `selection` members may have edges `-` beyond those
+    in all members.
 
-    Parameters
-    ----------
-    pag
-        The PAG of a class, a result that has one, or arrow text.
-    limit
-        At most so many; `None` for all.
-    selection
-        Whether members may have edges `-` beyond those in all members.
-
-    Examples
-    --------
     >>> [str(member) for member in pag_members(PAG("A o-o B"))]
     ['A -> B', 'B -> A', 'A <-> B']
     """
     known: PAG = read_as(pag, PAG)
     member = pag_member(known)
-    return Listing(lambda: islice(_completions(MarkMasks.of(known), member, known, selection), limit))
+    return Listing(lambda: _completions(MarkMasks.of(known), member, known, selection), limit)
 
 
 def _completions(masks: MarkMasks, member: MAG, pag: PAG, selection: bool) -> Iterator[MAG]:
@@ -318,7 +285,7 @@ def _first_completion(
         close(work)
         if work.conflicts or not _is_consistent(work, pag, fixed_lines, selection=False):
             continue
-        found = _augmented(work, pag)
+        found = _mag(work, pag)
         if found is not None and accepts(found):
             return found
         end = next(((a, b) for a in order for b in bits(work.circle(a))), None)
@@ -354,8 +321,19 @@ def _lines(masks: MarkMasks) -> list[int]:
 
 
 def _mag(masks: MarkMasks, pag: PAG) -> MAG | None:
-    """The graph, if it is a MAG."""
+    """The graph with its open ends directed; `None` if that is no MAG."""
     try:
-        return MAG(masks.edges(pag.nodes), nodes=pag.nodes)
+        return MAG(directed_ends(masks).edges(pag.nodes), nodes=pag.nodes)
     except InvalidGraph:
         return None
+
+
+def ancestral_member(graph: MAG | PAG) -> CausalGraph:
+    """One MAG of the class: `o->` as `->`, and the edges `o-o` directed without a new collider.
+
+    Whether the graph stands for a class is not checked, so that one with marks from knowledge will do.
+    """
+    for edge in graph.edges:
+        if Mark.ARROW not in (edge.left_mark, edge.right_mark) and Mark.TAIL in (edge.left_mark, edge.right_mark):
+            raise NotSupported(f"'{edge}' tells of selection: no effect in the selected can be told from this graph.")
+    return CausalGraph(directed_ends(MarkMasks.of(graph)).edges(graph.nodes), nodes=graph.nodes)

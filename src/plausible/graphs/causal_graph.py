@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import combinations
+from itertools import chain, combinations
 from typing import final
 
 from plausible.base.method_names import own_methods
@@ -20,15 +19,8 @@ from plausible.graphs.trails import SeparationExplanation, without_latent
 class CausalGraph(SeparationGraph):
     """A causal graph with latent variables: `->` is a cause, `<->` a latent common cause of exactly two nodes.
 
-    Two nodes may be joined by both (a bow). The directed edges must form no cycle.
-
-    Parameters
-    ----------
-    edges
-        A string of edges such as "X -> Y; X <-> Y", pairs `(cause, effect)`, triples `(a, "<->", b)`, `Edge` records, a
-        networkx graph, any graph of this package, or a model with a graph.
-    nodes
-        Nodes that come first in the node order. Use this to add nodes without edges.
+    Two nodes may be joined by both (a bow). The directed edges must form no cycle. It is made from edges, and nodes, as
+    a `MixedGraph` is; also from a model with a graph.
 
     Examples
     --------
@@ -55,17 +47,6 @@ class CausalGraph(SeparationGraph):
         The trails are those of the canonical DAG, in which `A <-> B` is `A <- U -> B` and so counts as two steps where
         trails are listed shortest first.
 
-        Parameters
-        ----------
-        x, y
-            A node or several each. Observed ones are left out.
-        given
-            The observed nodes.
-        limit
-            List at most this many blocked trails.
-
-        Examples
-        --------
         >>> print(CausalGraph("S -> T -> C; S <-> C").explain_separation("S", "C", given="T"))
         S and C are m-connected given T:
           S <-> C is active
@@ -81,17 +62,6 @@ class CausalGraph(SeparationGraph):
 
         It is a minimal separator of the canonical DAG without latent nodes; see `DAG.minimal_separator`.
 
-        Parameters
-        ----------
-        x, y
-            A node or several each.
-        included
-            Nodes that the separator must contain; minimal then means that none of the others can be spared.
-        restricted
-            Nodes from which the separator must be taken; by default all but `x` and `y`.
-
-        Examples
-        --------
         >>> graph = CausalGraph("A -> B -> D; B <-> C; C -> D")
         >>> sorted(graph.minimal_separator("A", "D"))
         ['B', 'C']
@@ -116,16 +86,12 @@ class CausalGraph(SeparationGraph):
         taken = set(self.nodes)
         for edge in self.edges:
             if edge.is_bidirected:
-                latent = _fresh_name(f"U_{edge.left}_{edge.right}", taken)
+                latent = f"U_{edge.left}_{edge.right}"
+                while latent in taken:
+                    latent += "_"
+                taken.add(latent)
                 pairs += [(latent, edge.left), (latent, edge.right)]
         return DAG(pairs, nodes=self.nodes)
-
-
-def _fresh_name(name: str, taken: set[Node]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def read_causes(source: object) -> DAG | CausalGraph:
@@ -141,13 +107,6 @@ def latent_projection(graph: GraphLike[DAG | CausalGraph], *, observed: Nodes) -
     one latent node. Separations among observed nodes and identifiability are kept. The cost is linear in the edges
     for every node, plus one step for every pair of observed nodes with a common latent cause.
 
-    Parameters
-    ----------
-    graph
-        The graph with the latent nodes in it.
-    observed
-        The nodes to keep; all others count as latent.
-
     References
     ----------
     Verma (1993), Graphical aspects of causal models, UCLA technical report R-191.
@@ -161,22 +120,13 @@ def latent_projection(graph: GraphLike[DAG | CausalGraph], *, observed: Nodes) -
     dag = graph if isinstance(graph, DAG) else graph.to_dag()
     kept = set(graph.subgraph(observed).nodes)
     order = [node for node in dag.nodes if node in kept]
-    effects = _observed_effects(dag, kept)
+    effects: dict[Node, tuple[Node, ...]] = {}  # of every node, the observed ones by way of latent nodes only
+    for node in reversed(dag.topological_order):
+        reached = ([child] if child in kept else effects[child] for child in dag.children(node))
+        effects[node] = tuple(dict.fromkeys(chain.from_iterable(reached)))
     edges = [Edge.of(cause, "->", effect) for cause in order for effect in effects[cause]]
     # A latent node with a latent parent adds nothing: its effects are effects of the parent too.
     sources = [node for node in dag.nodes if node not in kept and kept.issuperset(dag.parents(node))]
     confounded = (pair for source in sources for pair in combinations(effects[source], 2))
     edges += [Edge.of(a, "<->", b) for a, b in confounded]
     return CausalGraph(edges, nodes=order)
-
-
-def _observed_effects(dag: DAG, observed: Iterable[Node]) -> dict[Node, tuple[Node, ...]]:
-    """For every node the observed ones that directed paths through latent nodes lead to."""
-    kept = set(observed)
-    effects: dict[Node, tuple[Node, ...]] = {}
-    for node in reversed(dag.topological_order):
-        found: dict[Node, None] = {}
-        for child in dag.children(node):
-            found |= dict.fromkeys([child] if child in kept else effects[child])
-        effects[node] = tuple(found)
-    return effects

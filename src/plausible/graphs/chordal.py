@@ -21,6 +21,7 @@ from plausible.graphs.elimination import (
 from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
 from plausible.graphs.greedy import Heuristic
 from plausible.graphs.nodes import Node
+from plausible.graphs.separation import reach_outside
 from plausible.graphs.undirected import UndirectedGraph
 
 # --- tests ---
@@ -35,7 +36,7 @@ def is_chordal(graph: GraphLike[UndirectedGraph]) -> bool:
     True
     """
     neighbors = neighbor_sets(read_undirected(graph))
-    return _first_failure(neighbors, _search(neighbors)) is None
+    return _first_failure(neighbors, cardinality_order(neighbors, range(len(neighbors)))) is None
 
 
 def perfect_elimination_order(graph: GraphLike[UndirectedGraph]) -> tuple[Node, ...]:
@@ -49,7 +50,7 @@ def perfect_elimination_order(graph: GraphLike[UndirectedGraph]) -> tuple[Node, 
     """
     graph = read_undirected(graph)
     neighbors = neighbor_sets(graph)
-    visits = _search(neighbors)
+    visits = cardinality_order(neighbors, range(len(neighbors)))
     failure = _first_failure(neighbors, visits)
     if failure is not None:
         cycle = graph.index.names(_chordless_cycle_through(neighbors, failure))
@@ -61,20 +62,16 @@ def perfect_elimination_order(graph: GraphLike[UndirectedGraph]) -> tuple[Node, 
 def chordless_cycle(graph: GraphLike[UndirectedGraph]) -> tuple[Node, ...] | None:
     """A cycle of four or more nodes without a chord, in order; None if the graph is chordal.
 
-    Notes
-    -----
     The nodes that maximum cardinality search visits before its first failure span a chordal graph, with the failure
     they do not: so a chordless cycle runs through the failure, and one search around that node finds it.
 
-    Examples
-    --------
     >>> chordless_cycle(UndirectedGraph("A - B - C - D - E - B"))
     ('E', 'B', 'C', 'D')
     >>> chordless_cycle(UndirectedGraph("A - B - C"))
     """
     graph = read_undirected(graph)
     neighbors = neighbor_sets(graph)
-    failure = _first_failure(neighbors, _search(neighbors))
+    failure = _first_failure(neighbors, cardinality_order(neighbors, range(len(neighbors))))
     return None if failure is None else graph.index.names(_chordless_cycle_through(neighbors, failure))
 
 
@@ -87,34 +84,29 @@ def maximum_cardinality_search(graph: GraphLike[UndirectedGraph]) -> tuple[Node,
     ('A', 'B', 'C', 'D')
     """
     graph = read_undirected(graph)
-    return graph.index.names(_search(neighbor_sets(graph)))
+    return graph.index.names(cardinality_order(neighbor_sets(graph), range(len(graph))))
 
 
-def _search(neighbors: Sequence[set[int]]) -> list[int]:
-    """Maximum cardinality search with one stack for each count.
+def cardinality_order(neighbors: Sequence[set[int]], nodes: Iterable[int]) -> list[int]:
+    """Maximum cardinality search of the subgraph over some nodes, with one stack for each count.
 
     A node stays in the stacks of the counts it had before; by the time it surfaces there, it has been visited.
     """
-    counts = [0] * len(neighbors)
-    stacks: list[list[int]] = [[] for _ in neighbors]
-    if stacks:
-        stacks[0] = list(range(len(neighbors)))[::-1]
+    counts = dict.fromkeys(nodes, 0)
+    stacks: list[list[int]] = [list(counts)[::-1], *([] for _ in counts)]
     visits: list[int] = []
-    visited = [False] * len(neighbors)
     highest = 0
-    while len(visits) < len(neighbors):
+    while counts:
         while not stacks[highest]:
             highest -= 1
         node = stacks[highest].pop()
-        if visited[node]:
+        if counts.pop(node, None) is None:
             continue
-        visited[node] = True
         visits.append(node)
-        for other in sorted(neighbors[node], reverse=True):
-            if not visited[other]:
-                counts[other] += 1
-                stacks[counts[other]].append(other)
-        highest = min(highest + 1, len(stacks) - 1)
+        for other in sorted(neighbors[node] & counts.keys(), reverse=True):
+            counts[other] += 1
+            stacks[counts[other]].append(other)
+        highest += 1
     return visits
 
 
@@ -142,24 +134,13 @@ def _chordless_cycle_through(neighbors: Sequence[set[int]], node: int) -> list[i
     for start in range(len(neighbors)):
         if start in seen:
             continue
-        component = _component(neighbors, start, barrier=around)
+        component = reach_outside(neighbors, [start], around)
         seen |= component
         attached = sorted(a for a in around if not neighbors[a].isdisjoint(component))
         for a, b in combinations(attached, 2):
             if b not in neighbors[a]:
                 return [node, *_shortest_path(neighbors, a, b, component | {b})]
     raise AssertionError(f"no chordless cycle runs through the node at position {node}")
-
-
-def _component(neighbors: Sequence[set[int]], start: int, barrier: set[int]) -> set[int]:
-    """The positions that paths from `start` outside `barrier` lead to."""
-    found = {start}
-    frontier = [start]
-    while frontier:
-        fresh = neighbors[frontier.pop()] - found - barrier
-        found |= fresh
-        frontier.extend(fresh)
-    return found
 
 
 def _shortest_path(neighbors: Sequence[set[int]], start: int, goal: int, allowed: set[int]) -> list[int]:
@@ -189,17 +170,9 @@ def triangulate(
 ) -> UndirectedGraph:
     """A chordal graph with the edges of this one: the graph and the fill edges of an elimination order.
 
-    Parameters
-    ----------
-    graph
-        An undirected graph; a DAG is moralised first.
-    order
-        All nodes in the order in which to eliminate them; without it `elimination_order` chooses one.
-    heuristic, cardinalities
-        How it chooses.
+    A DAG is moralised first. Without `order`, which has all nodes, `elimination_order` chooses one by `heuristic` and
+    `cardinalities`.
 
-    Examples
-    --------
     >>> triangulate(UndirectedGraph("A - B - C - D - A"))
     UndirectedGraph('A - B; A - D; B - C; B - D; C - D')
     """

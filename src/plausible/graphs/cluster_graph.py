@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.elimination import read_cardinalities
-from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_scope
 
 _Sets: TypeAlias = tuple[tuple[Node, ...], ...]
 _Edges: TypeAlias = tuple[tuple[int, int], ...]
@@ -32,20 +32,9 @@ class Clusters(Protocol):
 class ClusterGraph:
     """Clusters of nodes, and edges between clusters, each with a sepset S_ij ⊆ C_i ∩ C_j.
 
-    Loops are allowed, and so is a sepset smaller than the intersection; `has_running_intersection` tells whether
-    the whole is fit for message passing.
+    Edges are pairs of indices of clusters. Loops are allowed, and so is a sepset smaller than the intersection;
+    `has_running_intersection` tells whether the whole is fit for message passing.
 
-    Parameters
-    ----------
-    clusters
-        The sets of nodes.
-    edges
-        Pairs of indices of clusters.
-    sepsets
-        For each edge the nodes that its messages are about.
-
-    Examples
-    --------
     >>> loop = ClusterGraph([["A", "B"], ["B", "C"], ["C", "A"]], [(0, 1), (1, 2), (2, 0)], ["B", "C", "A"])
     >>> loop.has_running_intersection, loop.is_tree
     (True, False)
@@ -65,9 +54,8 @@ class ClusterGraph:
                 if node not in read[i] or node not in read[j]:
                     ends = f"{_show(read[i])} and {_show(read[j])}"
                     raise InvalidGraph(f"{node!r} is in the sepset between {ends} but not in both of them.")
-        object.__setattr__(self, "clusters", read)
-        object.__setattr__(self, "edges", pairs)
-        object.__setattr__(self, "sepsets", separators)
+        for name, value in (("clusters", read), ("edges", pairs), ("sepsets", separators)):
+            object.__setattr__(self, name, value)
 
     @property
     def has_running_intersection(self) -> bool:
@@ -89,17 +77,8 @@ class CliqueTree:
     """A tree of cliques with the running intersection property; the sepsets are the intersections S_ij = C_i ∩ C_j.
 
     For a graph in several pieces it is a forest, one tree for each piece: no edge has an empty sepset unless one is
-    given. Edges that make a loop or break the running intersection are refused.
+    given. Edges, pairs of indices of cliques, that make a loop or break the running intersection are refused.
 
-    Parameters
-    ----------
-    cliques
-        The sets of nodes.
-    edges
-        Pairs of indices of cliques.
-
-    Examples
-    --------
     >>> tree = CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)])
     >>> tree.sepsets
     (('B',),)
@@ -122,9 +101,8 @@ class CliqueTree:
                 f"The cliques with {failure[0]!r} do not hang together: two of them are joined by no path, or by one "
                 f"through a clique without {failure[0]!r}. Only the cliques of a chordal graph form a clique tree."
             )
-        object.__setattr__(self, "cliques", read)
-        object.__setattr__(self, "edges", pairs)
-        object.__setattr__(self, "sepsets", sepsets)
+        for name, value in (("cliques", read), ("edges", pairs), ("sepsets", sepsets)):
+            object.__setattr__(self, name, value)
 
     @property
     def clusters(self) -> _Sets:
@@ -160,28 +138,17 @@ def has_running_intersection(
     """Whether, for each node, the edges whose sepset has it form a tree that spans the clusters that have it.
 
     In a tree whose sepsets are intersections this says that all clusters on the path between two of them hold what
-    those two share. Costs one step for every node of every cluster and sepset.
+    those two share. Edges are pairs of indices of clusters; without sepsets they have the intersections of their ends.
+    Costs one step for every node of every cluster and sepset.
 
-    Parameters
-    ----------
-    clusters
-        The sets of nodes.
-    edges
-        Pairs of indices of clusters.
-    sepsets
-        For each edge its sepset; without them the intersections of the two ends.
-
-    Examples
-    --------
     >>> has_running_intersection([["A", "B"], ["B", "C"], ["C", "D"]], [(0, 1), (1, 2)])
     True
     >>> has_running_intersection([["A", "B"], ["C", "D"], ["B", "C"]], [(0, 1), (1, 2)])
     False
     """
     read, pairs = _read_clusters(clusters, edges)
-    return ClusterGraph(
-        read, pairs, _intersections(read, pairs) if sepsets is None else sepsets
-    ).has_running_intersection
+    known = _intersections(read, pairs) if sepsets is None else sepsets
+    return ClusterGraph(read, pairs, known).has_running_intersection
 
 
 def is_clique_tree(clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> bool:
@@ -266,13 +233,6 @@ def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
 
 
 # --- sets, pairs and forests ---
-
-
-def read_scope(scope: Nodes) -> tuple[Node, ...]:
-    """One node or several, as a tuple without repeats."""
-    if isinstance(scope, str) or not isinstance(scope, Iterable):
-        return (scope,)
-    return tuple(dict.fromkeys(scope))
 
 
 def _read_clusters(clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> tuple[_Sets, _Edges]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from plausible.base.display import html_of_print
 from plausible.errors import InvalidGraph
@@ -10,7 +10,6 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.marks import Edge
 from plausible.graphs.mixed import PDAG
-from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
 
@@ -20,24 +19,13 @@ class Agreement:
 
     A ratio without cases is one: who claims nothing claims nothing wrong, and nothing can be missed where nothing is.
 
-    Parameters
-    ----------
-    num_true
-        Claims of the estimate that hold in the reference.
-    num_false
-        Claims of the estimate that do not.
-    num_missed
-        What holds in the reference and the estimate does not claim.
-
-    Examples
-    --------
     >>> Agreement(num_true=3, num_false=1, num_missed=0).f1
     0.8571428571428571
     """
 
-    num_true: int
-    num_false: int
-    num_missed: int
+    num_true: int  # Claims of the estimate that hold in the reference
+    num_false: int  # Claims of the estimate that do not
+    num_missed: int  # What holds in the reference and the estimate does not claim
 
     @property
     def precision(self) -> float:
@@ -61,30 +49,15 @@ def _ratio(part: int, whole: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class StructureComparison:
-    """The pairs of nodes on which two graphs agree and differ; every pair with an edge is in exactly one list.
+    """The pairs of nodes on which two graphs agree and differ; every pair with an edge is in exactly one list."""
 
-    Parameters
-    ----------
-    same
-        Edges that both have, with the same marks.
-    missing
-        Edges of the reference between nodes that the estimate does not join.
-    extra
-        Edges of the estimate between nodes that the reference does not join.
-    reversed
-        Directed edges of the reference that the estimate directs the other way, as the reference has them.
-    direction_lost
-        Directed edges of the reference that the estimate leaves undirected.
-    direction_gained
-        Undirected edges of the reference that the estimate directs, as the estimate has them.
-    """
-
-    same: tuple[Edge, ...]
-    missing: tuple[Edge, ...]
-    extra: tuple[Edge, ...]
+    same: tuple[Edge, ...]  # Edges that both have, with the same marks
+    missing: tuple[Edge, ...]  # Edges of the reference between nodes that the estimate does not join
+    extra: tuple[Edge, ...]  # Edges of the estimate between nodes that the reference does not join
+    #: Directed edges of the reference that the estimate directs the other way, as the reference has them.
     reversed: tuple[Edge, ...]
-    direction_lost: tuple[Edge, ...]
-    direction_gained: tuple[Edge, ...]
+    direction_lost: tuple[Edge, ...]  # Directed edges of the reference that the estimate leaves undirected
+    direction_gained: tuple[Edge, ...]  # Undirected edges of the reference that the estimate directs, as it has them
 
     @property
     def shd(self) -> int:
@@ -107,21 +80,12 @@ class StructureComparison:
         return Agreement(num_true, num_false=claimed - num_true, num_missed=holding - num_true)
 
     def __str__(self) -> str:
-        lists = {
-            "same": self.same,
-            "missing": self.missing,
-            "extra": self.extra,
-            "reversed": self.reversed,
-            "direction lost": self.direction_lost,
-            "direction gained": self.direction_gained,
-        }
         lines = [f"structural Hamming distance {self.shd}"]
         for title, agreement in (("skeleton", self.skeleton), ("orientation", self.orientation)):
             scores = f"precision {agreement.precision:.3f}, recall {agreement.recall:.3f}, F1 {agreement.f1:.3f}"
             lines.append(f"{title:<12} {scores}")
-        for title, edges in lists.items():
-            if edges:
-                lines.append(f"{title} ({len(edges)}): {'; '.join(map(str, edges))}")
+        lists = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
+        lines += [f"{title} ({len(edges)}): {'; '.join(map(str, edges))}" for title, edges in lists.items() if edges]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -136,17 +100,10 @@ def _num_directed(edges: tuple[Edge, ...]) -> int:
 def compare_structure(
     reference: GraphLike[DAG | PDAG | UndirectedGraph], estimate: GraphLike[DAG | PDAG | UndirectedGraph]
 ) -> StructureComparison:
-    """Compare two graphs over the same nodes edge by edge.
+    """Compare two graphs over the same nodes edge by edge: the one that is meant, and the one that was found.
 
     DAGs are compared direction by direction. Since data alone can't tell equivalent DAGs apart, a learned one is
     often better compared as `compare_structure(essential_graph(truth), essential_graph(learned))`.
-
-    Parameters
-    ----------
-    reference
-        The graph that is meant.
-    estimate
-        The graph that was found.
 
     References
     ----------
@@ -164,8 +121,11 @@ def compare_structure(
     reversed (1): B -> C
     """
     reference, estimate = read_pdag(reference), read_pdag(estimate)
-    _require_same_nodes(reference.nodes, estimate.nodes)
-    meant, found = _edges_by_pair(reference), _edges_by_pair(estimate)
+    for side, graph, other in (("estimate", estimate, reference), ("reference", reference, estimate)):
+        for node in other.nodes:
+            if node not in graph:
+                raise InvalidGraph(f"Only graphs over the same nodes can be compared, but the {side} lacks {node!r}.")
+    meant, found = ({frozenset(edge.ends): edge for edge in graph.edges} for graph in (reference, estimate))
     shared = [(edge, found[pair]) for pair, edge in meant.items() if pair in found]
     return StructureComparison(
         same=tuple(old for old, new in shared if old == new),
@@ -175,15 +135,3 @@ def compare_structure(
         direction_lost=tuple(old for old, new in shared if old.is_directed and new.is_undirected),
         direction_gained=tuple(new for old, new in shared if old.is_undirected and new.is_directed),
     )
-
-
-def _edges_by_pair(graph: PDAG) -> dict[frozenset[Node], Edge]:
-    return {frozenset(edge.ends): edge for edge in graph.edges}
-
-
-def _require_same_nodes(reference: tuple[Node, ...], estimate: tuple[Node, ...]) -> None:
-    for side, nodes, others in (("estimate", estimate, reference), ("reference", reference, estimate)):
-        known = set(nodes)
-        for node in others:
-            if node not in known:
-                raise InvalidGraph(f"Only graphs over the same nodes can be compared, but the {side} lacks {node!r}.")

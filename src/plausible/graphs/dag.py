@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, final
 
 from plausible.base.hints import DAG_HINTS
 from plausible.base.method_names import own_methods
-from plausible.errors import InvalidGraph
-from plausible.graphs.connectivity import is_forest, topological_order
+from plausible.errors import CyclicGraph, InvalidGraph
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_adjacency
-from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.paths import PathRules
 from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import BayesBall, Rows
 from plausible.graphs.trails import SeparationExplanation, Trail, active_trails, explain_separation
@@ -61,7 +60,7 @@ class DAG(PlainGraph):
             children[a].append(b)
         self._parents = tuple(map(tuple, parents))
         self._children = tuple(map(tuple, children))
-        self._order = topological_order(self._index, self._parents, self._children)
+        self._order = _topological_order(self._index, self._parents, self._children)
         self._ball = BayesBall(self._parents, self._children)
 
     @classmethod
@@ -181,15 +180,6 @@ class DAG(PlainGraph):
         Observed members of `x` and `y` are ignored; an unobserved node is not separated from itself. The time is linear
         in the number of edges (Shachter 1998; Koller & Friedman 2009, algorithm 3.1).
 
-        Parameters
-        ----------
-        x, y
-            One or several nodes each.
-        given
-            The observed nodes.
-
-        Examples
-        --------
         >>> alarm = DAG("E -> R; E -> A <- B; A -> C")
         >>> alarm.d_separated("B", "E"), alarm.d_separated("B", "E", given="C")
         (True, False)
@@ -248,32 +238,15 @@ class DAG(PlainGraph):
     @property
     def is_polytree(self) -> bool:
         """Whether the graph is singly connected: no two nodes are joined by more than one trail."""
-        return is_forest(self)
+        return self._is_forest()
 
     @property
     def is_rooted_tree(self) -> bool:
         """Whether one root has exactly one directed path to every other node."""
         return len(self.roots) == 1 and all(len(row) <= 1 for row in self._parents)
 
-    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Listing[tuple[Node, ...]]:
-        """List the directed paths from one node to another, shortest first; O(length x edges) for each.
-
-        Parameters
-        ----------
-        source, target
-            The ends.
-        limit
-            Stop after this many; `None` for all, of which there can be exponentially many.
-
-        Examples
-        --------
-        >>> DAG("A -> B -> D; A -> C -> D; A -> D").paths("A", "D")
-        [('A', 'D'), ('A', 'B', 'D'), ('A', 'C', 'D')]
-        """
-        ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
-        rules = PathRules(up=((),) * len(self), down=self._children)
-        number = checked_limit(limit)
-        return Listing(lambda: map(self._index.names, islice(simple_paths(rules, *ends), number)))
+    def _path_rules(self) -> PathRules:
+        return PathRules(up=((),) * len(self), down=self._children)
 
     # --- related graphs ---
 
@@ -315,9 +288,6 @@ class DAG(PlainGraph):
 
     # --- as a value ---
 
-    def _edge_set(self) -> frozenset[Any]:
-        return frozenset(self.edges)
-
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Convert to a networkx digraph with the same nodes and edges."""
         import networkx as nx
@@ -337,3 +307,32 @@ def _reach(starts: Iterable[int], steps: Sequence[tuple[int, ...]]) -> list[int]
         found.update(fresh)
         frontier.extend(fresh)
     return sorted(found)
+
+
+def _topological_order(index: NodeIndex, parents: Rows, children: Rows) -> tuple[int, ...]:
+    """Kahn's algorithm (Koller & Friedman 2009, algorithm A.1); a cycle is reported by its nodes."""
+    waiting = [len(row) for row in parents]
+    ready = [node for node, count in enumerate(waiting) if not count]  # increasing, hence a heap
+    order: list[int] = []
+    while ready:
+        node = heappop(ready)
+        order.append(node)
+        for child in children[node]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                heappush(ready, child)
+    if len(order) < len(index):
+        raise CyclicGraph(index.names(_find_cycle(waiting, parents)))
+    return tuple(order)
+
+
+def _find_cycle(waiting: list[int], parents: Rows) -> list[int]:
+    """Walk backwards among the nodes that never became ready until one comes round again."""
+    node = next(node for node, count in enumerate(waiting) if count)
+    seen: dict[int, int] = {}
+    path: list[int] = []
+    while node not in seen:
+        seen[node] = len(path)
+        path.append(node)
+        node = next(parent for parent in parents[node] if waiting[parent])
+    return path[seen[node] :][::-1]

@@ -49,19 +49,9 @@ class Elimination:
 def eliminate(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> Elimination:
     """Eliminate the nodes of `order` one after the other and record what happens (Koller & Friedman 2009, 9.4).
 
-    Parameters
-    ----------
-    graph
-        The graph whose cliques hold the factors; a DAG is moralised first.
-    order
-        Some or all of the nodes. Those left out stay to the end, as the variables of a query do.
+    A DAG is moralised first. Nodes that the order leaves out stay to the end, as the variables of a query do. Costs one
+    step for every pair of neighbours of every node that goes.
 
-    Notes
-    -----
-    Costs one step for every pair of neighbours of every node that goes.
-
-    Examples
-    --------
     >>> run = eliminate(UndirectedGraph("A - B - C - D - A"), ["A", "B", "C", "D"])
     >>> run.fill
     (('B', 'D'),)
@@ -72,7 +62,10 @@ def eliminate(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) ->
     """
     graph = interaction_graph(graph)
     index, neighbors = graph.index, neighbor_sets(graph)
-    positions = _read_order(index, order)
+    positions = [index.position(node) for node in as_order(order)]
+    if len(set(positions)) < len(positions):
+        twice = next(node for place, node in enumerate(positions) if node in positions[:place])
+        raise InvalidArgument(f"The elimination order has {index.nodes[twice]!r} twice; a node goes only once.")
     cliques: list[tuple[int, ...]] = []
     fill: list[tuple[int, int]] = []
     for node in positions:
@@ -169,15 +162,11 @@ def elimination_order(
     seed
         The source of those ties.
 
-    Returns
-    -------
-    tuple of nodes
-        With no restarts ties go to the node that comes first in the graph.
-
     Notes
     -----
-    Scores are updated, not computed again: a fill edge costs the neighbours that its two ends share, an elimination
-    the pairs of neighbours of the node. The best order of all is NP-hard to find.
+    With no restarts ties go to the node that comes first in the graph. Scores are updated, not computed again: a fill
+    edge costs the neighbours that its two ends share, an elimination the pairs of neighbours of the node. The best
+    order of all is NP-hard to find.
 
     Examples
     --------
@@ -251,13 +240,3 @@ def as_order(order: Iterable[Node]) -> tuple[Node, ...]:
     if isinstance(order, str):
         raise InvalidArgument(f"The order {order!r} is text, not a sequence of nodes. Write [{order!r}].")
     return tuple(order)
-
-
-def _read_order(index: NodeIndex, order: Iterable[Node]) -> list[int]:
-    positions = [index.position(node) for node in as_order(order)]
-    seen: set[int] = set()
-    for position in positions:
-        if position in seen:
-            raise InvalidArgument(f"The elimination order has {index.nodes[position]!r} twice; a node goes only once.")
-        seen.add(position)
-    return positions

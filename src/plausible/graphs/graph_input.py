@@ -38,11 +38,7 @@ _HINTS = {
 
 
 def read_dag(source: object) -> DAG:
-    """The DAG that this is, has or writes.
-
-    >>> read_dag("A -> B")
-    DAG('A -> B')
-    """
+    """The DAG that this is, has or writes."""
     graph: DAG = read_as(source, DAG)
     return graph
 
@@ -85,23 +81,6 @@ def read_as(source: object, *kinds: type[Any]) -> Any:
 
     Arrow text and networkx graphs become the first kind that can hold them; text such as `PAG: A o-> B` says its kind.
     Text without an edge is refused, unless it says its kind: it is more often the name of a file or of an example.
-
-    Parameters
-    ----------
-    source
-        What the caller was given.
-    kinds
-        The classes of graphs that will do.
-
-    Examples
-    --------
-    >>> read_as("A - B", DAG, UndirectedGraph)
-    UndirectedGraph('A - B')
-    >>> read_as(["A", "B"], DAG)
-    Traceback (most recent call last):
-    ...
-    plausible.errors.NotSupported: Expected a DAG, a model with one, or arrow text such as 'A -> B', not a list.
-    Make a graph of it first, as with DAG(...).
     """
     if isinstance(source, kinds):
         return source

@@ -29,26 +29,7 @@ _EXACT = 2**53
 def greedy_order(
     neighbors: Rows, sizes: Sequence[int], heuristic: Heuristic, candidates: Sequence[int], rank: Sequence[int]
 ) -> list[int]:
-    """Eliminate the candidates, the lowest score first, then the lowest rank.
-
-    Parameters
-    ----------
-    neighbors
-        For each node its neighbours.
-    sizes
-        The number of states of each node.
-    heuristic
-        What scores say; see `plausible.graphs.elimination_order`.
-    candidates
-        The nodes to eliminate.
-    rank
-        For each node a number of its own.
-
-    Examples
-    --------
-    >>> greedy_order([(1, 3), (0, 2), (1, 3), (0, 2)], [2, 2, 2, 2], "min-fill", [1, 2, 3], rank=[0, 1, 2, 3])
-    [1, 2, 3]
-    """
+    """Eliminate the candidates, the lowest score first, then the lowest rank: see `elimination_order`."""
     kind, weight = _SCORES[heuristic]
     weights = sizes if weight is None else [weight] * len(neighbors)
     is_large = len(neighbors) + sum(map(len, neighbors)) // 2 >= KERNEL_SIZE
@@ -60,7 +41,6 @@ def greedy_order(
 def _order_by_kernel(
     neighbors: Rows, weights: Sequence[int], heuristic: Heuristic, candidates: Sequence[int], rank: Sequence[int]
 ) -> list[int]:
-
     known = {
         "min-fill": heuristics.MIN_FILL,
         "min-neighbors": heuristics.MIN_NEIGHBORS,

@@ -146,19 +146,8 @@ def minimal_i_map(distribution: Distribution, order: Iterable[Node]) -> DAG:
     Supersets of such a U serve as well (weak union), so predecessors are dropped one at a time. A positive distribution
     has only one minimal I-map for each order; if there are zeros, the earliest predecessors are dropped first.
 
-    Parameters
-    ----------
-    distribution
-        Answers whether X ⟂ Y | Z.
-    order
-        All variables. An order against the causes costs edges.
+    The order has all variables; one against the causes costs edges. Asks n(n-1)/2 queries.
 
-    Notes
-    -----
-    Asks n(n-1)/2 queries.
-
-    Examples
-    --------
     >>> collider = separation_oracle(DAG("A -> B <- C"))
     >>> minimal_i_map(collider, ["A", "C", "B"])
     DAG('A -> B; C -> B')

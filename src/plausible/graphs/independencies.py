@@ -15,7 +15,7 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as, read_plain, read_undirected
 from plausible.graphs.mixed import PDAG, MixedGraph, SeparationGraph
-from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.nodes import Node, Nodes, read_scope
 from plausible.graphs.undirected import UndirectedGraph
 
 #: Answers whether X ⟂ Y | Z, for tuples of nodes x, y, given.
@@ -33,18 +33,10 @@ Separable: TypeAlias = DAG | UndirectedGraph | SeparationGraph
 class Independence:
     """The statement X ⟂ Y | Z: given Z, to know Y tells nothing about X.
 
-    X, Y and Z are sets of nodes, and sets are meant jointly: X ⟂ {Y1, Y2} says more than X ⟂ Y1 and X ⟂ Y2.
-    Independence is symmetric, and so is equality: X ⟂ Y | Z equals Y ⟂ X | Z, in whatever order the nodes stand.
+    X, Y and Z are sets of nodes, and sets are meant jointly: X ⟂ {Y1, Y2} says more than X ⟂ Y1 and X ⟂ Y2. All three
+    are disjoint, X and Y not empty. Independence is symmetric, and so is equality: X ⟂ Y | Z equals Y ⟂ X | Z, in
+    whatever order the nodes stand.
 
-    Parameters
-    ----------
-    x, y
-        One node or several; not empty, and disjoint.
-    given
-        The nodes conditioned on, disjoint from both.
-
-    Examples
-    --------
     >>> print(Independence("D", ["I", "S"], given="G"))
     D ⟂ I, S | G
     >>> Independence("D", "I")
@@ -58,7 +50,7 @@ class Independence:
     given: tuple[Node, ...]
 
     def __init__(self, x: Nodes, y: Nodes, given: Nodes = ()) -> None:
-        sides = {"x": _read_set(x), "y": _read_set(y), "given": _read_set(given)}
+        sides = {"x": read_scope(x), "y": read_scope(y), "given": read_scope(given)}
         for name in ("x", "y"):
             if not sides[name]:
                 raise InvalidArgument(f"An independence needs nodes on both sides; {name} has none.")
@@ -200,16 +192,13 @@ def global_independencies(graph: GraphLike[UndirectedGraph]) -> tuple[Independen
     """The global Markov property of an undirected graph, in statements from which all others follow.
 
     For each set Z that cuts the rest into pieces: each piece ⟂ all the other pieces | Z. These imply every
-    separation by decomposition, weak union and contraction, so for any distribution, positive or not.
+    separation by decomposition, weak union and contraction, so for any distribution, positive or not. Looks at all 2^n
+    sets Z and refuses more than 12 nodes.
 
     >>> for statement in global_independencies(UndirectedGraph("A - B - C - D - A")):
     ...     print(statement)
     B ⟂ D | A, C
     A ⟂ C | B, D
-
-    Notes
-    -----
-    Looks at all 2^n sets Z and refuses more than 12 nodes.
     """
     graph = read_undirected(graph)
     refuse_many_nodes(graph.nodes)
@@ -227,21 +216,9 @@ def all_independencies(graph: GraphLike[Separable], max_given: int | None = None
     """Every X ⟂ Y | Z that the graph implies, for single nodes X and Y and sets Z of up to `max_given` nodes.
 
     Single nodes say it all: in a graph two sets are separated exactly if each node of the one is separated from each
-    node of the other (decomposition and composition).
+    node of the other (decomposition and composition). If `max_given` sets no limit, this asks n(n-1)/2 · 2^(n-2)
+    separation queries and is refused for more than 12 nodes.
 
-    Parameters
-    ----------
-    graph
-        A DAG, a mixed graph or an undirected graph.
-    max_given
-        The largest set Z; without it every set, which is refused for more than 12 nodes.
-
-    Notes
-    -----
-    Asks n(n-1)/2 · 2^(n-2) separation queries if `max_given` sets no limit.
-
-    Examples
-    --------
     >>> for statement in all_independencies(DAG("D -> G <- I; G -> L")):
     ...     print(statement)
     D ⟂ I
@@ -293,10 +270,3 @@ def _stated(statements: Iterable[tuple[Node, Sequence[Node], Sequence[Node]]]) -
 def _without(nodes: Iterable[Node], removed: Iterable[Node]) -> tuple[Node, ...]:
     unwanted = frozenset(removed)
     return tuple(node for node in nodes if node not in unwanted)
-
-
-def _read_set(nodes: Nodes) -> tuple[Node, ...]:
-    """One node or several, as a tuple without repeats."""
-    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
-        return (nodes,)
-    return tuple(dict.fromkeys(nodes))

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Generic, TypeVar, overload
 
 from plausible.base.display import html_of_repr
+from plausible.errors import InvalidArgument
 
 ItemT = TypeVar("ItemT", covariant=True)
 
@@ -25,6 +26,8 @@ class Listing(Generic[ItemT]):
     ----------
     find
         Starts the search and gives the items one by one.
+    limit
+        How many at most; `None` for all.
 
     Examples
     --------
@@ -35,18 +38,18 @@ class Listing(Generic[ItemT]):
     ([1, 4, 9], 251001, True)
     """
 
-    __slots__ = ("_find", "_rest")
+    __slots__ = ("_find", "_limit", "_rest")
 
-    def __init__(self, find: Callable[[], Iterator[ItemT]]) -> None:
-        self._find = find
+    def __init__(self, find: Callable[[], Iterator[ItemT]], limit: int | None = None) -> None:
+        self._find, self._limit = find, checked_limit(limit)
         self._rest: Iterator[ItemT] | None = None
 
     def __iter__(self) -> Iterator[ItemT]:
-        return self._find()
+        return islice(self._find(), self._limit)
 
     def __next__(self) -> ItemT:
         if self._rest is None:
-            self._rest = self._find()
+            self._rest = iter(self)
         return next(self._rest)
 
     def __bool__(self) -> bool:
@@ -79,3 +82,10 @@ def _text(item: object) -> str:
     if isinstance(item, AbstractSet):
         return f"{{{', '.join(sorted(map(repr, item)))}}}"
     return repr(item)
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """The limit of a listing, unless it is none."""
+    if limit is not None and limit < 0:
+        raise InvalidArgument(f"limit={limit} is negative; give a number to stop after, or None for no limit.")
+    return limit

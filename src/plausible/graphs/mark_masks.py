@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Edge, Mark
@@ -10,15 +10,23 @@ from plausible.graphs.nodes import Node
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The positions of the ones, from the lowest.
-
-    >>> list(bits(0b1010))
-    [1, 3]
-    """
+    """The positions of the ones, from the lowest."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
         mask ^= lowest
+
+
+def reach(found: int, step: Callable[[int], int], within: int = -1) -> int:
+    """Some nodes, and those that steps lead to from them within a set, as bit sets."""
+    frontier = found
+    while frontier:
+        reached = 0
+        for node in bits(frontier):
+            reached |= step(node)
+        frontier = reached & within & ~found
+        found |= frontier
+    return found
 
 
 class MarkMasks:
@@ -27,12 +35,7 @@ class MarkMasks:
     Bit b of `arrow[a]` says that the edge a, b has an arrowhead at a; of `arrow_from[a]`, that it has one at b. So do
     `tail` and `tail_from` for tails. Marks are asked for with `want` and stand after `settle`: those asked for at the
     same time do not depend on any order, and a circle of which both an arrowhead and a tail are asked stays one for
-    good. A mark once made stays.
-
-    Parameters
-    ----------
-    adjacent
-        For each node the bit set of its neighbours.
+    good. A mark once made stays. `adjacent` has for each node the bit set of its neighbours.
     """
 
     __slots__ = ("_blocked", "_wanted", "adjacent", "arrow", "arrow_from", "conflicts", "tail", "tail_from")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Self
 
 from plausible.base.hints import DIRECTED_HINTS
-from plausible.errors import InvalidGraph, counted
+from plausible.errors import InvalidGraph
+from plausible.graphs.base_graph import BaseGraph
 from plausible.graphs.dag import DAG
-from plausible.graphs.drawing import graph_dot, graph_html
-from plausible.graphs.edge_input import read_edges
 from plausible.graphs.marks import Edge, Incidence, Mark, closure
-from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, NodeSet
-from plausible.graphs.text import constructor_arguments, format_statements
+from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, is_networkx, refuse_no_edges
+from plausible.graphs.text import parse_statements
 from plausible.graphs.undirected import UndirectedGraph
 
 if TYPE_CHECKING:
@@ -23,19 +23,8 @@ if TYPE_CHECKING:
 _MARK_ORDER = {Mark.TAIL: 0, Mark.CIRCLE: 1, Mark.ARROW: 2}
 
 
-class MarkedGraph(NodeSet, ABC):
-    """A graph whose edges have a mark at each end: an immutable value; edits return new graphs of the same kind.
-
-    Parameters
-    ----------
-    edges
-        Arrow text (`"A -> B <-> C; D - E; F o-> G"`), `Edge` records, triples `(a, "<->", b)` or pairs
-        `(parent, child)`, another graph, a model that has one, or a networkx graph. In networkx an edge attribute
-        `marks` holds the edge as written from the first node to the second, such as `"<->"`; without it edges are `->`
-        in a digraph and `-` in an undirected graph. Two edges between one pair need a `MultiDiGraph`.
-    nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
-    """
+class MarkedGraph(BaseGraph):
+    """A graph whose edges have a mark at each end; what it can be made from tells `MixedGraph`."""
 
     __slots__ = ("_edges", "_incident")
 
@@ -52,7 +41,7 @@ class MarkedGraph(NodeSet, ABC):
         carried = getattr(edges, "graph", None)
         edges = carried if isinstance(carried, MarkedGraph) else edges
         asked = type(self).__name__
-        found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else read_edges(edges, asked)
+        found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else _read_edges(edges, asked)
         self._index = NodeIndex(nodes, found)
         self._edges = tuple(dict.fromkeys(self._arranged(edge) for edge in given))
         self._incident = self._incidence()
@@ -203,15 +192,6 @@ class MarkedGraph(NodeSet, ABC):
 
     # --- edits ---
 
-    def with_node(self, node: Node) -> Self:
-        """This graph and one more node."""
-        return type(self)(self._edges, nodes=(*self.nodes, node))
-
-    def without_node(self, node: Node) -> Self:
-        """This graph without a node and its edges."""
-        self._index.position(node)
-        return self.subgraph([other for other in self.nodes if other != node])
-
     def with_edge(self, left: Node, right: Node, symbol: str = "->") -> Self:
         """This graph and one more edge, written as `left symbol right`."""
         return self._keep((*self._edges, Edge.of(left, symbol, right)))
@@ -226,30 +206,8 @@ class MarkedGraph(NodeSet, ABC):
 
     # --- as a value ---
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MarkedGraph) or type(self) is not type(other):
-            return NotImplemented
-        return set(self.nodes) == set(other.nodes) and set(self._edges) == set(other._edges)
-
-    def __hash__(self) -> int:
-        return hash((type(self), frozenset(self.nodes), frozenset(self._edges)))
-
-    def __str__(self) -> str:
-        return format_statements(self.nodes, ((edge.left, edge.symbol, edge.right) for edge in self._edges))
-
-    def _repr_html_(self) -> str:
-        return graph_html(self)
-
-    def __repr__(self) -> str:
-        kind = type(self).__name__
-        if self.num_edges <= 12:
-            triples = [(edge.left, edge.symbol, edge.right) for edge in self._edges]
-            return f"{kind}({constructor_arguments(str(self), self.nodes, triples)})"
-        return f"<{kind}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}>"
-
-    def to_dot(self) -> str:
-        """This graph as Graphviz text: see `plausible.graphs.drawing`."""
-        return graph_dot(self.nodes, self.edges)
+    def _triples(self) -> list[tuple[Node, str, Node]]:
+        return [(edge.left, edge.symbol, edge.right) for edge in self._edges]
 
     def to_networkx(self) -> nx.MultiDiGraph[Any]:
         """A networkx multidigraph whose edges carry the attribute `marks`, such as `"<->"`; it reads back."""
@@ -283,3 +241,51 @@ class MarkedGraph(NodeSet, ABC):
 
 def _points_into(edge: Edge, end: Node, nodes: set[Node]) -> bool:
     return end in nodes and edge.mark_at(end) is Mark.ARROW
+
+
+def _read_edges(source: Any, asked: str) -> tuple[list[Node], list[Edge]]:
+    """Nodes in order of appearance, and the edges as given, of whatever a graph can be made from."""
+    if isinstance(source, str):
+        nodes, connections = parse_statements(source, asked)
+        return list(nodes), [Edge.of(item.left, item.edge, item.right) for item in connections]
+    carried = getattr(source, "graph", None)
+    if isinstance(carried, DAG | UndirectedGraph):
+        source = carried
+    if isinstance(source, DAG):
+        return list(source.nodes), [Edge.of(a, "->", b) for a, b in source.edges]
+    if isinstance(source, UndirectedGraph):
+        return list(source.nodes), [Edge.of(a, "-", b) for a, b in source.edges]
+    if is_networkx(source):
+        return list(source.nodes), _read_networkx(source)
+    refuse_no_edges(source)
+    edges = [_read_item(item) for item in source]
+    return [node for edge in edges for node in edge.ends], edges
+
+
+def _read_item(item: Any) -> Edge:
+    if isinstance(item, Edge):
+        return item
+    parts = () if isinstance(item, str) or not isinstance(item, Iterable) else tuple(item)
+    if len(parts) == 2 and isinstance(item, AbstractSet):
+        raise InvalidGraph(
+            f"The set {item!r} has no direction. Write the edge as a pair (parent, child) or a triple (a, '<->', b)."
+        )
+    if len(parts) not in (2, 3):
+        raise InvalidGraph(
+            f"{item!r} is not a marked edge: expected an Edge, a triple such as ('A', '<->', 'B'), or a pair "
+            "(parent, child)."
+        )
+    return Edge.of(*parts) if len(parts) == 3 else Edge.of(parts[0], "->", parts[1])
+
+
+def _read_networkx(graph: Any) -> list[Edge]:
+    """The edges with their `marks` attribute; without one they are `->` in a digraph and `-` in a graph."""
+    plain = "->" if graph.is_directed() else "-"
+    edges = [Edge.of(a, marks, b) for a, b, marks in graph.edges(data=MARKS_ATTRIBUTE, default=plain)]
+    for edge in edges:
+        if not graph.is_directed() and edge.left_mark is not edge.right_mark:
+            raise InvalidGraph(
+                f"'{edge}' has different marks at its ends, but an undirected networkx graph does not know which end "
+                "comes first. Use a networkx.DiGraph or MultiDiGraph."
+            )
+    return edges

@@ -97,9 +97,7 @@ class Edge:
 
     def mark_at(self, node: Node) -> Mark:
         """The mark at one of the two ends."""
-        if node not in self.ends:
-            raise InvalidGraph(f"{node!r} is not an end of the edge '{self}'.")
-        return self.left_mark if node == self.left else self.right_mark
+        return self.right_mark if self.other(node) == self.left else self.left_mark
 
     def other(self, node: Node) -> Node:
         """The end that is not `node`."""
@@ -146,18 +144,8 @@ def walk_reach(
 ) -> set[int]:
     """The nodes at the end of walks whose inner nodes are all open; linear in the edges.
 
-    An inner node that both its edges on the walk point into is a collider.
-
-    Parameters
-    ----------
-    incident
-        The edges of every node.
-    starts
-        Where walks begin.
-    passes_collider
-        For every node, whether a walk may pass through it as a collider.
-    passes_other
-        For every node, whether a walk may pass through it otherwise.
+    An inner node that both its edges on the walk point into is a collider; `passes_collider` and `passes_other` say for
+    every node whether a walk may pass through it as a collider, and otherwise.
     """
     arrow = Mark.ARROW
     frontier = [(other, far is arrow) for start in starts for other, _, far in incident[start]]

@@ -1,16 +1,60 @@
-"""Meek's rules: the directions of edges that follow from the directions of others."""
+"""Immoralities, and Meek's rules: the directions of edges that follow from the directions of others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
 
+from plausible.base.display import html_of_print
 from plausible.errors import CyclicGraph, InvalidGraph
-from plausible.graphs.graph_input import GraphLike, read_pdag
-from plausible.graphs.immoralities import immoralities
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_as, read_pdag
 from plausible.graphs.marks import Edge
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.text import quote
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Immorality:
+    """A child and two parents of it that are not adjacent: `left -> child <- right`, in whichever order.
+
+    >>> Immorality("A", "C", "B") == Immorality("B", "C", "A")
+    True
+    """
+
+    left: Node
+    child: Node
+    right: Node
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Immorality):
+            return NotImplemented
+        return self.child == other.child and {self.left, self.right} == {other.left, other.right}
+
+    def __hash__(self) -> int:
+        return hash((self.child, frozenset((self.left, self.right))))
+
+    def __str__(self) -> str:
+        return f"{quote(self.left)} -> {quote(self.child)} <- {quote(self.right)}"
+
+    _repr_html_ = html_of_print
+
+
+def immoralities(graph: GraphLike[DAG | PDAG]) -> tuple[Immorality, ...]:
+    """The immoralities (v-structures, unshielded colliders), ordered by child.
+
+    >>> [str(immorality) for immorality in immoralities(DAG("D -> G <- I -> S; G -> L"))]
+    ['D -> G <- I']
+    """
+    read: DAG | PDAG = read_as(graph, DAG, PDAG)
+    return tuple(
+        Immorality(left, child, right)
+        for child in read.nodes
+        for left, right in combinations(read.parents(child), 2)
+        if not read.is_adjacent(left, right)
+    )
 
 
 def apply_meek_rules(pdag: GraphLike[PDAG]) -> PDAG:
@@ -58,17 +102,7 @@ def apply_meek_rules(pdag: GraphLike[PDAG]) -> PDAG:
 class Orientation:
     """The working state of the algorithms on PDAGs: sets of positions that change as edges get directions.
 
-    Parameters
-    ----------
-    pdag
-        Where to start.
-
-    Attributes
-    ----------
-    adjacent
-        For every node the nodes joined to it; never changes.
-    parents, children, neighbors
-        For every node those with an edge into it, from it, and undirected at it.
+    For every node there are its `parents`, `children`, `neighbors` (undirected), and all `adjacent` ones.
     """
 
     __slots__ = ("_nodes", "adjacent", "children", "neighbors", "parents")

@@ -55,10 +55,12 @@ class MixedGraph(SeparationGraph):
     Parameters
     ----------
     edges
-        A string of edges such as "A -> B <-> C", `Edge` records or triples `(a, "->", b)`, a networkx graph, or any
-        graph of this package.
+        Arrow text (`"A -> B <-> C; D - E; F o-> G"`), `Edge` records, triples `(a, "<->", b)` or pairs
+        `(parent, child)`, another graph, a model that has one, or a networkx graph. In networkx an edge attribute
+        `marks` holds the edge as written from the first node to the second, such as `"<->"`; without it edges are `->`
+        in a digraph and `-` in an undirected graph. Two edges between one pair need a `MultiDiGraph`.
     nodes
-        Nodes that come first in the node order. Use this to add nodes without edges.
+        Nodes that come first in the node order; the way to add nodes without edges.
 
     Examples
     --------
@@ -117,15 +119,8 @@ class MixedGraph(SeparationGraph):
 class PDAG(MarkedGraph):
     """A partially directed acyclic graph: edges `->` and `-`, at most one per pair of nodes, no directed cycle.
 
-    It represents the DAGs you get by directing every edge `-` without creating a cycle or a new immorality.
-
-    Parameters
-    ----------
-    edges
-        A string of edges such as "A -> B - C", `Edge` records or triples `(a, "-", b)`, a networkx graph, or any graph
-        of this package.
-    nodes
-        Nodes that come first in the node order. Use this to add nodes without edges.
+    It represents the DAGs you get by directing every edge `-` without creating a cycle or a new immorality. It is made
+    as a `MixedGraph` is.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What all graphs share: an ordered set of nodes, and reading the arguments that name some of them."""
+"""The nodes of a graph in order, and reading the arguments that name nodes or pairs of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.base.hints import GRAPH_HINTS, Hinted
 from plausible.base.plain_values import shown
 from plausible.errors import InvalidGraph, UnknownVariable, suggestion
 
@@ -79,30 +78,11 @@ class NodeIndex:
         return tuple(self.nodes[position] for position in positions)
 
 
-class NodeSet(Hinted):
-    """A graph as far as its nodes go."""
-
-    __slots__ = ("_index",)
-
-    _hints = GRAPH_HINTS
-
-    _index: NodeIndex
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes, in the order given."""
-        return self._index.nodes
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self._index)
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._index
+def read_scope(scope: Nodes) -> tuple[Node, ...]:
+    """One node or several, as a tuple without repeats."""
+    if isinstance(scope, str) or not isinstance(scope, Iterable):
+        return (scope,)
+    return tuple(dict.fromkeys(scope))
 
 
 def is_networkx(graph: object) -> bool:
@@ -160,11 +140,7 @@ def _read_pair(edge: Any, directed: bool) -> tuple[Node, Node]:
 def read_adjacency(
     matrix: npt.ArrayLike, nodes: Iterable[Node] | None = None
 ) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    """The nodes, and a pair for each one in the matrix, row by row.
-
-    >>> read_adjacency([[0, 1], [0, 0]])
-    ([0, 1], [(0, 1)])
-    """
+    """The nodes, and a pair for each one in the matrix, row by row."""
     entries = np.asarray(matrix)
     if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
         raise InvalidGraph(

@@ -1,20 +1,20 @@
-"""What a partial ancestral graph says: ancestors, visible edges, possibly directed paths, separation."""
+"""What the graph of a class says, mostly a partial ancestral graph: ancestors, visible edges, paths, separation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Literal, TypeAlias
 
 from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.class_paths import possible_causes
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.listing import Listing
-from plausible.graphs.mark_masks import MarkMasks, bits
-from plausible.graphs.marks import Edge
+from plausible.graphs.mark_masks import MarkMasks, bits, reach
+from plausible.graphs.marked import MarkedGraph
+from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pag_rules import collider_path_start, has_two_ways, uncovered_reach
-from plausible.graphs.paths import checked_limit
 
 #: Whether a node is an ancestor of another in all members of a class, in some but not all, or in none.
 Ancestry: TypeAlias = Literal["certain", "possible", "impossible"]
@@ -26,6 +26,47 @@ def _read(pag: GraphLike[PAG]) -> tuple[MarkMasks, NodeIndex]:
     return MarkMasks.of(known), NodeIndex(known.nodes)
 
 
+def possible_effects(graph: PDAG | MAG | PAG, starts: Iterable[Node], blocked: AbstractSet[Node]) -> frozenset[Node]:
+    """The starts and what possibly directed paths lead to from them, along no blocked node.
+
+    Such a path has no arrowhead towards its beginning, and no tail towards its end (`-` and `-o` tell of selection). In
+    a PDAG, where `-` is an open direction, that is closed under Meek's rules it also has no two neighbours of a node on
+    it adjacent: only then no edge outside of the path can contradict it (Perkovic, Kalisch & Maathuis 2017, lemma 3.6).
+    Linear in the edges; in a PDAG times the degree.
+    """
+    return _possible_reach(graph, starts, blocked, forwards=True)
+
+
+def possible_causes(graph: PDAG | MAG | PAG, starts: Iterable[Node], blocked: AbstractSet[Node]) -> frozenset[Node]:
+    """The starts and all from which possibly directed paths lead to them, along no blocked node."""
+    return _possible_reach(graph, starts, blocked, forwards=False)
+
+
+def _possible_reach(
+    graph: MarkedGraph, starts: Iterable[Node], blocked: AbstractSet[Node], *, forwards: bool
+) -> frozenset[Node]:
+    index, incident = graph._index, graph._incident
+    closed = set(index.select(blocked))
+    found = set(index.select(list(starts))) - closed
+    nearby = [{other for other, _, _ in row} for row in incident] if isinstance(graph, PDAG) else None
+    frontier = [(-1, start) for start in found]
+    seen = set(frontier)
+    while frontier:
+        before, node = frontier.pop()
+        for other, here, there in incident[node]:
+            near, far = (here, there) if forwards else (there, here)
+            if other in closed or near is Mark.ARROW or (nearby is None and far is Mark.TAIL):
+                continue
+            if nearby and before >= 0 and (other == before or other in nearby[before]):
+                continue
+            state = (node if nearby else -1, other)
+            if state not in seen:
+                seen.add(state)
+                found.add(other)
+                frontier.append(state)
+    return frozenset(index.names(found))
+
+
 def definite_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     """The nodes that are ancestors of one of `nodes` in every member of the class.
 
@@ -33,13 +74,6 @@ def definite_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     such ancestors of them, whose second nodes are neither the same nor adjacent: as the node is no collider between
     these, one of the paths is directed. O(n × edges × degree). With selection, such a node is an ancestor of a
     selected one instead, unless an arrowhead points into it: see `causal_certainty`.
-
-    Parameters
-    ----------
-    pag
-        The PAG of a class, a result that has one, or arrow text.
-    nodes
-        A node, or several.
 
     References
     ----------
@@ -53,7 +87,7 @@ def definite_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     """
     masks, index = _read(pag)
     goals = sum(1 << place for place in index.select(nodes))
-    certain = goals | _above(masks, goals)
+    certain = reach(goals, masks.parents)
     found = {place for place in range(len(masks)) if certain >> place & 1 or _has_two_paths(masks, place, certain)}
     return frozenset(index.names(found)) - frozenset(index.names(index.select(nodes)))
 
@@ -78,18 +112,6 @@ def possible_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     return possible_causes(known, goals, frozenset()) - frozenset(goals)
 
 
-def _above(masks: MarkMasks, nodes: int) -> int:
-    """The nodes with edges `->` that lead to some nodes."""
-    found, frontier = 0, nodes
-    while frontier:
-        reached = 0
-        for node in bits(frontier):
-            reached |= masks.parents(node)
-        frontier = reached & ~found
-        found |= frontier
-    return found
-
-
 def ancestry(pag: GraphLike[PAG], ancestor: Node, descendant: Node) -> Ancestry:
     """Whether a node is an ancestor of another in all members, in some, or in none.
 
@@ -107,13 +129,6 @@ def is_visible(pag: GraphLike[PAG | MAG], cause: Node, effect: Node) -> bool:
 
     Some node that is not adjacent to the effect then points into the cause, or begins a path into the cause whose
     inner nodes are colliders and parents of the effect. O(edges).
-
-    Parameters
-    ----------
-    pag
-        The PAG of a class, or a MAG.
-    cause, effect
-        Two nodes.
 
     References
     ----------
@@ -154,26 +169,15 @@ def possibly_directed_paths(
     """The paths from a node to another without an arrowhead towards the source or a tail towards the target.
 
     Each is directed in some member if it is uncovered. Shortest first are not promised; only nodes from which the
-    target can be reached are visited.
+    target can be reached are visited. There can be exponentially many.
 
-    Parameters
-    ----------
-    pag
-        The PAG of a class, a result that has one, or arrow text.
-    source, target
-        Two nodes.
-    limit
-        At most so many: there can be exponentially many.
-
-    Examples
-    --------
     >>> possibly_directed_paths(PAG("A o-o B o-o C; A o-> C"), "A", "C")
     [('A', 'C'), ('A', 'B', 'C')]
     """
     masks, index = _read(pag)
-    start, goal, number = index.position(source), index.position(target), checked_limit(limit)
+    start, goal = index.position(source), index.position(target)
     useful = frozenset(index.positions[node] for node in possible_ancestors(pag, target)) | {goal}
-    return Listing(lambda: map(index.names, islice(_open_paths(masks, start, goal, useful), number)))
+    return Listing(lambda: map(index.names, _open_paths(masks, start, goal, useful)), limit)
 
 
 def _open_paths(masks: MarkMasks, start: int, goal: int, useful: frozenset[int]) -> Iterator[tuple[int, ...]]:
@@ -192,16 +196,8 @@ def pag_separated(pag: GraphLike[PAG], x: Nodes, y: Nodes, given: Nodes = ()) ->
     """Whether `x` and `y` are m-separated given others, in all members: they agree on that.
 
     So they are if no path is active on which it is clear of every inner node whether it is a collider: two arrowheads,
-    or a tail, or two circles and neighbours that are not adjacent. O(edges × degree).
-
-    Parameters
-    ----------
-    pag
-        The PAG of a class, a result that has one, or arrow text.
-    x, y
-        A node or several each. Nodes that are also given are ignored.
-    given
-        The observed nodes.
+    or a tail, or two circles and neighbours that are not adjacent. Of `x` and `y`, nodes that are also given are
+    ignored. O(edges × degree).
 
     References
     ----------

@@ -221,33 +221,21 @@ class MarkRules:
         masks = self._masks
         for a in range(len(masks)):
             targets = masks.circle(a) & masks.arrow_from[a]
-            reach = {b: self._reach(a, b) for b in bits(masks.onward(a))} if targets else {}
+            onward = bits(masks.onward(a)) if targets else ()
+            reach = {b: uncovered_reach(masks, a, b, self._beyond) for b in onward}
             for c in bits(targets):
                 goals = masks.parents(c) & ~(1 << a)
-                if self._has_detour(c, reach) or has_two_ways(a, goals, reach, self._beyond):
+                away = ~(masks.adjacent[c] | 1 << c)
+                has_detour = any(found >> c & 1 and away >> b & 1 for b, found in reach.items())
+                if has_detour or has_two_ways(a, goals, reach, self._beyond):
                     masks.want(a, c, Mark.TAIL)
-
-    def _has_detour(self, c: int, reach: dict[int, int]) -> bool:
-        away = ~(self._masks.adjacent[c] | 1 << c)
-        return any(found >> c & 1 and away >> b & 1 for b, found in reach.items())
-
-    def _reach(self, a: int, b: int) -> int:
-        return uncovered_reach(self._masks, a, b, self._beyond)
 
 
 def uncovered_reach(masks: MarkMasks, a: int, b: int, beyond: Callable[[int, int], int]) -> int:
     """The nodes after b on uncovered possibly directed paths that begin with a, b; a path ends where it can't go on.
 
-    Uncovered means that no node of a path has its two neighbours on it joined.
-
-    Parameters
-    ----------
-    masks
-        The marks.
-    a, b
-        The first two nodes.
-    beyond
-        Told a node and the next one, which nodes may come after these as far as adjacency goes.
+    Uncovered means that no node of a path has its two neighbours on it joined. `beyond` is told a node and the next
+    one, and says which nodes may come after these as far as adjacency goes.
     """
     seen = {(a, b)}
     frontier, found = [(a, b)], 0
@@ -265,18 +253,7 @@ def has_two_ways(a: int, goals: int, reach: Mapping[int, int], beyond: Callable[
     """Whether paths lead from a to goals by two second nodes that are not adjacent: one of the two is directed, then.
 
     As a is no collider between them, it has a tail on the way to one of them, and from there an uncovered path is
-    directed to its end.
-
-    Parameters
-    ----------
-    a
-        Where the paths begin.
-    goals
-        The bit set of the nodes to reach.
-    reach
-        Second node -> the nodes after it: see `uncovered_reach`.
-    beyond
-        Told a second node and a, which others are not adjacent to it.
+    directed to its end. `reach` has for each second node the nodes after it, as `uncovered_reach` finds them.
     """
     firsts = [b for b, found in reach.items() if (found | 1 << b) & goals]
     mask = sum(1 << b for b in firsts)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
-from plausible.errors import InvalidArgument
 from plausible.graphs.separation import Rows
 
 NOTHING: frozenset[int] = frozenset()
@@ -18,21 +17,14 @@ NOTHING: frozenset[int] = frozenset()
 class PathRules:
     """Which steps a path may take; positions stand for nodes.
 
-    Parameters
-    ----------
-    up, down
-        The steps against and along the arrows. All simple paths of an undirected graph: its rows as `up`, empty rows
-        as `down`. Directed paths: the other way round, with the children as `down`.
-    closed
-        Positions that only a collider may stand on.
-    colliders
-        Positions that a path may enter by a step down and leave by a step up.
+    All simple paths of an undirected graph: its rows as `up`, empty rows as `down`. Directed paths: the other way
+    round, with the children as `down`.
     """
 
-    up: Rows
-    down: Rows
-    closed: frozenset[int] = NOTHING
-    colliders: frozenset[int] = NOTHING
+    up: Rows  # The steps against the arrows
+    down: Rows  # The steps along the arrows
+    closed: frozenset[int] = NOTHING  # Positions that only a collider may stand on
+    colliders: frozenset[int] = NOTHING  # Positions that a path may enter by a step down and leave by a step up
 
     def steps(self, node: int, came_down: bool) -> Iterator[tuple[int, bool]]:
         """The positions that may follow, and whether the step to them is one down."""
@@ -101,10 +93,3 @@ def _trace(origin: dict[tuple[int, bool], tuple[int, bool] | None], state: tuple
         backwards.append(before[0])
         state = before
     return tuple(reversed(backwards))
-
-
-def checked_limit(limit: int | None) -> int | None:
-    """The limit of a listing, unless it is none."""
-    if limit is not None and limit < 0:
-        raise InvalidArgument(f"limit={limit} is negative; give a number to stop after, or None for no limit.")
-    return limit

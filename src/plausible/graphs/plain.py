@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any, ClassVar, Self, TypeVar
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
-from plausible.errors import InvalidGraph, NotSupported, counted
-from plausible.graphs.connectivity import components, is_connected
-from plausible.graphs.drawing import graph_dot, graph_html
-from plausible.graphs.marks import Edge
-from plausible.graphs.nodes import Node, NodeIndex, Nodes, NodeSet, edge_pairs, is_networkx, networkx_pairs
-from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
-
-#: Graphs with more edges are shown by their size.
-_MAX_SHOWN = 12
+from plausible.errors import InvalidGraph, NotSupported
+from plausible.graphs.base_graph import BaseGraph
+from plausible.graphs.listing import Listing
+from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx, networkx_pairs
+from plausible.graphs.paths import PathRules, simple_paths
+from plausible.graphs.text import parse_statements
 
 
-class PlainGraph(NodeSet, ABC):
-    """Nodes, and pairs of nodes that are edges: an immutable value; edits return new graphs of the same kind."""
+class PlainGraph(BaseGraph):
+    """A graph whose edges are pairs of nodes, all of one kind."""
 
     __slots__ = ()
 
-    #: How edges are written in text: "->" or "-".
     _symbol: ClassVar[str]
-
-    @abstractmethod
-    def __init__(self, edges: str | Iterable[Any] = (), nodes: Iterable[Node] = ()) -> None:
-        """From edges, and nodes that come first in the node order."""
 
     @property
     @abstractmethod
     def edges(self) -> tuple[tuple[Node, Node], ...]:
         """The edges as pairs of nodes."""
-
-    @property
-    @abstractmethod
-    def num_edges(self) -> int:
-        """The number of edges."""
 
     @abstractmethod
     def has_edge(self, a: Node, b: Node, /) -> bool:
@@ -56,15 +42,52 @@ class PlainGraph(NodeSet, ABC):
 
     @property
     def components(self) -> tuple[tuple[Node, ...], ...]:
-        """The connected components, ignoring directions, in the node order."""
-        return components(self)
+        """The connected components, ignoring directions; ordered, and each inside, by the node order. Linear.
+
+        >>> from plausible.graphs.dag import DAG
+        >>> DAG("A -> C; B -> D <- E").components
+        (('A', 'C'), ('B', 'D', 'E'))
+        """
+        number: dict[Node, int] = {}
+        members: list[list[Node]] = []
+        for root in self.nodes:
+            if root not in number:
+                number[root] = len(members)
+                members.append([])
+                frontier = [root]
+                while frontier:
+                    fresh = [node for node in self.neighbors(frontier.pop()) if node not in number]
+                    number.update(dict.fromkeys(fresh, number[root]))
+                    frontier.extend(fresh)
+            members[number[root]].append(root)
+        return tuple(map(tuple, members))
 
     @property
     def is_connected(self) -> bool:
-        """Whether every two nodes are joined by a path, ignoring directions."""
-        return is_connected(self)
+        """Whether a path, directions ignored, joins every two nodes; so it is in a graph without nodes."""
+        return len(self.components) <= 1
 
-    # --- related graphs and edits ---
+    def _is_forest(self) -> bool:
+        """Whether at most one path, directions ignored, joins every two nodes: there is no cycle."""
+        return self.num_edges == len(self) - len(self.components)
+
+    @abstractmethod
+    def _path_rules(self) -> PathRules:
+        """The steps that a path may take."""
+
+    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Listing[tuple[Node, ...]]:
+        """The paths from one node to another that visit no node twice, in a DAG along its arrows; shortest first.
+
+        O(length x edges) for each; there can be exponentially many, and `limit=None` gives all.
+
+        >>> from plausible.graphs.dag import DAG
+        >>> DAG("A -> B -> D; A -> C -> D; A -> D").paths("A", "D")
+        [('A', 'D'), ('A', 'B', 'D'), ('A', 'C', 'D')]
+        """
+        ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
+        return Listing(lambda: map(self._index.names, simple_paths(self._path_rules(), *ends)), limit)
+
+    # --- related graphs ---
 
     def subgraph(self, nodes: Nodes) -> Self:
         """Return the induced subgraph, in this graph's node order."""
@@ -73,55 +96,36 @@ class PlainGraph(NodeSet, ABC):
         return type(self)(edges, nodes=[node for node in self.nodes if node in kept])
 
     def union(self, other: Self) -> Self:
-        """The nodes and edges of either graph; a directed cycle is an error."""
-        return union(self, other)
+        """The nodes and edges of either graph; a directed cycle is an error.
+
+        >>> from plausible.graphs.dag import DAG
+        >>> DAG("A -> B").union(DAG("B -> C; D"))
+        DAG('A -> B; B -> C; D')
+        """
+        self._refuse_mixture(other)
+        return type(self)((*self.edges, *other.edges), nodes=(*self.nodes, *other.nodes))
 
     def intersection(self, other: Self) -> Self:
         """The nodes and edges of both graphs."""
-        return intersection(self, other)
+        self._refuse_mixture(other)
+        common = [node for node in self.nodes if node in other]
+        edges = [(a, b) for a, b in self.edges if a in other and b in other and other.has_edge(a, b)]
+        return type(self)(edges, nodes=common)
 
     def is_subgraph(self, other: Self) -> bool:
         """Whether `other` has all nodes and edges of this graph."""
-        return is_subgraph(self, other)
+        self._refuse_mixture(other)
+        return all(node in other for node in self.nodes) and all(other.has_edge(a, b) for a, b in self.edges)
 
-    def with_node(self, node: Node) -> Self:
-        """Return the graph with one more node."""
-        return type(self)(self.edges, nodes=(*self.nodes, node))
+    def _refuse_mixture(self, other: object) -> None:
+        if type(self) is not type(other):
+            raise NotSupported(
+                f"A {type(self).__name__} and a {type(other).__name__} have different kinds of edges. "
+                "Bring them to one kind first, such as with .skeleton()."
+            )
 
-    def without_node(self, node: Node) -> Self:
-        """Return the graph without a node and its edges."""
-        self._index.position(node)
-        return self.subgraph([other for other in self.nodes if other != node])
-
-    # --- as a value ---
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PlainGraph) or type(self) is not type(other):
-            return NotImplemented
-        return set(self.nodes) == set(other.nodes) and self._edge_set() == other._edge_set()
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.nodes), self._edge_set()))
-
-    @abstractmethod
-    def _edge_set(self) -> frozenset[Any]:
-        """The edges, equal where the graphs are."""
-
-    def __str__(self) -> str:
-        return format_statements(self.nodes, ((a, self._symbol, b) for a, b in self.edges))
-
-    def _repr_html_(self) -> str:
-        return graph_html(self)
-
-    def to_dot(self) -> str:
-        """This graph as Graphviz text: see `plausible.graphs.drawing`."""
-        return graph_dot(self.nodes, (Edge.of(a, self._symbol, b) for a, b in self.edges))
-
-    def __repr__(self) -> str:
-        kind = type(self).__name__
-        if self.num_edges <= _MAX_SHOWN:
-            return f"{kind}({constructor_arguments(str(self), self.nodes, self.edges)})"
-        return f"<{kind}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}>"
+    def _triples(self) -> list[tuple[Node, str, Node]]:
+        return [(a, self._symbol, b) for a, b in self.edges]
 
 
 def read_pairs(edges: Any, kind: type[PlainGraph]) -> tuple[list[Node], list[tuple[Node, Node]]]:
@@ -160,44 +164,3 @@ def _read_text(text: str, kind: type[PlainGraph]) -> tuple[list[Node], list[tupl
 
 def _named(kind: type[PlainGraph]) -> str:
     return f"{'An' if kind.__name__[0] in 'AEIOU' else 'A'} {kind.__name__}"
-
-
-Graph = TypeVar("Graph", bound="PlainGraph")
-
-
-def union(first: Graph, second: Graph) -> Graph:
-    """The nodes and edges of either graph; a directed cycle is refused.
-
-    >>> from plausible.graphs.dag import DAG
-    >>> union(DAG("A -> B"), DAG("B -> C; D"))
-    DAG('A -> B; B -> C; D')
-    """
-    _refuse_mixture(first, second)
-    return type(first)((*first.edges, *second.edges), nodes=(*first.nodes, *second.nodes))
-
-
-def intersection(first: Graph, second: Graph) -> Graph:
-    """The nodes and edges that both graphs have.
-
-    >>> from plausible.graphs.undirected import UndirectedGraph
-    >>> intersection(UndirectedGraph("A - B - C"), UndirectedGraph("C - B; A - D"))
-    UndirectedGraph('B - C; A')
-    """
-    _refuse_mixture(first, second)
-    common = [node for node in first.nodes if node in second]
-    edges = [(a, b) for a, b in first.edges if a in second and b in second and second.has_edge(a, b)]
-    return type(first)(edges, nodes=common)
-
-
-def is_subgraph(part: Graph, whole: Graph) -> bool:
-    """Whether the second graph has all nodes and all edges of the first."""
-    _refuse_mixture(part, whole)
-    return all(node in whole for node in part.nodes) and all(whole.has_edge(a, b) for a, b in part.edges)
-
-
-def _refuse_mixture(first: object, second: object) -> None:
-    if type(first) is not type(second):
-        raise NotSupported(
-            f"A {type(first).__name__} and a {type(second).__name__} have different kinds of edges. "
-            "Bring them to one kind first, such as with .skeleton()."
-        )

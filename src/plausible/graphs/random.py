@@ -19,20 +19,9 @@ def erdos_renyi_dag(
 ) -> DAG:
     """A DAG with each possible edge present independently, directed along a uniformly random order of the nodes.
 
-    Time and memory grow with the edges, not with the pairs, so large sparse graphs are cheap: an average of d parents
-    takes `edge_probability = 2 * d / (num_nodes - 1)`.
+    Without names in `nodes` they are `X0`, `X1`, ... Time and memory grow with the edges, not with the pairs, so large
+    sparse graphs are cheap: an average of d parents takes `edge_probability = 2 * d / (num_nodes - 1)`.
 
-    Parameters
-    ----------
-    num_nodes
-        The number of nodes.
-    edge_probability
-        The probability that two nodes are adjacent.
-    nodes
-        Their names; by default `X0`, `X1`, ...
-
-    Examples
-    --------
     >>> erdos_renyi_dag(4, 1.0, seed=0).num_edges
     6
     """
@@ -52,17 +41,6 @@ def bounded_dag(num_nodes: int, max_parents: int, *, nodes: Iterable[Node] | Non
     Along a uniformly random order of the nodes, each one draws its number of parents uniformly from 0, 1, ...,
     `max_parents` (as far as there are nodes before it), then that many of the nodes before it.
 
-    Parameters
-    ----------
-    num_nodes
-        The number of nodes.
-    max_parents
-        The greatest number of parents.
-    nodes
-        Their names; by default `X0`, `X1`, ...
-
-    Examples
-    --------
     >>> graph = bounded_dag(50, 2, seed=0)
     >>> max(len(graph.parents(node)) for node in graph.nodes)
     2
@@ -91,21 +69,10 @@ def uniform_dag(
     not comes unless it closes a cycle or exceeds `max_parents`. Its moves are symmetric, so its limit is uniform
     (Melançon, Dutour & Bousquet-Mélou 2001; Ide & Cozman 2002).
 
-    Parameters
-    ----------
-    num_nodes
-        The number of nodes.
-    max_parents
-        The greatest number of parents; by default any.
-    steps
-        The length of the chain; by default `ceil(6 n² ln n) + 60`, so that every pair comes up some 6 ln n times. For
-        up to 4 nodes the law of the last state is then uniform to rounding error; for up to 40 the mean number of edges
-        agrees with its exact value; beyond, this is a rule of thumb. A step costs O(n) operations on n-bit words.
-    nodes
-        Their names; by default `X0`, `X1`, ...
+    By default the chain has `ceil(6 n² ln n) + 60` steps, so that every pair comes up some 6 ln n times. For up to 4
+    nodes the law of the last state is then uniform to rounding error; for up to 40 the mean number of edges agrees with
+    its exact value; beyond, this is a rule of thumb. A step costs O(n) operations on n-bit words.
 
-    Examples
-    --------
     >>> uniform_dag(3, seed=1) == uniform_dag(3, seed=1)
     True
     """
@@ -123,15 +90,6 @@ def uniform_dag(
 def random_tree(num_nodes: int, *, nodes: Iterable[Node] | None = None, seed: Seed = None) -> DAG:
     """A rooted tree, all edges away from the root, uniform over the n^(n - 1) labelled ones (by a Prüfer sequence).
 
-    Parameters
-    ----------
-    num_nodes
-        The number of nodes.
-    nodes
-        Their names; by default `X0`, `X1`, ...
-
-    Examples
-    --------
     >>> random_tree(10, seed=0).is_rooted_tree
     True
     """
@@ -152,15 +110,6 @@ def random_polytree(num_nodes: int, *, nodes: Iterable[Node] | None = None, seed
 
     A uniform labelled tree (by a Prüfer sequence), each edge directed by the toss of a coin.
 
-    Parameters
-    ----------
-    num_nodes
-        The number of nodes.
-    nodes
-        Their names; by default `X0`, `X1`, ...
-
-    Examples
-    --------
     >>> graph = random_polytree(10, seed=0)
     >>> graph.is_polytree, graph.is_connected
     (True, True)

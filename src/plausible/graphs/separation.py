@@ -31,13 +31,7 @@ class CompressedRows(NamedTuple):
 
 
 class BayesBall:
-    """Active trails from one set of positions to another, linear in the edges.
-
-    Parameters
-    ----------
-    parents, children
-        The rows of a DAG.
-    """
+    """Active trails of a DAG from one set of positions to another, linear in the edges."""
 
     __slots__ = ("_children", "_compressed", "_is_large", "_parents")
 
@@ -68,7 +62,6 @@ class BayesBall:
         self, starts: Sequence[int], targets: Sequence[int], observed: Sequence[int]
     ) -> tuple[bool, NDArray[np.uint8]]:
         """Whether the ball met a target, and where it came."""
-
         if self._compressed is None:
             self._compressed = compress(self._parents), compress(self._children)
         parents, children = self._compressed
@@ -127,7 +120,7 @@ def _flags(positions: Collection[int], size: int) -> NDArray[np.uint8]:
     return flags
 
 
-def reach_outside(neighbors: Rows, starts: Iterable[int], blocked: AbstractSet[int]) -> set[int]:
+def reach_outside(neighbors: Sequence[Collection[int]], starts: Iterable[int], blocked: AbstractSet[int]) -> set[int]:
     """The positions that paths outside `blocked` lead to, the starts outside it included."""
     found = set(starts) - blocked
     frontier = list(found)

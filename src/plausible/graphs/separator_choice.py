@@ -11,21 +11,11 @@ from plausible.graphs.separation import minimal_cut, minimal_cuts, reach_outside
 
 
 class SeparatorChoice:
-    """The sets that contain some nodes, take others from a choice, and m-separate two groups of nodes.
+    """The sets that contain the `included` nodes, take others from the `allowed` ones, and m-separate x and y.
 
     Sets that are minimal lie among the ancestors of both groups and of what is included, and there m-separation is
-    separation in the moral graph of the canonical DAG (van der Zander, Liskiewicz & Textor 2019).
-
-    Parameters
-    ----------
-    dag
-        The canonical DAG of a causal graph: see `CausalGraph.to_dag`.
-    x, y
-        The two groups.
-    included
-        What every set contains.
-    allowed
-        What the rest may be taken from.
+    separation in the moral graph of the canonical DAG (van der Zander, Liskiewicz & Textor 2019), which `dag` is: see
+    `CausalGraph.to_dag`.
     """
 
     __slots__ = ("_allowed", "_included", "_names", "_neighbors", "_x", "_y")

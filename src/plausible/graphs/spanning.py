@@ -8,7 +8,6 @@ from math import fsum, isnan
 from typing import TypeAlias
 
 from plausible.errors import InvalidArgument, InvalidGraph
-from plausible.graphs.connectivity import components
 from plausible.graphs.graph_input import GraphLike, read_undirected
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
@@ -29,17 +28,9 @@ def maximum_spanning_tree(graph: GraphLike[UndirectedGraph], weights: Weights) -
     """The spanning tree of greatest total weight.
 
     Kruskal's (1956) algorithm, O(edges log edges). Weights may be negative; among equal ones the edge that comes first
-    in `graph.edges` wins.
+    in `graph.edges` wins. The graph must be connected; for others see `maximum_spanning_forest`. Weights are
+    `{(a, b): weight}`, either way round, or a function of the two ends of an edge.
 
-    Parameters
-    ----------
-    graph
-        A connected graph; for others see `maximum_spanning_forest`.
-    weights
-        `{(a, b): weight}`, either way round, or a function of the two ends of an edge.
-
-    Examples
-    --------
     >>> weights = {("A", "B"): 4, ("A", "C"): 8, ("B", "C"): 11, ("B", "D"): 8, ("C", "D"): 7, ("C", "E"): 1,
     ...            ("D", "E"): 2}
     >>> tree = maximum_spanning_tree(UndirectedGraph(weights), weights)
@@ -98,7 +89,7 @@ def _weight(weights: Weights, a: Node, b: Node) -> float:
 
 
 def _require_tree(forest: SpanningForest) -> SpanningForest:
-    parts = components(forest.graph)
+    parts = forest.graph.components
     if len(parts) > 1:
         raise InvalidGraph(
             f"A disconnected graph has no spanning tree: nothing joins {parts[0][0]!r} and {parts[1][0]!r}. "

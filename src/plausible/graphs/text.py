@@ -43,11 +43,7 @@ class Connection:
 
 
 def stated_kind(text: str) -> str | None:
-    """The kind of graph that a text begins with; `None` where it does not say.
-
-    >>> stated_kind("# found\\nPAG: A o-> B")
-    'PAG'
-    """
+    """The kind of graph that a text begins with; `None` where it does not say."""
     for match in _tokens(text):
         if match.lastgroup not in ("comment", "blank", "end"):
             return match["kind"][:-1] if match.lastgroup == "kind" else None
@@ -55,31 +51,15 @@ def stated_kind(text: str) -> str | None:
 
 
 def parse_statements(text: str, asked: str = "MixedGraph") -> tuple[list[str], list[Connection]]:
-    """The nodes, in order of appearance, and the edges of arrow text.
-
-    Parameters
-    ----------
-    text
-        What was written.
-    asked
-        The kind of graph to make of it: a text that states another one is refused.
-
-    Examples
-    --------
-    >>> nodes, edges = parse_statements("A -> B <- C; D")
-    >>> nodes
-    ['A', 'B', 'C', 'D']
-    >>> [(edge.left, edge.edge, edge.right) for edge in edges]
-    [('A', '->', 'B'), ('B', '<-', 'C')]
-    """
+    """The nodes, in order of appearance, and the edges of arrow text, unless it states another kind of graph."""
     nodes: dict[str, None] = {}
     connections: list[Connection] = []
     left: str | None = None
     edge: str | None = None
     position = 0
     stated = stated_kind(text)
-    if stated is not None:
-        _refuse_other_kind(stated, asked)
+    if stated not in (None, asked, *_FITTING.get(asked, ())):
+        raise InvalidGraph(f"The text says that it is a {stated}, not a {asked}: read it as {stated}(...).")
     for match in _tokens(text):
         kind, token, position = match.lastgroup, match.group(match.lastgroup or 0), match.end()
         if kind == "end":
@@ -112,11 +92,6 @@ def _tokens(text: str) -> Iterable[re.Match[str]]:
             raise _syntax_error(text, position, _expectation(text[position]))
         yield match
         position = match.end()
-
-
-def _refuse_other_kind(stated: str, asked: str) -> None:
-    if stated != asked and stated not in _FITTING.get(asked, ()):
-        raise InvalidGraph(f"The text says that it is a {stated}, not a {asked}: read it as {stated}(...).")
 
 
 def _expectation(character: str) -> str:
@@ -153,11 +128,7 @@ def _syntax_error(text: str, position: int, expected: str) -> InvalidGraph:
 
 
 def quote(node: Hashable) -> str:
-    """The node as arrow text would write it.
-
-    >>> quote("blood pressure")
-    '"blood pressure"'
-    """
+    """The node as arrow text would write it."""
     name = str(node)
     match = _TOKEN.fullmatch(name)
     if match is not None and match.lastgroup == "name":

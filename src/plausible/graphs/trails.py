@@ -13,7 +13,7 @@ from plausible.base.records import Result
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.paths import PathRules, simple_paths
 from plausible.graphs.separation import Rows
 from plausible.graphs.text import quote
 
@@ -35,22 +35,14 @@ class Directed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Junction:
-    """An inner node of a trail: the part it plays there, and whether it lets influence pass.
-
-    Parameters
-    ----------
-    node
-        The node.
-    role
-        `"chain"` (`a -> node -> b`), `"fork"` (`a <- node -> b`) or `"collider"` (`a -> node <- b`). An edge `<->`
-        points into the node, as `->` would.
-    witness
-        The observed node that decides: the node itself, or for a collider the nearest observed descendant. `None` if
-        neither the node nor (for a collider) a descendant is observed.
-    """
+    """An inner node of a trail: the part it plays there, and whether it lets influence pass."""
 
     node: Node
+    #: `"chain"` (`a -> node -> b`), `"fork"` (`a <- node -> b`) or `"collider"` (`a -> node <- b`); an edge `<->`
+    #: points into the node, as `->` would.
     role: Literal["chain", "fork", "collider"]
+    #: The observed node that decides: the node itself, or for a collider the nearest observed descendant. `None` if
+    #: neither the node nor (for a collider) a descendant is observed.
     witness: Node | None
 
     @property
@@ -71,21 +63,11 @@ class Junction:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """A path that may run against the arrows, seen with a set of observed nodes.
+    """A path that may run against the arrows, seen with a set of observed nodes."""
 
-    Parameters
-    ----------
-    nodes
-        The nodes in order, each once.
-    arrows
-        Between each two of them `"->"` or `"<-"`, in a causal graph also `"<->"`.
-    junctions
-        The inner nodes and what each does.
-    """
-
-    nodes: tuple[Node, ...]
-    arrows: tuple[Literal["->", "<-", "<->"], ...]
-    junctions: tuple[Junction, ...]
+    nodes: tuple[Node, ...]  # The nodes in order, each once
+    arrows: tuple[Literal["->", "<-", "<->"], ...]  # Between each two of them; `"<->"` in a causal graph only
+    junctions: tuple[Junction, ...]  # The inner nodes and what each does
 
     @property
     def blockers(self) -> tuple[Junction, ...]:
@@ -110,30 +92,17 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class SeparationExplanation(Result):
-    """Why two sets of nodes are separated or not.
+    """Why two sets of nodes are separated or not."""
 
-    Parameters
-    ----------
-    x, y, given
-        The sets; observed nodes are left out of `x` and `y`.
-    separated
-        The answer.
-    trails
-        If connected, one active trail, of the shortest ones. If separated, the trails from `x` to `y`, shortest first,
-        each with what blocks it.
-    complete
-        Whether `trails` lists every trail; a separated pair may have more than were asked for.
-    criterion
-        `"d"` for d-separation in a DAG, `"m"` for m-separation in a causal graph.
-    """
-
-    x: tuple[Node, ...]
+    x: tuple[Node, ...]  # Observed nodes are left out here, and in `y`
     y: tuple[Node, ...]
     given: tuple[Node, ...]
-    separated: bool
+    separated: bool  # The answer
+    #: If connected, one active trail, of the shortest ones. If separated, the trails from `x` to `y`, shortest first,
+    #: each with what blocks it.
     trails: tuple[Trail, ...]
-    complete: bool
-    criterion: Literal["d", "m"] = "d"
+    complete: bool  # Whether `trails` lists every trail; a separated pair may have more than were asked for
+    criterion: Literal["d", "m"] = "d"  # d-separation in a DAG, m-separation in a causal graph
 
     def __str__(self) -> str:
         verdict = f"{self.criterion}-{'separated' if self.separated else 'connected'}"
@@ -160,29 +129,16 @@ def active_trails(graph: Directed, x: Nodes, y: Nodes, given: Nodes = (), limit:
     (Koller & Friedman 2009, definition 3.6). Of sets, the trails that touch `x` only in their first node and `y` only
     in their last one are listed; there is an active trail if and only if there is one of these.
 
-    Parameters
-    ----------
-    graph
-        The DAG.
-    x, y
-        A node or several each. Observed ones have no trails.
-    given
-        The observed nodes.
-    limit
-        Stop after this many; `None` for all, of which there can be exponentially many. They are found one by one,
-        each in O(length x edges).
+    They are found one by one, each in O(length x edges); there can be exponentially many, and `limit=None` gives all.
 
-    Examples
-    --------
     >>> from plausible.graphs.dag import DAG
     >>> for trail in active_trails(DAG("D -> G <- I -> S; G -> L"), "D", "S", given="L"):
     ...     print(trail)
     D -> G <- I -> S
     """
     starts, targets, observed = _read(graph, x, y, given)
-    rules, number = _active_rules(graph, observed), checked_limit(limit)
-    paths = Listing(lambda: islice(simple_paths(rules, starts, targets), number))
-    return Listing(lambda: (_trail(graph, path, observed) for path in paths))
+    rules = _active_rules(graph, observed)
+    return Listing(lambda: (_trail(graph, path, observed) for path in simple_paths(rules, starts, targets)), limit)
 
 
 def explain_separation(
@@ -190,19 +146,8 @@ def explain_separation(
 ) -> SeparationExplanation:
     """Why `x` and `y` are d-connected given `given` (an active trail) or d-separated (what blocks each trail).
 
-    Parameters
-    ----------
-    graph
-        The DAG.
-    x, y
-        A node or several each. Observed ones are left out.
-    given
-        The observed nodes.
-    limit
-        List at most this many blocked trails; each costs O(length x edges).
+    At most `limit` blocked trails are listed; each costs O(length x edges).
 
-    Examples
-    --------
     >>> from plausible.graphs.dag import DAG
     >>> student = DAG("D -> G <- I -> S; G -> L")
     >>> print(explain_separation(student, "D", "S"))
@@ -221,7 +166,8 @@ def explain_separation(
     paths = list(islice(simple_paths(_active_rules(graph, observed), starts, targets), 1))
     separated = not paths
     if separated:
-        paths = list(islice(simple_paths(_all_rules(graph), starts, targets), limit + 1))
+        all_rules = PathRules(graph.parent_rows, graph.child_rows, colliders=frozenset(range(len(graph))))
+        paths = list(islice(simple_paths(all_rules, starts, targets), limit + 1))
     return SeparationExplanation(
         x=graph.index.names(sorted(starts)),
         y=graph.index.names(sorted(targets)),
@@ -241,10 +187,6 @@ def _read(graph: Directed, x: Nodes, y: Nodes, given: Nodes) -> tuple[frozenset[
 def _active_rules(graph: Directed, observed: frozenset[int]) -> PathRules:
     above = graph.ancestors(graph.index.names(observed))
     return PathRules(graph.parent_rows, graph.child_rows, observed, observed.union(map(graph.index.position, above)))
-
-
-def _all_rules(graph: Directed) -> PathRules:
-    return PathRules(graph.parent_rows, graph.child_rows, colliders=frozenset(range(len(graph))))
 
 
 def _trail(graph: Directed, path: tuple[int, ...], observed: frozenset[int]) -> Trail:
@@ -282,15 +224,7 @@ def _list(nodes: tuple[Node, ...]) -> str:
 
 
 def without_latent(explanation: SeparationExplanation, observable: AbstractSet[Node]) -> SeparationExplanation:
-    """The explanation in terms of the causal graph whose canonical DAG it is about.
-
-    Parameters
-    ----------
-    explanation
-        Of a separation between nodes of the causal graph.
-    observable
-        The nodes of the causal graph; the others stand for its edges `<->`.
-    """
+    """The explanation in terms of the causal graph, with `observable` nodes, whose canonical DAG it is about."""
     trails = tuple(_shortened(trail, observable) for trail in explanation.trails)
     return replace(explanation, trails=trails, criterion="m")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
 from plausible.base.method_names import own_methods
 from plausible.errors import InvalidArgument, InvalidGraph
-from plausible.graphs.connectivity import is_forest, is_tree
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, read_adjacency
-from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.paths import PathRules
 from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import Rows, minimal_cut, minimal_cuts, reach_outside
 
@@ -61,17 +59,8 @@ class UndirectedGraph(PlainGraph):
 
     @classmethod
     def from_adjacency(cls, matrix: npt.ArrayLike, nodes: Iterable[Node] | None = None) -> UndirectedGraph:
-        """The graph with an edge between nodes i and j where the symmetric matrix has a one.
+        """The graph with an edge between nodes i and j where the symmetric matrix has a one; see `DAG.from_adjacency`.
 
-        Parameters
-        ----------
-        matrix
-            Zeros and ones, one row and one column for each node; or a data frame with the nodes' names on both.
-        nodes
-            The nodes in the order of the rows; by default the names of a data frame, or 0, 1, ...
-
-        Examples
-        --------
         >>> UndirectedGraph.from_adjacency([[0, 1], [1, 0]], nodes=["A", "B"])
         UndirectedGraph('A - B')
         """
@@ -141,19 +130,9 @@ class UndirectedGraph(PlainGraph):
     ) -> frozenset[Node] | None:
         """A set of nodes that separates `x` and `y`, none of which can be spared; `None` if there is none.
 
-        Of several it is the one closest to `x`. Linear in the edges (van der Zander & Liskiewicz 2020).
+        Of several it is the one closest to `x`. Linear in the edges (van der Zander & Liskiewicz 2020). For `included`
+        and `restricted` see `DAG.minimal_separator`.
 
-        Parameters
-        ----------
-        x, y
-            A node or several each.
-        included
-            Nodes that the separator must contain; minimal then means that none of the others can be spared.
-        restricted
-            Nodes from which the separator must be taken; by default all but `x` and `y`.
-
-        Examples
-        --------
         >>> graph = UndirectedGraph("A - B - D; A - C - D; D - E")
         >>> sorted(graph.minimal_separator("A", "E"))
         ['B', 'C']
@@ -171,58 +150,32 @@ class UndirectedGraph(PlainGraph):
     def minimal_separators(self, x: Node, y: Node, limit: int | None = 100) -> Listing[frozenset[Node]]:
         """The minimal separators of two nodes, the one closest to `x` first; none if they are adjacent.
 
-        Berry, Bordat & Cogis (2000). O(nodes x edges) for each; there can be exponentially many.
+        Berry, Bordat & Cogis (2000). O(nodes x edges) for each, of which there can be many: `limit=None` gives all.
 
-        Parameters
-        ----------
-        x, y
-            Two different nodes.
-        limit
-            Stop after this many; `None` for all.
-
-        Examples
-        --------
         >>> UndirectedGraph("A - B - C - D - A").minimal_separators("A", "C")
         [{'B', 'D'}]
         """
         a, b = self._index.position(x), self._index.position(y)
         if a == b:
             raise InvalidArgument(f"Nothing separates {x!r} from itself: give two different nodes.")
-        number = checked_limit(limit)
-        cuts = Listing(lambda: islice(minimal_cuts(self._neighbors, a, b), number))
-        return Listing(lambda: (frozenset(self._index.names(cut)) for cut in cuts))
+        return Listing(
+            lambda: (frozenset(self._index.names(cut)) for cut in minimal_cuts(self._neighbors, a, b)), limit
+        )
 
     # --- connectivity ---
 
     @property
     def is_forest(self) -> bool:
         """Whether there is no cycle: at most one path joins every two nodes."""
-        return is_forest(self)
+        return self._is_forest()
 
     @property
     def is_tree(self) -> bool:
         """Whether exactly one path joins every two nodes; a graph without nodes is no tree."""
-        return is_tree(self)
+        return len(self.components) == 1 and self._is_forest()
 
-    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Listing[tuple[Node, ...]]:
-        """The paths between two nodes that visit no node twice, shortest first; O(length x edges) for each.
-
-        Parameters
-        ----------
-        source, target
-            The ends.
-        limit
-            Stop after this many; `None` for all, of which there can be exponentially many.
-
-        Examples
-        --------
-        >>> UndirectedGraph("A - B - C - D - A; B - D").paths("A", "C")
-        [('A', 'B', 'C'), ('A', 'D', 'C'), ('A', 'B', 'D', 'C'), ('A', 'D', 'B', 'C')]
-        """
-        ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
-        rules = PathRules(up=self._neighbors, down=((),) * len(self))
-        number = checked_limit(limit)
-        return Listing(lambda: map(self._index.names, islice(simple_paths(rules, *ends), number)))
+    def _path_rules(self) -> PathRules:
+        return PathRules(up=self._neighbors, down=((),) * len(self))
 
     # --- edits ---
 

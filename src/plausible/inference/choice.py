@@ -5,34 +5,35 @@ Whether tables fit is asked of the plan, which `explain` shows, before anything 
 ====================================================== ==================== ==========================================
 question                                               tables fit           they don't
 ====================================================== ==================== ==========================================
-query, marginals, log_probability, log_partition,      exact                `LoopyBP(damping=0.3)`
-expected_counts
-query for a joint that no factor has                   exact                `Gibbs()`
-mpe                                                    exact                `GraphCut()`, exact, for pairs of binary
-                                                                            variables that like to agree, else
-                                                                            `MaxProduct()`
-map                                                    exact                a search with `LoopyBP(damping=0.3)`
+query, marginals                                       exact                `BeliefsWithin(budget)`: messages and draws,
+                                                                            whose difference tells an error, within
+                                                                            mini-bucket bounds for a few targets
+log_probability, log_partition                         exact                the same: messages within certain bounds,
+                                                                            by mini-buckets as large as the budget
+                                                                            allows, trees and mean field
+expected_counts                                        exact                `LoopyBP(damping=0.3)`
+mpe                                                    exact                `BestWithin(budget)`: `GraphCut()` where
+                                                                            that is exact, else `BranchAndBound()`,
+                                                                            which proves much, and `MaxProduct()`
+map                                                    exact                the same, where the sums fit and it proves
+                                                                            the answer; else a search with
+                                                                            `LoopyBP(damping=0.3)`
 sample                                                 independent rows     `Gibbs()`
 ====================================================== ==================== ==========================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Literal, TypeAlias, TypeVar
 
 from plausible.base.remedies import Argument, Remedy
 from plausible.errors import InvalidArgument
-from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.engines import Engine
-from plausible.inference.optimization.graph_cuts import GraphCut, has_cut
 from plausible.inference.optimizer import Optimizer
-from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_maximum import MaxProduct
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chains import Gibbs
-from plausible.variables import Evidence
 
 EngineChoice: TypeAlias = Engine | Literal["auto"] | None
 OptimizerChoice: TypeAlias = Optimizer | Literal["auto"] | None
@@ -40,11 +41,9 @@ MapChoice: TypeAlias = Engine | Optimizer | Literal["auto"] | None
 
 _Some = TypeVar("_Some")
 
-#: For beliefs and sums: damped messages settle more often than plain ones, and cost little more.
+#: For beliefs and sums of which many are asked for: damped messages settle more often than plain ones, for little more.
 BELIEFS = LoopyBP(damping=0.3)
-#: For best assignments: it has a bound.
-BEST = MaxProduct()
-#: For rows, and for joints that messages have no belief of.
+#: For rows.
 DRAWS = Gibbs()
 
 
@@ -72,23 +71,3 @@ def chosen(
         remedies = [both, Remedy("use ", Argument("engine", "auto"))]
         raise InvalidArgument(Argument("budget"), reason, remedies=remedies)
     return engine
-
-
-def best_about(factors: Iterable[Factor], evidence: Evidence) -> Optimizer:
-    """The choice for best assignments: a cut where that is exact, which takes a look at each factor to know.
-
-    >>> agree, differ = Factor({"A": 2, "B": 2}, [[2, 1], [1, 2]]), Factor({"A": 2, "B": 2}, [[1, 2], [2, 1]])
-    >>> [type(best_about([factor], Evidence({}, {}, {}))).__name__ for factor in (agree, differ)]
-    ['GraphCut', 'MaxProduct']
-    """
-    return GraphCut() if has_cut(Problem.of(factors, evidence)) else BEST
-
-
-def beliefs_about(names: Iterable[str], scopes: Iterable[Iterable[str]]) -> Engine:
-    """The choice for a joint of free variables: messages, where the scope of a factor has them all.
-
-    >>> type(beliefs_about(["A", "B"], ["AB", "BC"])).__name__, type(beliefs_about(["A", "C"], ["AB", "BC"])).__name__
-    ('LoopyBP', 'Gibbs')
-    """
-    asked = set(names)
-    return BELIEFS if len(asked) <= 1 or any(asked.issubset(scope) for scope in scopes) else DRAWS

@@ -11,6 +11,9 @@ from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
 from plausible.errors import counted
 
+#: What is said wherever an answer is not exact and has no estimate of its error: that a method came to its end is none.
+NO_ERROR = "Nothing is known of the error: ask a second engine and compare, or engine='auto', which tells one."
+
 
 @record
 class QueryInfo(Result):
@@ -19,7 +22,8 @@ class QueryInfo(Result):
     engine: str  # The name of the method
     exact: bool = True  # Whether the answer is exact up to rounding
     converged: bool = True  # Whether the method came to its end; always true for exact ones
-    #: An estimate of, or a bound on, the absolute error of each number; zero for exact methods, `None` if unknown.
+    #: An estimate of, or a bound on, the absolute error of each number; zero for exact methods. `None` if nothing is
+    #: known, as of messages that settle: `advice` then says so.
     error: float | None = 0.0
     cost: int = 0  # The table entries built, all tables together
     largest_table: int = 0  # The entries of the largest table
@@ -33,6 +37,11 @@ class QueryInfo(Result):
     #: Where the parameters of the model are uncertain, that of each number of the answer, in its shape; else `None`.
     standard_deviations: Floats | None = field(default=None, compare=False)
     advice: str = ""  # What to try where the answer is not good enough; "" where there is nothing to say
+
+    def __post_init__(self) -> None:
+        is_silent = not self.exact and self.error is None
+        told = self.advice.replace(NO_ERROR, "").strip()
+        object.__setattr__(self, "advice", f"{told} {NO_ERROR}".strip() if is_silent else told)
 
     def __str__(self) -> str:
         parts = [self.engine, "exact" if self.exact else "approximate"]

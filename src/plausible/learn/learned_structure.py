@@ -100,12 +100,13 @@ def learn_structure(
     =======================  ==========================================================================================
     method                   what it does (and its options)
     =======================  ==========================================================================================
-    "hill-climbing"          steepest ascent, also from the best forest; then `escapes` (3) walks to graphs of the same
-                             class, each with a tabu search; `escapes=0` for the ascent alone (max_steps)
+    "hill-climbing"          steepest ascent from no edges, the best forest and the graph of "ges" (of more than 250
+                             variables from the forest alone), each left after `escapes` (60) walks in a row that led
+                             to nothing better; `escapes=0` for one ascent alone (max_steps)
     "first-ascent"           the first random move that improves (max_steps)
     "tabu"                   the best move that takes back none of the last ones (length, patience, max_steps)
     "beam"                   several graphs at once (width, min_gain, max_steps)
-    "annealing"              random moves at falling temperature, then steepest ascent (schedule, max_steps)
+    "annealing"              steepest ascent, random moves at falling temperature, ascent (schedule, max_steps)
     "random-restarts"        steepest ascent, or `inner`, from random graphs too (restarts, inner, max_steps)
     "perturbation-restarts"  the same from random walks away from the best graph (restarts, length, growth, inner,
                              max_steps)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -27,7 +26,7 @@ from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, StructureTask
 from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_stages
 from plausible.search.clock import Clock
-from plausible.search.local_search import GreedyAscent, SearchMethod
+from plausible.search.local_search import SearchMethod
 
 
 def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> FoundGraph:
@@ -49,14 +48,14 @@ def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000, max_families: in
 def _proved(task: StructureTask, search: Callable[..., FoundGraph], **options: Any) -> FoundGraph:
     """What a search that is to be exact finds, or hill climbing if that was better when the search had to stop."""
     bound, climbed = bound_for(task.score, task.statistics), _climbed(task)
-    found = search(task.scores, task.knowledge, bound=bound, time_limit=_seconds_left(task), **options)
+    found = search(task.scores, task.knowledge, bound=bound, time_limit=task.seconds_left, **options)
     if climbed is None or climbed.score <= found.score:
         return found
     return replace(found, graph=climbed.graph, score=climbed.score, trace=climbed.trace)
 
 
 def _orders(task: StructureTask, *, max_families: int = FEW_FAMILIES) -> FoundGraph:
-    bound, limit = bound_for(task.score, task.statistics), _seconds_left(task)
+    bound, limit = bound_for(task.score, task.statistics), task.seconds_left
     told: dict[str, Any] = {"seed": task.seed, "time_limit": limit, "progress": task.progress}
     return search_orders(task.scores, task.knowledge, bound=bound, max_families=max_families, **told)
 
@@ -80,19 +79,15 @@ def _classes(task: StructureTask) -> FoundGraph:
             "'hill-climbing', 'orders' and 'a-star' search single graphs."
         )
     return search_classes(
-        task.scores, task.knowledge, start=task.start, time_limit=_seconds_left(task), progress=task.is_told
+        task.scores, task.knowledge, start=task.start, time_limit=task.seconds_left, progress=task.is_told
     )
 
 
 def _climbed(task: StructureTask) -> FoundGraph | None:
-    """A graph by hill climbing, in a quarter of the time at most; none if time sets no limit."""
-    if task.clock.deadline == math.inf:
+    """A graph by the default search, in a quarter of the time at most; none if time sets no limit."""
+    if task.seconds_left is None:
         return None
-    return search_in_stages(replace(task, clock=task.clock.share(0.25)), [Stage(GreedyAscent())])
-
-
-def _seconds_left(task: StructureTask) -> float | None:
-    return None if task.clock.deadline == math.inf else task.clock.seconds_left
+    return LOCAL_METHODS["hill-climbing"](replace(task, clock=task.clock.share(0.25)))
 
 
 #: Name -> what finds a graph for a task.

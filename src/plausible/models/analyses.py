@@ -112,8 +112,6 @@ class ParameterAnalyses(Beliefs):
 
         Parameters
         ----------
-        evidence
-            e: states, collections of states and likelihoods.
         query
             x as (variable, state); by default, differentiate P(e).
         others
@@ -156,8 +154,6 @@ class ParameterAnalyses(Beliefs):
         ----------
         parameters
             Entries as (child, states of its parents, state).
-        evidence
-            e: states, collections of states and likelihoods.
 
         Examples
         --------
@@ -187,10 +183,6 @@ class ParameterAnalyses(Beliefs):
 
         Parameters
         ----------
-        frame
-            Rows of evidence; missing cells are not observed.
-        weights
-            How often each row counts; by default once.
         others
             What happens to the other entries of the same row of a table: `fixed` or `proportional`; see `derivatives`.
 
@@ -270,10 +262,6 @@ class ParameterAnalyses(Beliefs):
 
         Parameters
         ----------
-        target, state
-            The event whose probability to analyse.
-        evidence
-            States, collections of states and likelihoods.
         parameter
             θ as (child, states of its parents, state); give the parents' states by name or in order.
 
@@ -328,15 +316,9 @@ class ParameterAnalyses(Beliefs):
 
         Parameters
         ----------
-        target, state
-            The event whose probability to analyse.
-        evidence
-            States, collections of states and likelihoods.
         vary
             How to vary θ: `relative` means θ (1 ± amount), `absolute` θ ± amount, and `odds` divides and multiplies the
             odds of θ by 1 + amount. θ stays within [0, 1], and the other entries of its row keep their ratios.
-        amount
-            By how much to vary θ.
         limit
             How many parameters to list; `None` for all.
 

@@ -17,7 +17,8 @@ from plausible.errors import TooLarge
 from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_map import check_map_engine
 from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine
-from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising
+from plausible.inference.best_within import BestWithin
+from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
 from plausible.inference.engines import check_engine, check_mentioned
 from plausible.inference.exact_map.search import SearchProgress
@@ -32,7 +33,6 @@ from plausible.models.compiled_model import (
     refuse_large_families,
 )
 from plausible.models.hybrid_engine import HybridEngine
-from plausible.models.maxima import best_engine
 from plausible.models.question import MapLimits, Question, QuestionKind, refuse_numbers_alone
 from plausible.models.ways import Named, Tables
 from plausible.variables import Assignment, EvidenceLike, State, Variable
@@ -60,14 +60,10 @@ def _check_draws(engine: Any, variables: Mapping[str, Variable]) -> None:
     check_mentioned(engine, variables)
 
 
-def _best_engine(question: Question) -> Optimizer:
-    return best_engine(question.parts.cpds, question.parts.factors, question.states, question.evidence)
-
-
 _BEST = QuestionKind(
     remedies=(ADD_EVIDENCE, RAISE_BUDGET, APPROXIMATE),
     check=_check_best,
-    otherwise=_best_engine,
+    otherwise=lambda question: BestWithin(read_budget(question.budget)),
     fits=Tables.fits_best,
     refuses_beliefs="A most probable explanation takes states and likelihoods as evidence, not jeffrey(...).",
     takes_numbers=True,
@@ -131,19 +127,21 @@ class Answers(Beliefs):
     ) -> Assignment:
         """Find a most probable assignment of all variables given the evidence, with its `.log_probability`.
 
-        This maximises over a clique tree. If a noisy-or or similar distribution has too many parents for a table, it
-        searches instead, for as long as the budget allows, unless the child is observed in its lowest state.
+        This maximises over a clique tree. If that would be too large, it searches for a proved optimum within the
+        budget: messages and mini-buckets bound a branch and bound, which often ends where no clique tree fits. If a
+        noisy-or or similar distribution has too many parents for a table, another search sums before it maximises,
+        unless the child is observed in its lowest state. Where no search ends, `TooLarge` says what to do.
 
         If some continuous variables are not observed, they are first integrated out to find the most probable states of
         the discrete variables; then come the most probable numbers given these states. `.log_probability` is then a
         log-density. (The point of highest density may be different, and depends on the units.)
 
-        If a clique tree would be too large, use an `engine` such as `MaxProduct()` to find a good assignment;
-        `.info.error` bounds how much better another one could be, as a difference of logarithms. "auto" is exact if the
-        clique tree is within the budget, else `GraphCut()` if that is exact, else `MaxProduct()`.
+        With `engine="auto"` a search that does not end gives the best assignment that it met, never worse than that of
+        `MaxProduct()`; `.info.error` bounds how much better another one could be, as a difference of logarithms, and
+        `.info.exact` says whether there is none. So do the named engines.
 
         The answer of a model with a log Z, such as a Markov network, has the logarithm of the product of the factors as
-        well, `.log_product`; that of an engine has no `.log_probability`, as there may be no clique tree for log Z.
+        well, `.log_product`; there is no `.log_probability` by an engine, or where no clique tree for log Z fits.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
@@ -156,8 +154,10 @@ class Answers(Beliefs):
         log_best = best.log_probability
         if self._is_normalized:
             return Assignment(states, log_probability=log_best, info=best.info)
-        log_z = None if question.engine is not None else self._log_normalizer(question.context, None, budget)
-        log_probability = None if log_z is None else log_best - log_z
+        log_probability = None
+        if question.engine is None:
+            with suppress(TooLarge):
+                log_probability = log_best - self._log_normalizer(question.context, None, budget)
         return Assignment(states, log_probability=log_probability, log_product=log_best, info=best.info)
 
     def k_best(
@@ -211,16 +211,11 @@ class Answers(Beliefs):
 
         Parameters
         ----------
-        names
-            The variables whose states to choose.
-        evidence
-            Name -> a state, a collection of states or `likelihood(...)`.
-        do
-            Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
         engine
             How to compute the sums, such as `LoopyBP()`; if there is nothing to sum out, an engine that maximises, such
             as `MaxProduct()`. By default, the answer is exact. "auto" is exact if elimination is within `budget` and
-            `max_entries`, else a search with `LoopyBP(damping=0.3)`.
+            `max_entries`, or where the sums are small and a search as that of `mpe` proves the rest; else it searches
+            with `LoopyBP(damping=0.3)`.
         budget
             The most that the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
         max_entries
@@ -239,6 +234,10 @@ class Answers(Beliefs):
         limits = MapLimits.of(budget, max_entries, time_limit, progress)
         kind = replace(_MAP, fits=lambda way: way.fits_map(limits.max_entries))
         question = Question.read(self, kind, names, evidence, do, engine, budget)
+        if question.engine is not None and isinstance(engine, str):  # "auto": a proof, where there is one, is better
+            exactly = replace(question, engine=None)
+            if (proved := exactly.answer(lambda way: way.proved_targets(limits))) is not None:
+                return proved if self._is_normalized else self._with_log_product(exactly, proved, time_limit)
         best: Assignment = question.answer(lambda way: way.best_targets(limits))
         return best if self._is_normalized else self._with_log_product(question, best, time_limit)
 
@@ -273,14 +272,8 @@ class Answers(Beliefs):
 
         Parameters
         ----------
-        num_rows
-            How many rows to draw.
         seed
             An integer or a NumPy generator; the same seed gives the same rows. By default, an engine uses its own seed.
-        evidence
-            Name -> finding, true in every row; likelihoods weight the states.
-        do
-            Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
         engine
             How to draw, such as `Gibbs()`; by default exactly. "auto" is exact if the clique tree is within the budget,
             else `Gibbs()`.
@@ -326,10 +319,6 @@ class Answers(Beliefs):
 
         Parameters
         ----------
-        frame
-            Rows of evidence; missing cells are not observed.
-        weights
-            How often each row counts; by default once.
         families
             The children whose families to count; by default all.
         engine

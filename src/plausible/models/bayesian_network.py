@@ -63,8 +63,6 @@ class BayesianNetwork(ParameterAnalyses, NumberAnswers, EvidenceAnalyses, Answer
         A conditional distribution for each variable, of any kind; their order is the order of the variables.
     inputs
         Variables without a distribution, which you always observe: the network is then P(the rest | inputs).
-    notes
-        Name, description, positions and so on.
 
     Examples
     --------

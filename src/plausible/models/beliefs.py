@@ -12,6 +12,7 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.inference.beliefs_within import BeliefsWithin
 from plausible.inference.budget import (
     ADD_EVIDENCE,
     APPROXIMATE,
@@ -21,7 +22,7 @@ from plausible.inference.budget import (
     advising,
     read_budget,
 )
-from plausible.inference.choice import BELIEFS, EngineChoice, beliefs_about
+from plausible.inference.choice import EngineChoice
 from plausible.inference.elimination import sum_product
 from plausible.inference.engines import check_engine
 from plausible.inference.info import difference, is_surely_zero
@@ -45,22 +46,19 @@ _QUERY = QuestionKind(
     remedies=(ADD_EVIDENCE, *_CHEAPER),
     fewer=(Remedy("ask for fewer variables at a time"),),
     check=check_engine,
-    otherwise=lambda question: beliefs_about(
-        (variable.name for variable in question.free),
-        [*([v.name for v in c.scope] for c in question.parts.cpds), *(f.names for f in question.parts.factors)],
-    ),
+    otherwise=lambda question: BeliefsWithin(read_budget(question.budget)),
     fits=Tables.fits,
 )
 _MARGINALS = QuestionKind(
     remedies=(Remedy("ask for fewer variables (", Argument("targets"), ")"), ADD_EVIDENCE, *_CHEAPER),
     check=check_engine,
-    otherwise=lambda question: BELIEFS,
+    otherwise=lambda question: BeliefsWithin(read_budget(question.budget)),
     fits=Tables.fits_each,
 )
 _TOTAL = QuestionKind(
     remedies=_CHEAPER,
     check=check_engine,
-    otherwise=lambda question: BELIEFS,
+    otherwise=lambda question: BeliefsWithin(read_budget(question.budget)),
     fits=Tables.fits,
     refuses_beliefs="jeffrey evidence has no probability: it replaces a belief. See likelihood(...).",
 )
@@ -153,8 +151,8 @@ class Beliefs(ABC):
             Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
         engine
             How to compute the answer, such as `VariableElimination(order=[...])` or `LoopyBP()`; by default the
-            cheapest exact way. "auto" is exact if that is within the budget, else `LoopyBP(damping=0.3)`, or `Gibbs()`
-            for several targets that share no factor; `.info` says which.
+            cheapest exact way. "auto" is exact if that is within the budget, else messages and draws are
+            compared, so that `.info.error` tells an error; `.info` says which.
         uncertainty
             How uncertain the parameters of a Bayesian network are, such as a `ParameterPosterior` or a `ParameterFit`.
             `.info.standard_deviations` then has the standard deviation of each number in the answer, by the delta
@@ -194,16 +192,12 @@ class Beliefs(ABC):
 
         Parameters
         ----------
-        evidence
-            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
-        do
-            Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
         targets
             The variables to report; by default all. Whatever does not affect them is left out, which may save a lot of
             work.
         engine
             How to compute the answers, such as `LoopyBP()`; by default the cheapest exact way. "auto" is exact if that
-            is within the budget, else `LoopyBP(damping=0.3)`.
+            is within the budget, else messages and draws are compared, so that `.info.error` tells an error.
         """
         refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         question = Question.read(self, _MARGINALS, targets, evidence, do, engine, budget)
@@ -221,7 +215,8 @@ class Beliefs(ABC):
 
         The logarithm is natural. In a Bayesian network in which all ancestors of the findings are observed too, as in a
         complete assignment, this is just a sum of table look-ups; in a Markov network it is log Z(e) - log Z. If
-        findings are numbers of continuous variables, it is a log-density.
+        findings are numbers of continuous variables, it is a log-density. Where exact tables exceed the budget, "auto"
+        gives an estimate between certain bounds, `.lower` and `.upper`.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]))

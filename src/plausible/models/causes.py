@@ -53,11 +53,6 @@ def read_causes(cpd: CPD, observed: Mapping[str, int]) -> Causes | None:
 
     A child observed in its lowest state has one level. One observed in state y > 0 has two: effects below y all act
     alike, and effects above y are ruled out.
-
-    >>> rain, pipe = Variable("rain", 2), Variable("pipe", 2)
-    >>> wet = NoisyOr("wet", [rain, pipe], [0.9, 0.5], leak=0.1)
-    >>> read_causes(wet, {"wet": 1, "pipe": 1}).leak
-    array([0.45, 0.55])
     """
     if isinstance(cpd, NoisyOr):
         effects, leak = _noisy_or_effects(cpd), np.array([1.0 - cpd.leak, cpd.leak])
@@ -118,27 +113,10 @@ def decompose(children: Sequence[Causes], others: Iterable[Sequence[Variable]], 
     meet, a variable of 2 levels - 1 states says how the maximum m came about: l = m and r ≤ m, or l < m and r = m.
     All entries are probabilities, and nothing is subtracted.
 
-    Parameters
-    ----------
-    children
-        What to decompose.
-    others
-        The scopes of all other factors of the problem, without observed variables.
-    taken
-        Names that auxiliary variables must not have; those of this problem are avoided anyway.
-
-    Notes
-    -----
-    With k children alive in a clique of the star graph's order, tables have of the order of 2^k entries on a path and
-    3^k where branches meet. A chain of partial maxima in an order that ignores the other children can need many more.
-    See Zhang & Poole (1996) for the chain, Díez & Galán (2003) for the sum of products.
-
-    Examples
-    --------
-    >>> causes = [Variable(name, 2) for name in "ABC"]
-    >>> child = read_causes(NoisyOr("Y", causes, [0.9, 0.5, 0.3]), {"Y": 1})
-    >>> [factor.names for factor in decompose([child], [], []).factors]
-    [('A', 'Y≤1'), ('Y≤1', 'B', 'Y≤2'), ('Y≤2', 'C')]
+    `others` are the scopes of all other factors, without observed variables; `taken` are names that auxiliary variables
+    must not have. With k children alive in a clique of the star graph's order, tables have of the order of 2^k entries
+    on a path and 3^k where branches meet. See Zhang & Poole (1996) for the chain of partial maxima, Díez & Galán (2003)
+    for the sum of products.
     """
     scopes = list(others)
     run, cost = _star_elimination(children, scopes)

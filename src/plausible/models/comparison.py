@@ -23,19 +23,6 @@ def with_states_of(network: BayesianNetwork, variables: Mapping[str, Variable]) 
 
     Variables with other states stay as they are, and so does a network in which numbers depend on states that moved.
     Distributions over variables that move become tables.
-
-    Parameters
-    ----------
-    network
-        Any network.
-    variables
-        Name -> variable; those that the network does not have are not needed.
-
-    Examples
-    --------
-    >>> net = BayesianNetwork(TableCPD("rain", [0.8, 0.2], states=["no", "yes"]))
-    >>> with_states_of(net, {"rain": Variable("rain", ["yes", "no"])}).cpd("rain").values
-    array([0.2, 0.8])
     """
     moved = {
         name: variables[name]
@@ -71,14 +58,12 @@ def kl_divergence_networks(p: BayesianNetwork, q: BayesianNetwork) -> float:
     Both logarithms are sums over families, so that only the marginals of families under P are needed:
     D = Σ_i Σ P(x_i, u_i) log P(x_i | u_i) - Σ_i Σ P(x_i, v_i) log Q(x_i | v_i), with the parents u in P and v in Q.
 
+    One calibration of a clique tree of P, and a query to P for each family of Q that is in no clique of it.
+
     Parameters
     ----------
     p, q
         Discrete networks over the same variables with the same states, in any order; their graphs may differ.
-
-    Notes
-    -----
-    One calibration of a clique tree of P, and a query to P for each family of Q that is in no clique of it.
 
     Examples
     --------
@@ -197,15 +182,6 @@ def compare(reference: BayesianNetwork, estimate: BayesianNetwork) -> NetworkCom
 
     States are compared by name, whatever their order.
 
-    Parameters
-    ----------
-    reference
-        The network that is meant.
-    estimate
-        The network that was found.
-
-    Examples
-    --------
     >>> from plausible.cpds import TableCPD
     >>> rain = TableCPD("rain", [0.8, 0.2])
     >>> meant = BayesianNetwork(rain, TableCPD("wet", [[0.9, 0.1], [0.2, 0.8]], parents=["rain"]))

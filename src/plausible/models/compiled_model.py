@@ -130,15 +130,7 @@ class CompiledModel(ABC):
         return Assignment(states, log_probability=log_best, log_product=log_product, info=best.info)
 
     def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
-        """Draw independent samples from the exact distribution given the evidence: a column for each variable.
-
-        Parameters
-        ----------
-        num_rows
-            How many.
-        evidence
-            What holds in every row (likelihoods weigh the states).
-        """
+        """Draw independent samples from the exact distribution given the evidence: a column for each variable."""
         number = checked_count(num_rows)
         rows: pd.DataFrame = Question.read(self, _ROWS, None, evidence).answer(lambda way: way.sample(number, seed))
         return rows
@@ -155,8 +147,6 @@ class CompiledModel(ABC):
         ----------
         frame
             Rows of evidence, states and numbers: a pandas, polars or arrow frame, or a mapping from names to columns.
-        target
-            The name of a discrete variable.
 
         Examples
         --------

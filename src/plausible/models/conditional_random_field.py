@@ -32,12 +32,8 @@ class ConditionalRandomField(EvidenceAnalyses, Answers, Frozen):
     ----------
     factors
         Non-negative factors, none of them over inputs alone: such a one would cancel in P(Y | X).
-    inputs
-        The names of the variables X.
     variables
         Variables that come first in the variable order; the way to add variables that are in no factor.
-    notes
-        Name, description, positions and the like.
 
     References
     ----------

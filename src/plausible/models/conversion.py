@@ -24,17 +24,12 @@ def to_bayesian_network(network: MarkovNetwork, triangulate: bool = False) -> Ba
 
     Only a chordal graph can be directed without losing or inventing independencies (Koller & Friedman 2009, §4.5.3).
     Eliminating X in a perfect order multiplies the factors with X to ψ; then P(X | the neighbours left) = ψ / Σ_X ψ.
+    Costs one elimination: the sum of the sizes of the clique tables.
 
     Parameters
     ----------
-    network
-        A Markov network whose graph is chordal.
     triangulate
         Whether a graph that is not may get chords first; they cost independencies and parameters.
-
-    Notes
-    -----
-    Costs one elimination: the sum of the sizes of the clique tables.
 
     Examples
     --------
@@ -83,15 +78,8 @@ def _families(network: MarkovNetwork, graph: UndirectedGraph) -> dict[str, Facto
 def chain_rule_network(joint: Factor, order: Sequence[str] | None = None) -> BayesianNetwork:
     """P(x) = Π P(x_i | x_1, ..., x_{i-1}): any joint, in any order, as a network with all edges.
 
-    Parameters
-    ----------
-    joint
-        A non-negative factor; it is normalised.
-    order
-        The variables, causes first, if you like; the order of the scope where left out.
+    The joint is a non-negative factor, which is normalised; the order is that of its scope where left out.
 
-    Examples
-    --------
     >>> joint = Factor({"A": 2, "B": 2}, [[0.1, 0.2], [0.3, 0.4]])
     >>> chain_rule_network(joint, ["B", "A"]).graph
     DAG('B -> A')
@@ -104,17 +92,8 @@ def chain_rule_network(joint: Factor, order: Sequence[str] | None = None) -> Bay
 def factorizes(joint: Factor, graph: DAG, tolerance: float = 1e-9) -> bool:
     """Whether P(x) = Π P(x_i | parents of x_i in the graph) everywhere: whether P factorises over G.
 
-    Parameters
-    ----------
-    joint
-        A non-negative factor; it is normalised.
-    graph
-        A DAG over the variables of the joint.
-    tolerance
-        How far the two sides may be apart in any entry.
+    The joint is a non-negative factor, which is normalised; no entry may differ by more than `tolerance`.
 
-    Examples
-    --------
     >>> fair = Factor({"A": 2, "B": 2}, [[0.25, 0.25], [0.25, 0.25]])
     >>> factorizes(fair, DAG(nodes=["A", "B"]))
     True
@@ -144,8 +123,6 @@ def naive_bayes(class_cpd: CPD, features: Iterable[CPD], notes: Notes | None = N
         P(C): the class has no parents.
     features
         P(X_i | C): each has the class as its only parent.
-    notes
-        Name, description, positions and the like.
 
     Examples
     --------

@@ -98,28 +98,13 @@ class EvidenceAnalyses(Beliefs):
         """Compute I(target; X | evidence) for every unobserved variable X, largest first: what to observe next.
 
         Observing X lowers the entropy of the target by I(T; X | e) on average. The target is discrete; X may be
-        continuous.
-
-        Parameters
-        ----------
-        target
-            T.
-        evidence
-            e.
-        base
-            The base of the logarithms: 2 for bits.
-        candidates
-            The variables X to consider; by default all.
+        continuous. One calibration for each state of the target that is possible, and one more.
 
         Returns
         -------
         pandas.DataFrame
             Indexed by `variable`: `mutual_information`, its `share` of the entropy of the target, and the `entropy` of
             the variable itself; that of a continuous one is the differential entropy, -inf where it has a point mass.
-
-        Notes
-        -----
-        One calibration for each state of the target that is possible, and one more.
 
         Examples
         --------
@@ -190,15 +175,6 @@ class EvidenceAnalyses(Beliefs):
         first. `.to_frame()` returns a data frame, with the change and the log Bayes factor for each state of the
         target.
 
-        Parameters
-        ----------
-        target
-            The variable whose posterior to explain.
-        evidence
-            Name -> finding.
-
-        Examples
-        --------
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(
         ...     TableCPD("ill", [0.9, 0.1], states=["no", "yes"]),

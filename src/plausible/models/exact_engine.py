@@ -78,10 +78,6 @@ class ExactEngine(CompiledModel):
 
         Parameters
         ----------
-        frame
-            Rows of evidence; missing cells are not observed.
-        weights
-            How often each row counts; by default once.
         families
             The children whose families to count; a family that lies in no clique gets one. By default, all families
             that lie in a clique; a warning names the others, such as a noisy-or with many parents, which is held as

@@ -32,8 +32,6 @@ class FactorGraph(EvidenceAnalyses, Answers, Frozen):
         Non-negative factors: a mapping from names to factors, or a list, whose factors get the names f0, f1, ...
     variables
         Variables that come first in the variable order. Use this to add variables that are in no factor.
-    notes
-        Name, description, positions and so on.
 
     References
     ----------
@@ -153,11 +151,7 @@ class FactorGraph(EvidenceAnalyses, Answers, Frozen):
 
 
 def unique_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """The names as wanted, with primes where one is taken already, by a variable or by an earlier name.
-
-    >>> unique_names(["f", "g", "f"], taken=["g"])
-    ['f', "g'", "f'"]
-    """
+    """The names as wanted, with primes where one is taken already, by a variable or by an earlier name."""
     used = set(taken)
     found: list[str] = []
     for name in wanted:

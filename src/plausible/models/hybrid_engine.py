@@ -43,8 +43,6 @@ class HybridEngine(CompiledModel):
     Linear Gaussian variables whose parameters may depend on discrete ones. A discrete variable that depends on
     numbers can be asked about, and observed, where these numbers are observed.
 
-    Examples
-    --------
     >>> from plausible import BayesianNetwork, ConditionalGaussianCPD, TableCPD
     >>> kind = TableCPD("kind", [0.5, 0.5], states=["small", "large"])
     >>> height = ConditionalGaussianCPD("height", [10.0, 12.0], {}, 1.0, [kind.variable])
@@ -145,10 +143,6 @@ class HybridEngine(CompiledModel):
 
         Parameters
         ----------
-        frame
-            Rows of evidence; missing cells are not observed.
-        weights
-            How often each row counts; by default once.
         families
             The children whose families to count; by default all families without continuous variables.
 

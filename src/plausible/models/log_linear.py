@@ -29,18 +29,6 @@ def gibbs_factors(energy: Factor) -> list[Factor]:
     exp(-E) = exp(-E/k)^k, so that neither large energies nor large differences between them are lost: elimination
     works on logarithms where the product itself would overflow or vanish. An energy of inf is a factor of zero, that
     is, an assignment ruled out.
-
-    Parameters
-    ----------
-    energy
-        Finite numbers, or inf.
-
-    Examples
-    --------
-    >>> [factor.values.round(4).tolist() for factor in gibbs_factors(Factor({"A": 2}, [0.0, 1.0]))]
-    [[1.0, 0.3679]]
-    >>> len(gibbs_factors(Factor({"A": 2}, [1000.0, 1001.0])))
-    3
     """
     if energy.min() == -math.inf:
         raise InvalidArgument(f"The energy over {scope_text(energy.scope)} is -inf at {dict(energy.argmin())!r}.")
@@ -114,19 +102,15 @@ def canonical_network(
     The proof of Hammersley and Clifford as a construction (Koller & Friedman 2009, §4.4.2.1): the factor of a clique D
     is exp Σ_{Z ⊆ D} (-1)^{|D - Z|} ln P(d_Z, ξ*_{-Z}), so that only what the smaller cliques do not say is left to it.
 
+    Costs 2^|D| sums for each clique D of the graph, of which there can be exponentially many.
+
     Parameters
     ----------
     joint
         A factor with positive entries; it is normalised.
-    graph
-        An undirected graph over the variables of the joint.
     reference
         ξ*, a state of each variable; first states where left out. Every factor is one where one of its variables has
         its reference state.
-
-    Notes
-    -----
-    Costs 2^|D| sums for each clique D of the graph, of which there can be exponentially many.
 
     Examples
     --------

@@ -53,25 +53,9 @@ def lower(
     for each cause; others are taken apart with a view to all factors together, see `plausible.models.causes.decompose`.
     Without any observed values and states `log_scale` is zero.
 
-    Parameters
-    ----------
-    cpds
-        The distributions; the factors of a question should be lowered in one call.
-    variables
-        The names of all variables of the network, which auxiliary variables must not have.
-    values
-        Name -> number of the continuous variables that are observed.
-    observed
-        Name -> position of the state of discrete variables that are observed: a distribution with a great table may
-        be small there.
-    tables_up_to
-        Distributions with tables up to this size, over what is not observed, get no auxiliary variables, whatever
-        that costs: maxima can't be taken over what has to be summed first.
-
-    Raises
-    ------
-    NotSupported
-        Where a continuous variable is not observed.
+    `variables` are names that auxiliary variables must not have; `values` and `observed` are numbers and positions of
+    states that are known. Distributions with tables up to `tables_up_to`, over what is not observed, get no auxiliary
+    variables, whatever that costs: maxima can't be taken over what has to be summed first.
     """
     seen = observed or {}
     lowering = _Lowering(set(variables), {**values, **seen}, seen, tables_up_to)

@@ -50,8 +50,6 @@ class MarkovNetwork(EvidenceAnalyses, Answers, Frozen, Hinted):
         Non-negative factors; several may have the same scope.
     variables
         Variables that come first in the variable order. Use this to add variables that are in no factor.
-    notes
-        Name, description, positions and so on.
 
     Examples
     --------

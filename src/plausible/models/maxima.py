@@ -9,13 +9,14 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor
+from plausible.inference.best_within import BestWithin
 from plausible.inference.budget import Budget, read_budget
-from plausible.inference.choice import best_about
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.exact_map.k_best import best_assignments
 from plausible.inference.exact_map.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer
+from plausible.inference.problem import Problem
 from plausible.models.lowering import Lowered, lower
 from plausible.search.clock import Clock
 from plausible.variables import Assignment, Evidence, Variable
@@ -47,7 +48,8 @@ def best_of(
 
     A maximum can't be taken over the effects of a noisy-or before their auxiliary variables are summed out, and a table
     over all causes may be too large. A child in its lowest state needs neither: there it is a product over its causes.
-    So: tables up to a size, a clique tree in which maxima are taken; else a search (`marginal_map` over all variables).
+    So: tables up to a size and a clique tree in which maxima are taken; where that is too large, a search of these
+    tables (`BestWithin`); where there are larger ones, another search (`marginal_map` over all variables).
 
     Parameters
     ----------
@@ -65,17 +67,46 @@ def best_of(
     Raises
     ------
     TooLarge
-        Where neither the tables fit nor the search ends in time; with the children that make it so.
+        Where neither the tables fit nor a search ends in time; with the children that make it so.
     """
     limit, certain = read_budget(budget), replace(evidence, values={})
-    clock, max_entries = Clock.of(limit.seconds), min(_LARGEST_SUMS, limit.table_entries)
-    try:
-        lowered = _with_tables(cpds, factors, variables, evidence)
-        if not _auxiliaries(lowered.factors, variables):
+    clock = Clock.of(limit.seconds)
+    lowered = _with_tables(cpds, factors, variables, evidence)
+    if not _auxiliaries(lowered.factors, variables):
+        try:
             return _shifted(_by_tables(lowered.factors, variables, limit, certain), lowered)
-    except TooLarge:
-        if not any(cpd.auxiliaries for cpd in cpds):
-            raise
+        except TooLarge:
+            best = _proved(lowered.factors, variables, limit, certain)
+            if best is not None:
+                return _shifted(best, lowered)
+            if not any(cpd.auxiliaries for cpd in cpds):
+                raise
+    return _by_search(cpds, factors, variables, limit, clock, evidence, must_be_exact=True)
+
+
+def _proved(
+    factors: Sequence[Factor], variables: Sequence[Variable], budget: Budget, evidence: Evidence
+) -> Assignment | None:
+    """By a search within the budget; None where that proves nothing."""
+    search, listed = BestWithin(budget), [*factors, *_ones(evidence, variables)]
+    if not search.affords(Problem.of(listed, evidence)):
+        return None
+    best = search.best(listed, evidence)
+    return _with_observed(best, variables, evidence) if best.info.exact else None
+
+
+def _by_search(
+    cpds: Sequence[CPD],
+    factors: Sequence[Factor],
+    variables: Sequence[Variable],
+    limit: Budget,
+    clock: Clock,
+    evidence: Evidence,
+    *,
+    must_be_exact: bool,
+) -> Assignment:
+    """By a search that sums the effects of causes before it maximises."""
+    max_entries, certain = min(_LARGEST_SUMS, limit.table_entries), replace(evidence, values={})
     lowered = lower(cpds, _names(variables), evidence.values, evidence.hard)
     try:
         found = marginal_map(
@@ -84,7 +115,7 @@ def best_of(
             certain,
             max_entries=max_entries,
             time_limit=clock.seconds_left,
-            must_be_exact=True,
+            must_be_exact=must_be_exact,
         )
     except TooLarge:
         if clock.is_over:
@@ -106,15 +137,12 @@ def best_by(
     """A good assignment to the variables, observed ones included, as an engine finds it; see `best_of`."""
     lowered = _with_tables(cpds, factors, variables, evidence)
     if _auxiliaries(lowered.factors, variables):
+        if isinstance(engine, BestWithin):
+            clock = Clock.of(engine.budget.seconds)
+            return _by_search(cpds, factors, variables, engine.budget, clock, evidence, must_be_exact=False)
         raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds, [_NO_ENGINE])
-    return _shifted(engine.best(lowered.factors, replace(evidence, values={})), lowered)
-
-
-def best_engine(
-    cpds: Sequence[CPD], factors: Sequence[Factor], variables: Sequence[Variable], evidence: Evidence
-) -> Optimizer:
-    """What "auto" stands for where the tables of `best_of` don't fit."""
-    return best_about(_with_tables(cpds, factors, variables, evidence).factors, replace(evidence, values={}))
+    best = engine.best(lowered.factors, replace(evidence, values={}))
+    return _shifted(_with_observed(best, variables, evidence), lowered)
 
 
 def k_best_of(
@@ -156,8 +184,14 @@ def _by_tables(
     free = [variable for variable in variables if variable.name not in evidence.hard]
     compiled = compile_factors(absorb([*factors, *_ones(evidence, free)], evidence), free, budget=budget)
     best = compiled.best(Evidence({}, {}, {}))
+    whole = _with_observed(best, variables, evidence)
+    return Assignment(whole, log_probability=best.log_probability, info=compiled.info)
+
+
+def _with_observed(best: Assignment, variables: Sequence[Variable], evidence: Evidence) -> Assignment:
+    """The assignment to all variables: factors need not mention those that are observed."""
     states = {v.name: v.states[evidence.hard[v.name]] if v.name in evidence.hard else best[v.name] for v in variables}
-    return Assignment(states, log_probability=best.log_probability, info=compiled.info)
+    return Assignment(states, log_probability=best.log_probability, info=best.info)
 
 
 def _ones(evidence: Evidence, variables: Sequence[Variable]) -> list[Factor]:

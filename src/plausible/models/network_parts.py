@@ -12,22 +12,14 @@ from plausible.base.plain_values import shown
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
-from plausible.graphs.nodes import NodeSet
+from plausible.graphs.base_graph import BaseGraph
 from plausible.variables import State, Variable
 
 PartT = TypeVar("PartT")
 
 
 class ByName(dict[str, PartT]):
-    """A dictionary whose error for an unknown name offers close matches.
-
-    Examples
-    --------
-    >>> ByName({"rain": 1, "grass": 2})["rian"]
-    Traceback (most recent call last):
-        ...
-    plausible.errors.UnknownVariable: 'rian' is not a variable of this network. Did you mean 'rain'?
-    """
+    """A dictionary whose error for an unknown name offers close matches."""
 
     def __missing__(self, name: str) -> NoReturn:
         raise UnknownVariable.named(name, self, "this network")
@@ -91,7 +83,7 @@ def _advice(given: Any, culprit: object) -> str:
     if hasattr(culprit, "graph") and hasattr(culprit, "variables"):
         return " That is a model already, and edits such as net.with_cpd(cpd) give a new one."
     if _is_graph(given):
-        is_made = isinstance(given, NodeSet)
+        is_made = isinstance(given, BaseGraph)
         name = "graph" if is_made else shortened(given)
         alone = "" if is_made else f" The graph alone is pb.DAG({name})."
         return (
@@ -114,12 +106,7 @@ def _is_graph(given: Any) -> bool:
 
 
 def conditional_table(joint: Factor, child: str) -> TableCPD:
-    """P(child | the other variables of the joint); uniform where the others' assignment has probability zero.
-
-    >>> conditional_table(Factor({"A": 2, "B": 2}, [[0.1, 0.3], [0.0, 0.0]]), "B").values
-    array([[0.25, 0.75],
-           [0.5 , 0.5 ]])
-    """
+    """P(child | the other variables of the joint); uniform where the others' assignment has probability zero."""
     parents = [variable for variable in joint.scope if variable.name != child]
     family = joint.reorder([*(parent.name for parent in parents), child])
     rows = np.array(family.normalize(over=child).values)

@@ -40,10 +40,6 @@ class NumberAnswers(Beliefs):
         ----------
         targets
             The name of one continuous variable or of several; rows and columns are in the same order.
-        evidence
-            Name -> a number for a continuous variable; a state, states or a likelihood for a discrete one.
-        do
-            Name -> the number or state to set by intervention; see `intervene`.
 
         Examples
         --------

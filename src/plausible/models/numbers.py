@@ -239,11 +239,7 @@ def _with_numbers(rest: Plan | None, outline: Outline, budget: Budget) -> Plan:
 
 
 def regression_of(cpd: CPD) -> Regression:
-    """The distribution of a continuous variable as a regression.
-
-    >>> regression_of(LinearGaussianCPD("y", 1.0, {"x": 2.0}, 0.5)).parents
-    ('x',)
-    """
+    """The distribution of a continuous variable as a regression."""
     if isinstance(cpd, LinearGaussianCPD):
         return Regression.of(cpd.variable, cpd.parent_names, (), cpd.intercept, cpd.coefficients, cpd.variance)
     if isinstance(cpd, ConditionalGaussianCPD):
@@ -292,29 +288,9 @@ class Densities:
 def densities(cpds: Iterable[CPD], evidence: Evidence, *, only_relative: bool) -> Densities:
     """What the observed numbers say about states, for questions that look into the tables themselves.
 
-    Parameters
-    ----------
-    cpds
-        The distributions of the question: only those of continuous variables are looked at.
-    evidence
-        The findings; the factors are right where its states hold.
-    only_relative
-        Whether the question is about quotients, such as P(x | e), in which a constant, even an infinite one, cancels.
-
-    Raises
-    ------
-    NotSupported
-        Where an observed number is certain given the rest, and the question is about its density; or where it is so in
-        some configurations only: which of them count then depends on which entries of tables are zero, and no
-        derivative says how.
-
-    Examples
-    --------
-    >>> from plausible.cpds import LinearGaussianCPD
-    >>> cpds = [LinearGaussianCPD("x", 0.0, variance=1.0), LinearGaussianCPD("y", 0.0, {"x": 1.0}, 3.0)]
-    >>> seen = Evidence.read({"y": 2.0}, {cpd.variable.name: cpd.variable for cpd in cpds})
-    >>> round(densities(cpds, seen, only_relative=False).log_scale, 6)  # of N(0, 4) at 2
-    -2.112086
+    With `only_relative` the question is about quotients, such as P(x | e), in which a constant, even an infinite one,
+    cancels. Refused where an observed number is certain given the rest, and the question is about its density; or where
+    it is so in some configurations only, as no derivative then says which of them count.
     """
     listed = [cpd for cpd in cpds if cpd.variable.is_continuous]
     model = HybridModel((), tuple(regression_of(cpd) for cpd in listed))

@@ -26,32 +26,8 @@ def requisite(
     sends one from a parent back to its parents. The distributions of all variables that send the ball to their parents
     are requisite: others are barren, or cut off from the targets by evidence.
 
-    Parameters
-    ----------
-    graph
-        The network's graph.
-    targets
-        The variables asked about.
-    observed
-        The variables whose state is known.
-    weighed
-        The variables with soft findings (a collection of states, a likelihood): they let the ball through, and send
-        one from a parent back as well, as a variable with an observed child would.
-
-    Notes
-    -----
-    Linear in the part of the graph that is visited. Findings that are cut off are not checked for contradicting each
-    other: P(targets | evidence) comes out as if they did not.
-
-    Examples
-    --------
-    >>> student = DAG("D -> G <- I -> S; G -> L")
-    >>> sorted(requisite(student, ["D"], ["G"]).distributions)
-    ['D', 'G', 'I']
-    >>> sorted(requisite(student, ["L"], ["G"]).distributions)
-    ['L']
-    >>> requisite(student, ["L"], ["G", "S"]).findings
-    frozenset({'G'})
+    Variables that are `weighed` (by soft findings) let the ball through, and send one from a parent back as well, as
+    one with an observed child would. Linear in the part of the graph that is visited.
     """
     known, soft = frozenset(observed), frozenset(weighed)
     to_parents: set[str] = set()

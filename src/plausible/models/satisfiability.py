@@ -137,13 +137,6 @@ class CNF:
         probability 1/2 or more, so that k tries miss it with probability 2^-k or less; longer clauses have no such
         promise.
 
-        Parameters
-        ----------
-        tries
-            The number of walks.
-
-        Examples
-        --------
         >>> formula = CNF([["a", "b"], ["~a", "~b"], ["a", "~b"]])
         >>> formula.find_model(seed=0)
         Assignment(a=True, b=False)

@@ -71,17 +71,6 @@ def with_error_bars(
     Var P(x | e) ≈ g' Σ g, where g is the gradient of the answer in all entries of all tables, taken at the network's
     own, and Σ their covariance. It falls as 1/N, and is exact where the answer is linear in the parameters. Refused
     where other distributions that were estimated matter, such as Gaussian ones: their part would be left out.
-
-    Parameters
-    ----------
-    network
-        A Bayesian network of tables.
-    answer
-        P(targets | evidence, do).
-    evidence, do
-        What is known, and what is set.
-    uncertainty
-        What is known about the parameters, or a fit that holds it; those of variables that are set do not count.
     """
     settings = settings_of(do)
     asked: _Differentiable = network.intervene(settings) if settings else network

@@ -20,10 +20,11 @@ from plausible.factors.alignment import num_entries
 from plausible.factors.marginals import Marginals
 from plausible.inference.approximate_map import approximate_map
 from plausible.inference.approximate_samples import reseeded
+from plausible.inference.best_within import BestWithin
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.exact_map.marginal_map import marginal_map
+from plausible.inference.exact_map.marginal_map import MapMethod, marginal_map
 from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.jeffrey import joints_of_draws, likelihoods_of_draws
 from plausible.inference.plan import Plan, plan_factors
@@ -115,13 +116,27 @@ class Tables(Way):
 
     def best_targets(self, limits: MapLimits) -> Assignment:
         """By elimination, sums before maxima, or by branch and bound."""
-        lowered = self.lowered()
+        return self._best_targets(limits, "auto")
+
+    def proved_targets(self, limits: MapLimits) -> Assignment | None:
+        """By elimination, or by a search whose work is counted; None where that proves nothing."""
+        try:
+            return self._best_targets(limits, "elimination")
+        except TooLarge:
+            return None
+
+    def _best_targets(self, limits: MapLimits, method: MapMethod) -> Assignment:
+        lowered, seconds = self.lowered(), limits.time_limit
+        budget = read_budget(self.question.budget)
+        budget = budget if seconds is None else replace(budget, seconds=max(seconds, 1e-9))
         answer = marginal_map(
             lowered.factors,
             self.question.targets,
             self.question.certain,
+            method=method,
             max_entries=limits.max_entries,
             time_limit=limits.time_limit,
+            prove=BestWithin(budget).proved,
             progress=limits.progress,
         )
         return Assignment(answer.assignment, log_probability=answer.log_value + lowered.log_scale, info=answer.info)

@@ -48,6 +48,14 @@ class Restarts(SearchMethod):
     ) -> StateT:
         """Where the next search starts, given the best state and how many searches in a row did not improve it."""
 
+    def is_over(self, num: int, failures: int) -> bool:
+        """Whether to stop after so many restarts, the last of which in a row did not improve the best state."""
+        return num >= self.num
+
+    def _failures(self, state: SearchState[Any]) -> int:
+        memory: _Memory = state.memory
+        return 0 if not memory.num or state.best_score > memory.score else memory.failures + 1
+
     def init(self, problem: SearchProblem[StateT, OperatorT], start: StateT, seed: int = 0) -> SearchState[StateT]:
         """The state of a search that has made no step."""
         inside = self.inner.init(problem, start, seed)
@@ -60,9 +68,7 @@ class Restarts(SearchMethod):
             inside = self.inner.step(problem, memory.inside)
             num_steps = inside.num_steps - memory.inside.num_steps
             after = replace(memory, inside=inside)
-        elif memory.num < self.num:
-            failures = 0 if state.best_score > memory.score else memory.failures + 1
-            failures = failures if memory.num else 0
+        elif not self.is_over(memory.num, failures := self._failures(state)):
             rng = np.random.default_rng((state.seed, memory.num, 1))
             start = self.next_start(problem, state.best, failures, rng)
             inside, num_steps = self.inner.init(problem, start, int(rng.integers(2**62))), 0

@@ -1,9 +1,11 @@
 # Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.utilities.attributes.additive import AdditiveIndependence as AdditiveIndependence
+from plausible.utilities.attributes.additive import CAIMap as CAIMap
 from plausible.utilities.attributes.additive import (
     GeneralizedAdditiveIndependence as GeneralizedAdditiveIndependence,
 )
 from plausible.utilities.attributes.additive import additive_independence as additive_independence
+from plausible.utilities.attributes.additive import cai_map as cai_map
 from plausible.utilities.attributes.additive import canonical_decomposition as canonical_decomposition
 from plausible.utilities.attributes.additive import compare_lotteries as compare_lotteries
 from plausible.utilities.attributes.additive import (
@@ -17,8 +19,6 @@ from plausible.utilities.attributes.diagnosis import DiagnosisUtility as Diagnos
 from plausible.utilities.attributes.diagnosis import MixedScale as MixedScale
 from plausible.utilities.attributes.fitting import UtilityFit as UtilityFit
 from plausible.utilities.attributes.fitting import fit_additive_utility as fit_additive_utility
-from plausible.utilities.attributes.maps import CAIMap as CAIMap
-from plausible.utilities.attributes.maps import cai_map as cai_map
 from plausible.utilities.attributes.preferential import ConditionalPreference as ConditionalPreference
 from plausible.utilities.attributes.preferential import PreferentialIndependence as PreferentialIndependence
 from plausible.utilities.attributes.preferential import conditional_preference as conditional_preference
@@ -62,14 +62,14 @@ from plausible.utilities.elicitation.methods import standard_gamble as standard_
 from plausible.utilities.elicitation.methods import time_trade_off as time_trade_off
 from plausible.utilities.elicitation.methods import visual_analog as visual_analog
 from plausible.utilities.elicitation.questions import IndifferenceSearch as IndifferenceSearch
+from plausible.utilities.elicitation.questions import PrelecWeighting as PrelecWeighting
 from plausible.utilities.elicitation.questions import Question as Question
+from plausible.utilities.elicitation.questions import SimulatedRespondent as SimulatedRespondent
+from plausible.utilities.elicitation.questions import TverskyKahnemanWeighting as TverskyKahnemanWeighting
 from plausible.utilities.elicitation.questions import gamble_question as gamble_question
+from plausible.utilities.elicitation.questions import rank_dependent_utility as rank_dependent_utility
 from plausible.utilities.elicitation.questions import scale_question as scale_question
 from plausible.utilities.elicitation.questions import time_question as time_question
-from plausible.utilities.elicitation.respondents import PrelecWeighting as PrelecWeighting
-from plausible.utilities.elicitation.respondents import SimulatedRespondent as SimulatedRespondent
-from plausible.utilities.elicitation.respondents import TverskyKahnemanWeighting as TverskyKahnemanWeighting
-from plausible.utilities.elicitation.respondents import rank_dependent_utility as rank_dependent_utility
 from plausible.utilities.elicitation.session import ElicitationResult as ElicitationResult
 from plausible.utilities.elicitation.session import ElicitedUtility as ElicitedUtility
 from plausible.utilities.elicitation.session import Session as Session
@@ -93,16 +93,18 @@ from plausible.utilities.lotteries.curve_fitting import fit_curve as fit_curve
 from plausible.utilities.lotteries.curves import FunctionCurve as FunctionCurve
 from plausible.utilities.lotteries.curves import SShapedCurve as SShapedCurve
 from plausible.utilities.lotteries.curves import TabulatedCurve as TabulatedCurve
-from plausible.utilities.lotteries.indifference import ConstructedUtility as ConstructedUtility
-from plausible.utilities.lotteries.indifference import Indifference as Indifference
-from plausible.utilities.lotteries.indifference import indifference_probability as indifference_probability
-from plausible.utilities.lotteries.indifference import utility_from_preferences as utility_from_preferences
 from plausible.utilities.lotteries.lottery import Lottery as Lottery
 from plausible.utilities.lotteries.outcome_utilities import AffineMap as AffineMap
 from plausible.utilities.lotteries.outcome_utilities import affine_map as affine_map
 from plausible.utilities.lotteries.outcome_utilities import rescaled_utility as rescaled_utility
+from plausible.utilities.lotteries.preferences import ConstructedUtility as ConstructedUtility
+from plausible.utilities.lotteries.preferences import Indifference as Indifference
 from plausible.utilities.lotteries.preferences import PreferenceRelation as PreferenceRelation
 from plausible.utilities.lotteries.preferences import Statement as Statement
+from plausible.utilities.lotteries.preferences import indifference_probability as indifference_probability
+from plausible.utilities.lotteries.preferences import utility_from_preferences as utility_from_preferences
+from plausible.utilities.lotteries.regret import ActionRanking as ActionRanking
+from plausible.utilities.lotteries.regret import DecisionSituation as DecisionSituation
 from plausible.utilities.lotteries.regret import RegretChoice as RegretChoice
 from plausible.utilities.lotteries.regret import RegretPreferences as RegretPreferences
 from plausible.utilities.lotteries.regret import minimax_regret as minimax_regret
@@ -120,14 +122,14 @@ from plausible.utilities.lotteries.risk import risk_attitude as risk_attitude
 from plausible.utilities.lotteries.risk import risk_premium as risk_premium
 from plausible.utilities.lotteries.risk import small_stakes_premium as small_stakes_premium
 from plausible.utilities.lotteries.risk import stochastic_dominance as stochastic_dominance
-from plausible.utilities.lotteries.situation import ActionRanking as ActionRanking
-from plausible.utilities.lotteries.situation import DecisionSituation as DecisionSituation
 from plausible.utilities.populations.choice_constraints import RationalizedChoices as RationalizedChoices
 from plausible.utilities.populations.choice_constraints import rationalize_choices as rationalize_choices
 from plausible.utilities.populations.choices import ChoiceModel as ChoiceModel
 from plausible.utilities.populations.choices import ObservedChoices as ObservedChoices
 from plausible.utilities.populations.choices import fit_choices as fit_choices
 from plausible.utilities.populations.em import PopulationPrior as PopulationPrior
+from plausible.utilities.populations.population import MixedUserUtility as MixedUserUtility
+from plausible.utilities.populations.population import UserUtility as UserUtility
 from plausible.utilities.populations.population import UtilityMixture as UtilityMixture
 from plausible.utilities.populations.population import UtilityPopulation as UtilityPopulation
 from plausible.utilities.populations.population import fit_population as fit_population
@@ -137,5 +139,3 @@ from plausible.utilities.populations.selection import DecompositionScores as Dec
 from plausible.utilities.populations.selection import DecompositionSearch as DecompositionSearch
 from plausible.utilities.populations.selection import score_decompositions as score_decompositions
 from plausible.utilities.populations.selection import search_decomposition as search_decomposition
-from plausible.utilities.populations.users import MixedUserUtility as MixedUserUtility
-from plausible.utilities.populations.users import UserUtility as UserUtility

@@ -12,13 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats
+from plausible.base.display import format_number
 from plausible.base.frozen import Frozen
 from plausible.cpds.reading import VariableLike, name_of
 from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
-from plausible.utilities.wording import seen_text
-from plausible.variables import Variable
+from plausible.variables import State, Variable
+
+
+def seen_text(seen: Mapping[str, State]) -> str:
+    """What is seen, name by name."""
+    return ", ".join(f"{name}={state}" for name, state in seen.items())
+
+
+def place_text(decision: str, seen: Mapping[str, State], probability: float | None = None) -> str:
+    """A decision, what is seen there, and how likely that is."""
+    likely = "" if probability is None else f" (probability {format_number(probability)})"
+    return f"{decision}, {seen_text(seen) or 'always'}{likely}"
+
 
 #: Larger utilities could not be added up.
 _LARGEST = 1e300
@@ -142,13 +154,7 @@ def _numbers(values: Any, what: str) -> Floats:
 
 
 def check_arguments(function: Callable[..., Any], scope: tuple[Variable, ...], what: str) -> None:
-    """Refuse a function that does not take the states of the variables, one argument for each.
-
-    >>> check_arguments(lambda sky, wind: 0, (Variable("sky", 2),), "The rule of 'umbrella'")
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidModel: The rule of 'umbrella' is a function of the states of ['sky'], in order: ...
-    """
+    """Refuse a function that does not take the states of the variables, one argument for each."""
     try:
         signature(function).bind(*scope)
     except TypeError as problem:

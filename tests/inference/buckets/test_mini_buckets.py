@@ -12,7 +12,7 @@ from map_oracle import NO_EVIDENCE, grid, largest, log_products, random_factors
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.buckets.mini_bucket_max import MiniBucketMax
-from plausible.inference.buckets.mini_buckets import MiniBuckets
+from plausible.inference.buckets.mini_buckets import MiniBuckets, probability_bounds
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, likelihood
 
@@ -192,6 +192,15 @@ def test_probabilities_lie_within_their_bounds(seed, zeros):
         assert (exact <= bounds.upper + ORACLE).all()
         assert np.abs(table - exact).max() <= beliefs.info.error + ORACLE
         assert table.sum() == pytest.approx(1)
+
+
+def test_bounds_on_probabilities_of_which_nothing_is_known_from_below_are_no_quotients_of_zeros():
+    """One state may be all there is: its bounds are 0 and 1, and those of a state that is impossible 0 and 0."""
+    nothing = np.full(2, -np.inf)
+    found = probability_bounds(nothing, np.array([0.0, -np.inf]))
+    assert found.lower.tolist() == [0.0, 0.0]
+    assert found.upper == pytest.approx([1.0, 0.0])
+    assert (found.estimate.tolist(), found.error) == ([1.0, 0.0], 1.0)
 
 
 def test_probabilities_are_exact_at_full_bound_with_evidence():

@@ -10,7 +10,7 @@ import pytest
 from benchmark_networks import benchmark_network
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, UnknownVariable
 from plausible.graphs import DAG, PDAG, essential_graph, immoralities
-from plausible.graphs.consistent_extension import near_extension
+from plausible.graphs.equivalence import near_extension
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.blanket_structure import markov_blanket, structure_from_blankets
 from plausible.learn.constraint_based.orientation import CopyGuard

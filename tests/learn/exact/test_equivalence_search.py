@@ -7,7 +7,7 @@ from family_oracle import GaussianScores, PricedLikelihood, RandomScores, random
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
 from plausible.graphs import DAG
-from plausible.graphs.class_size import class_members
+from plausible.graphs.classes import class_members
 from plausible.graphs.equivalence import essential_graph, is_essential_graph
 from plausible.graphs.random import erdos_renyi_dag, uniform_dag
 from plausible.learn.learned_structure import learn_structure

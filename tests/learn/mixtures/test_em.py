@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from mixture_oracle import log_joint, random_columns
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, mixture_run
-from plausible.learn.mixtures.model import COVARIANCES, MixtureKind, MixturePrior, MixtureSpace
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, log_prior, mixture_run
+from plausible.learn.mixtures.model import COVARIANCES, MixtureKind, MixtureParameters, MixturePrior, MixtureSpace
 from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters, start
 from plausible.search.run import Stops
 from refusals import refuses
@@ -216,6 +218,54 @@ def test_the_posterior_mode_adds_cases_to_tables_means_and_variances():
             matrix = (0.3 * spread + scatter) / (len(rows) + 0.3)
             np.testing.assert_allclose(found.means_[k], mean)
             np.testing.assert_allclose(found.covariances_[k], matrix if covariance == "full" else np.diag(matrix))
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_the_prior_is_the_density_of_the_kernel_it_names(covariance):
+    """Up to a constant: Dirichlet, normal and inverse Wishart or inverse gamma densities, as SciPy has them."""
+    counts = MixturePrior(weights=1.5, cells=0.5, means=2.0, variances=9.0)
+    kind = MixtureKind(covariance, prior=counts)
+
+    def by_definition(found):
+        value = stats.dirichlet.logpdf(found.weights, [2.5, 2.5])
+        value += sum(stats.dirichlet.logpdf(row, [1.5] * 3) for row in found.tables)
+        for mean, matrix in zip(found.means, found.covariances, strict=True):
+            full = matrix if matrix.ndim == 2 else np.diag(matrix)
+            normal = stats.multivariate_normal([0.0, 0.0], full / counts.means)
+            value += normal.logpdf(mean) - normal.logpdf([0.0, 0.0])
+        own = found.covariances[:1] if covariance == "tied" else found.covariances
+        if kind.has_matrices:  # |Σ|^(-s/2) is |Σ|^(-(ν + d + 1)/2)
+            value += sum(stats.invwishart.logpdf(matrix, counts.variances - 3, 9.0 * np.eye(2)) for matrix in own)
+        elif covariance != "unit":
+            value += stats.invgamma.logpdf(own, counts.variances / 2 - 1, scale=counts.variances / 2).sum()
+        return value
+
+    one, two = (_random_parameters(np.random.default_rng(seed), covariance) for seed in (1, 2))
+    expected = by_definition(one) - by_definition(two)
+    assert log_prior(one, kind) - log_prior(two, kind) == pytest.approx(expected)
+
+
+def _random_parameters(rng, covariance):
+    """Two clusters of a feature with three states and two numbers."""
+    roots = rng.normal(size=(2, 2, 2))
+    matrices = roots @ np.swapaxes(roots, 1, 2) + np.eye(2)
+    spread = {
+        "full": matrices,
+        "tied": matrices[[0, 0]],
+        "diagonal": rng.uniform(0.5, 2.0, (2, 2)),
+        "spherical": np.repeat(rng.uniform(0.5, 2.0, (2, 1)), 2, axis=1),
+        "unit": np.ones((2, 2)),
+    }[covariance]
+    return MixtureParameters(
+        rng.dirichlet([2.0, 2.0]), rng.dirichlet([2.0] * 3, size=2), rng.normal(size=(2, 2)), spread
+    )
+
+
+def test_equal_rows_start_in_the_clusters_that_each_was_given():
+    """Of three equal rows two start in the first cluster and one in the second, whose mean is then half way."""
+    found = MixtureClustering.k_means(2, start=[0, 0, 1, 1], max_steps=1).fit([[0.0], [0.0], [0.0], [9.0]])
+    away = 4.5**2 / 2  # of the last row from its mean
+    assert found.trace_[0] == pytest.approx(4 * math.log(0.5) - 2 * math.log(2 * math.pi) - away)
 
 
 def test_a_symmetric_start_is_told_and_stays_symmetric():

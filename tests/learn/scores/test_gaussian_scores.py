@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.special import multigammaln
 
 from graph_strategies import dags
+from plausible.base.tolerances import DETERMINED
 from plausible.data.moments import Moments
 from plausible.data.statistics import Request
 from plausible.data.table import Table
@@ -199,6 +200,32 @@ def test_a_context_with_too_few_rows_takes_the_variance_of_all():
     assert found == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_other_units_shift_likelihoods_by_their_logarithm(unit):
+    """ln p(c x) = ln p(x) - N ln c, also where parents determine a number: the least variance is a share of its own."""
+    data = _numbers(6, 20)
+    data["B"] = np.where(np.arange(20) < 12, 2 * data["A"] - 1, data["B"])
+    data["C"] = 3 * data["A"]
+    scaled = {name: unit * column for name, column in data.items()}
+    kinds = {"K": np.repeat(["x", "y"], [12, 8])}
+    for score in (GaussianLikelihood(0.0), ConditionalGaussian(0.0)):
+        is_mixed = isinstance(score, ConditionalGaussian)
+        before, after = (score.on_data({**numbers, **(kinds if is_mixed else {})}) for numbers in (data, scaled))
+        families = [("A", []), ("C", ["A"]), *([("B", ["A", "K"]), ("B", ["K"])] if is_mixed else [])]
+        for child, parents in families:
+            expected = before.family(child, parents) - 20 * math.log(unit)
+            assert after.family(child, parents) == pytest.approx(expected)
+
+
+def test_a_number_that_is_constant_in_a_context_has_the_least_variance():
+    values, kinds = np.array([2.0, 2.0, 2.0, 5.0, 9.0, 13.0]), np.repeat(["x", "y"], 3)
+    found = ConditionalGaussian(0.0).on_data({"A": values, "K": kinds}).family("A", ["K"])
+    least = math.sqrt(DETERMINED) * values.std()
+    expected = 3 * stats.norm.logpdf(0.0, 0.0, least) - 3 / 2  # as if its rows had that variance
+    expected += stats.norm.logpdf(values[3:], 9.0, values[3:].std()).sum()
+    assert found == pytest.approx(expected)
+
+
 def test_moments_of_parts_add_up_and_can_be_taken_away():
     data = Table.read(_numbers(5, 20), interventions={"B": np.arange(20) % 4 == 0})
     first, rest = data.take(np.arange(20) < 7), data.take(np.arange(20) >= 7)
@@ -218,6 +245,22 @@ def test_moments_of_parts_add_up_and_can_be_taken_away():
     refuses(UnknownVariable, "'Z'", whole.moments, "Z")
     with pytest.raises(InvalidArgument, match="same variables"):
         whole + TableStatistics(data.select(["A"]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_constant_that_is_left_when_rows_are_taken_away_has_no_scatter(seed):
+    """Rounding leaves it no more than that, nothing below zero, and nothing in common with others without its own."""
+    rng = np.random.default_rng(seed)
+    rows, gone = rng.normal(size=(2, 9)), 3 + rng.normal(size=(2, 7))
+    rows[0] = rng.normal()
+    both = {name: np.concatenate(parts) for name, parts in zip("AB", zip(rows, gone, strict=True), strict=True)}
+    left = TableStatistics(both) - TableStatistics(dict(zip("AB", gone, strict=True)))
+    moments = left.moments("B")
+    own = moments.scatter[0, 0]
+    assert 0 <= own < 1e-12
+    assert own > 0 or moments.scatter[0].tolist() == moments.scatter[:, 0].tolist() == [0.0, 0.0]
+    assert moments.scatter[1, 1] == pytest.approx(9 * rows[1].var())
+    assert GaussianLikelihood(0.0).on(left).family("B", ["A"]) == pytest.approx(_regression({"B": rows[1]}, "B", []))
 
 
 def test_large_means_cost_no_digits():

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 import plausible as pb
+from benchmark_networks import benchmark_network
+from plausible.base.tolerances import score_noise
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.equivalence import is_i_equivalent
 from plausible.learn.learned_structure import learn_structure
+from plausible.learn.scores.penalized import BIC
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
@@ -295,3 +298,51 @@ def test_a_result_becomes_a_network_of_the_same_graph():
     net = found.network()
     assert set(net.graph.edges) == set(found.graph.edges)
     assert "hill-climbing: 5 variables" in str(found)
+
+
+@pytest.mark.parametrize("name", ["child", "insurance", "alarm"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_default_is_at_least_as_good_as_other_searches(name, seed):
+    """The best of several starts, with walks away from each, is not beaten by equivalence, tabu or plain ascent."""
+    frame = benchmark_network(name).sample(2000, seed=seed)
+    found = learn_structure(frame)
+    for method, options in [("ges", {}), ("tabu", {}), ("hill-climbing", {"escapes": 0})]:
+        assert found.score >= learn_structure(frame, method, **options).score - score_noise(found.score)
+
+
+@pytest.mark.parametrize("name", ["sachs", "child", "insurance"])
+def test_tabu_search_is_not_below_one_over_visited_graphs(name):
+    """The tabu search of bnlearn, written out: no graph of the last ten again, and ten steps without a new best."""
+    frame = benchmark_network(name).sample(2000, seed=1)
+    problem = GraphSearch(BIC().on_data(frame))
+    state, score, idle, recent = problem.start, problem.score(problem.start), 0, [problem.start]
+    best = score
+    while idle < 10:
+        moves = problem.operators(state)
+        gains = problem.deltas(state, moves)
+        ways = sorted(range(len(moves)), key=lambda place: -gains[place])
+        place = next(place for place in ways if problem.apply(state, moves[place]) not in recent)
+        state, score = problem.apply(state, moves[place]), score + gains[place]
+        recent = [*recent, state][-10:]
+        idle = 0 if score > best + score_noise(best) else idle + 1
+        best = max(best, score)
+    assert learn_structure(frame, "tabu").score >= best - score_noise(best)
+
+
+def test_walks_keep_required_edges():
+    """Walks take out the edges of some variables, never those that are known to be there."""
+    data = _data(3)
+    names = sorted(data)
+    known = Knowledge(required=[(names[0], names[1])])
+    problem = GraphSearch(BIC().on_data(data), known)
+    for failures in range(12):
+        end = ClassWalks().next_start(problem, problem.start, failures, np.random.default_rng(failures))
+        assert 0 in end[1]
+
+
+@pytest.mark.parametrize("name", ["sachs", "insurance"])
+def test_annealing_is_no_worse_than_plain_ascent(name):
+    """It begins at the top of an ascent, and keeps the best graph seen."""
+    frame = benchmark_network(name).sample(500, seed=1)
+    climbed = learn_structure(frame, escapes=0)
+    assert learn_structure(frame, "annealing").score >= climbed.score - score_noise(climbed.score)

@@ -135,13 +135,8 @@ def mediation_set(
 def recanting_witness(graph: DAG, outcome: Node, treatment: Node, mediators: tuple[Node, ...]) -> Node | None:
     """An effect of the treatment that acts on the outcome both through the mediators and past them.
 
-    Such a node would have to respond to both values of the treatment at once, so no experiment tells the natural
-    effects apart. Nodes that the treatment reaches only through mediators are none. Linear in the edges.
-
-    Avin, Shpitser & Pearl (2005), Identifiability of path-specific effects, IJCAI.
-
-    >>> recanting_witness(DAG("X -> L -> M -> Y; L -> Y"), "Y", "X", ("M",))
-    'L'
+    It would have to respond to both values of the treatment at once, so no experiment tells the natural effects apart
+    (Avin, Shpitser & Pearl 2005). What the treatment reaches only through mediators is none. Linear in the edges.
     """
     rest = graph.subgraph([node for node in graph.nodes if node not in mediators])
     to_mediators = {parent for node in mediators for parent in graph.parents(node)} - set(mediators)

@@ -12,18 +12,17 @@ from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.queries.observed import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.ancestral_class import ancestral_member
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.class_paths import ancestral_member, possible_causes, possible_effects
-from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
+from plausible.graphs.equivalence import consistent_extension
 from plausible.graphs.graph_input import GraphLike, read_as
-from plausible.graphs.listing import Listing
+from plausible.graphs.listing import Listing, checked_limit
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.mixed import PDAG
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.pag_questions import is_visible
-from plausible.graphs.paths import checked_limit
+from plausible.graphs.pag_questions import is_visible, possible_causes, possible_effects
 from plausible.graphs.trails import Trail
 
 #: "adjustment" is complete: a set satisfies it if and only if adjustment for it is right in all models of the graph.
@@ -170,11 +169,7 @@ def read_allowed(
 
 
 def may_cause(graph: AdjustableGraph, outcome: str, treatment: str) -> bool:
-    """Whether the treatment causes the outcome in the graph, or in some member of the class that it stands for.
-
-    >>> may_cause("X -> Y", "Y", "X"), may_cause("X -> Y", "X", "Y"), may_cause("A o-> B; B <-> C; D o-> C", "C", "B")
-    (True, False, False)
-    """
+    """Whether the treatment causes the outcome in the graph, or in some member of the class that it stands for."""
     known = read_known(graph)
     if isinstance(known, DAG | CausalGraph):
         return treatment in known.ancestors(outcome)

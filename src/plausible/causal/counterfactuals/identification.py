@@ -294,10 +294,7 @@ def _exchanged(
 
 
 def _set(found: CounterfactualGraph, event: Event, place: int, setting: Mapping[str, State]) -> dict[Potential, State]:
-    """The event in worlds in which a copy is set; what is said about the copy itself is dropped.
-
-    Potential responses that become equal were one copy before, so they have one state.
-    """
+    """The event in worlds in which a copy is set; what is said about the copy itself is dropped."""
     changed: dict[Potential, State] = {}
     (variable,) = setting
     for term, state in event.items():

@@ -76,13 +76,7 @@ class Potential:
 
 
 def check_comparison(treatment: Mapping[str, Any], control: Mapping[str, Any]) -> None:
-    """Refuse a treatment and a control that don't set the same variables.
-
-    >>> check_comparison({"X": 1}, {"Z": 0})
-    Traceback (most recent call last):
-        ...
-    plausible.errors.InvalidArgument: Treatment and control set the same variables, such as {'X': 1} and {'X': 0}; ...
-    """
+    """Refuse a treatment and a control that don't set the same variables."""
     both = (treatment, control)
     if not all(isinstance(side, Mapping) for side in both) or not treatment or set(treatment) != set(control):
         raise InvalidArgument(
@@ -124,12 +118,7 @@ def refuse_idle_do(do: Mapping[str, Setting], keys: Iterable[Any], argument: str
 def joint_evidence(
     evidence: Mapping[Any, Any] | None, more: Mapping[str, Any], variables: Mapping[str, Variable]
 ) -> dict[Potential, Any]:
-    """What is known about the real world, together with more about it: where both speak of a variable, both hold.
-
-    >>> size = Variable("size", ["small", "medium", "large"])
-    >>> joint_evidence({"size": ["medium", "large"]}, {"size": ["small", "medium"]}, {"size": size})
-    {Potential('size'): 'medium'}
-    """
+    """What is known about the real world, together with more about it: where both speak of a variable, both hold."""
     found: dict[Potential, Finding] = {}
     for finding in (*findings_under(evidence, {}), *findings_under(more, {})):
         term = finding.term
@@ -142,11 +131,7 @@ def joint_evidence(
 
 
 def state_positions(variable: Variable, value: Any) -> set[int]:
-    """The positions of a state or of several: of an event, which weights are not.
-
-    >>> sorted(state_positions(Variable("size", ["small", "medium", "large"]), ["large", "medium"]))
-    [1, 2]
-    """
+    """The positions of a state or of several: of an event, which weights are not."""
     if isinstance(value, (Likelihood, Jeffrey)):
         raise InvalidEvidence(
             f"{variable.name!r} is said to be {value!r}; here events are states, or lists of them. Add the uncertain "
@@ -216,14 +201,7 @@ class Copy(NamedTuple):
 
 
 class Copies:
-    """The copies that potential responses depend on, causes first; `value` adds those of one more.
-
-    >>> copies = Copies(CausalGraph("Z -> X -> Y; Z -> Y"), lambda name: Variable(str(name), 2))
-    >>> [copies.value(Potential(name, {"X": 1})) for name in "ZXY"]
-    [CopyValue(copy=0, code=0), CopyValue(copy=-1, code=1), CopyValue(copy=1, code=0)]
-    >>> copies.listed[1]
-    Copy(variable='Y', causes=(CopyValue(copy=-1, code=1), CopyValue(copy=0, code=0)))
-    """
+    """The copies that potential responses depend on, causes first; `value` adds those of one more."""
 
     def __init__(self, graph: CausalGraph, variable: Callable[[Node], Variable]) -> None:
         self._graph, self._variable, self._order = graph, variable, graph.topological_order

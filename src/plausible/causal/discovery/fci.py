@@ -62,10 +62,7 @@ class MarkConflict(Result):
 
 
 def take_back(masks: MarkMasks, names: Sequence[str], *, selection: bool) -> list[MarkConflict]:
-    """Make circles of marks until no two contradict each other.
-
-    That is about ancestors only: the marks that are left need not be those of a class.
-    """
+    """Make circles of marks until no two contradict each other."""
     import networkx as nx
 
     nodes = range(len(masks))

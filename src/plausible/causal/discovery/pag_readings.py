@@ -11,9 +11,8 @@ from plausible.causal.queries.observed import fresh_name
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.ancestral_class import pag_member, pag_of, stands_for_class
-from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
-from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.equivalence import consistent_extension, essential_graph
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Edge, Mark
@@ -178,11 +177,6 @@ def read_settled(source: object, *kinds: type[Any]) -> Any:
 
     A triple A o-o B o-o C says that B is no collider; where a search left it ambiguous, it says nothing. Then the graph
     stands for no class even if the same marks could mean one, unless other triples settle by marks at B what it is.
-
-    >>> read_settled("A o-o B o-o C o-o D o-o A", PAG)
-    Traceback (most recent call last):
-    ...
-    plausible.errors.InvalidGraph: No class of MAGs was found with members that have these marks, ...
     """
     graph = read_as(source, *kinds)
     triples = []

@@ -95,16 +95,10 @@ _MAX_SETS = 512
 
 
 def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = None, within: int = -1) -> int:
-    """The nodes that may be needed to separate a node from another, as a bit set.
+    """The nodes that may be needed to separate a node from another (Spirtes, Glymour & Scheines 2000, 6.7), as bits.
 
     They are at the ends of paths from the node on which every inner node is a collider or has its two neighbours on
     the path joined. O(edges × degree).
-
-    Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search, section 6.7.
-
-    >>> masks = MarkMasks([0b0010, 0b0101, 0b1010, 0b0100])  # a path of four nodes
-    >>> bin(possible_d_sep(masks, 0))
-    '0b10'
     """
     found, seen = masks.adjacent[node] & within, set()
     frontier = [(node, first) for first in bits(found)]
@@ -124,14 +118,7 @@ def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = No
 
 
 def possible_causes_of(masks: MarkMasks, nodes: int) -> int:
-    """Some nodes and those with a path to one of them without an arrowhead that points back, as bit sets.
-
-    >>> from plausible.graphs.marks import Mark
-    >>> masks = MarkMasks([0b010, 0b101, 0b010])  # 0 o-o 1 o-o 2, and soon 1 <-o 2
-    >>> masks.put(1, 2, Mark.ARROW)
-    >>> bin(possible_causes_of(masks, 0b100)), bin(possible_causes_of(masks, 0b001))
-    ('0b100', '0b111')
-    """
+    """Some nodes and those with a path to one of them without an arrowhead that points back, as bit sets."""
     found = frontier = nodes
     while frontier:
         before = 0

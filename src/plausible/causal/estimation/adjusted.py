@@ -29,25 +29,13 @@ _MAX_STEPS = 50
 
 
 def linear_fit(design: Floats, response: Floats, weights: Floats) -> Floats:
-    """The coefficients that minimise Σ w (y - xᵀβ)², of these the shortest.
-
-    >>> linear_fit(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), np.array([1.0, 3.0, 5.0]), np.ones(3)).round(6)
-    array([1., 2.])
-    """
+    """The coefficients that minimise Σ w (y - xᵀβ)², of these the shortest."""
     root = np.sqrt(weights)
     return np.asarray(np.linalg.lstsq(design * root[:, None], response * root, rcond=None)[0])
 
 
 def logistic_fit(design: Floats, response: Floats, weights: Floats) -> Floats:
-    """The coefficients that maximise Σ w (y log σ(η) + (1 - y) log σ(-η)), η = xᵀβ, by Newton's method.
-
-    A slight ridge keeps them finite where the data are separable; steps that would lower the objective are halved.
-
-    >>> design = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
-    >>> slopes = logistic_fit(design, np.array([0.0, 1.0, 0.0, 1.0]), np.array([3.0, 1.0, 1.0, 1.0]))
-    >>> logistic_mean(design, slopes).round(4)
-    array([0.25, 0.25, 0.5 , 0.5 ])
-    """
+    """Slopes of the largest Σ w (y log σ(η) + (1 - y) log σ(-η)), η = xᵀβ, with a slight ridge, by Newton's method."""
     ridge = _RIDGE * max(weights.sum(), 1.0)
     slopes = np.zeros(design.shape[1])
     value = _objective(design, response, weights, slopes, ridge)

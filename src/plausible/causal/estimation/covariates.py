@@ -15,11 +15,11 @@ from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.class_paths import possible_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge
 from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.mixed import PDAG
+from plausible.graphs.pag_questions import possible_causes
 
 BY_FORMULA = Remedy("evaluate the formula of ", Call("identify"), " on a fitted network")
 _OTHER_WAYS = (
@@ -88,11 +88,7 @@ class ExperimentRows:
 
 
 def as_one_graph(graph: AdjustableGraph) -> KnownGraph:
-    """The graph that is meant; a PDAG of a class with one member is that member.
-
-    >>> as_one_graph(PDAG("A -> B; C -> B; B - D")), as_one_graph(PDAG("A - B"))
-    (DAG('A -> B; B -> D; C -> B'), PDAG('A - B'))
-    """
+    """The graph that is meant; a PDAG of a class with one member is that member."""
     known = read_known(graph)
     if not isinstance(known, PDAG):
         return known
@@ -107,13 +103,6 @@ def experiment_rows(table: Table, graph: KnownGraph, outcome: str, treatment: st
     one. Where anything else was set in some rows, its causes are the same and only act in fewer rows, so that the graph
     holds for all rows together. What was set in all rows has no causes in them. An effect that the graph leaves open is
     told by the rows in which the treatment was set.
-
-    >>> rows = Table.read({"X": [0, 1, 0, 1], "Y": [0, 1, 1, 0]}, interventions=["X", "X", None, "Y"])
-    >>> found = experiment_rows(rows, CausalGraph("X -> Y; X <-> Y"), "Y", "X")
-    >>> found.table, found.graph
-    (Table(2 rows, 2 variables), CausalGraph('X -> Y'))
-    >>> found.told
-    "1 of 4 rows left out, in which 'Y' was set from outside; of the others the 2 in which 'X' was set from outside"
     """
     if not table.interventions:
         return ExperimentRows(table, graph)

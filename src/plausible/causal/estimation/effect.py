@@ -10,10 +10,9 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.mediators import front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_problem
-from plausible.causal.adjustment.sets import adjustment_set, unclear_reason
+from plausible.causal.adjustment.sets import adjustment_set, instruments, unclear_reason
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
 from plausible.causal.estimation.covariates import (
     ExperimentRows,
@@ -102,11 +101,7 @@ def named_method(method: EffectMethod | MethodName | None) -> EffectMethod | Non
 
 
 def method_suggestion(name: str) -> str:
-    """A sentence (with a leading space) that names the method someone meant, also by what others call it.
-
-    >>> method_suggestion("IPW"), method_suggestion("doubly robust")
-    (" Did you mean 'weighting'?", " Did you mean 'doubly-robust'?")
-    """
+    """A sentence (with a leading space) that names the method someone meant, also by what others call it."""
     written = name.strip().lower().replace(" ", "-").replace("_", "-")
     meant = next((method for method, others in _OTHER_NAMES.items() if written in others), written)
     return f" Did you mean {meant!r}?" if meant in _METHODS else suggestion(name, _METHODS)

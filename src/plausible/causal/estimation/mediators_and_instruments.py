@@ -10,9 +10,9 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Remedy
-from plausible.causal.adjustment.instruments import check_instrument, instruments
 from plausible.causal.adjustment.mediators import check_front_door, front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph
+from plausible.causal.adjustment.sets import check_instrument, instruments
 from plausible.causal.estimation.adjusted import linear_fit
 from plausible.causal.estimation.covariates import BY_FORMULA, observed_nodes
 from plausible.causal.estimation.estimate import Means, PreparedEstimate

@@ -26,7 +26,7 @@ from plausible.causal.estimation.rows import (
 from plausible.causal.expressions.notation import distinct_parts
 from plausible.causal.expressions.tree import Probability
 from plausible.causal.identification.algorithm import identify
-from plausible.causal.identification.estimand import Estimand
+from plausible.causal.identification.question import Estimand
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation, TooLarge
 from plausible.factors import Factor

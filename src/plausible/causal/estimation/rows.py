@@ -26,13 +26,6 @@ def state_scores(variable: Variable, event: State | None = None) -> Floats:
 
     One for the event and zero for all others; where no event is named, the states themselves if they are numbers or
     truth values, else one for the second of two states.
-
-    >>> state_scores(Variable("cured", ["no", "yes"]))
-    array([0., 1.])
-    >>> state_scores(Variable("grade", [1, 2, 3]))
-    array([1., 2., 3.])
-    >>> state_scores(Variable("grade", [1, 2, 3]), event=3)
-    array([0., 0., 1.])
     """
     if variable.is_continuous:
         raise NotSupported(f"{variable.name!r} is continuous: it has no states, and no event= to ask about.")
@@ -49,11 +42,7 @@ def state_scores(variable: Variable, event: State | None = None) -> Floats:
 
 
 def scored_state(variable: Variable, event: State | None = None) -> State | None:
-    """The state whose probability the mean of these numbers is; `None` where the states are numbers themselves.
-
-    >>> scored_state(Variable("cured", ["no", "yes"])), scored_state(Variable("grade", [1, 2, 3]))
-    ('yes', None)
-    """
+    """The state whose probability the mean of these numbers is; `None` where the states are numbers themselves."""
     if event is not None or variable.is_continuous:
         return event
     is_number = all(isinstance(state, (bool, int, float)) for state in variable.states)

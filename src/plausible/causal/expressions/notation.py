@@ -41,11 +41,7 @@ Symbols: TypeAlias = "SymbolLike | Iterable[SymbolLike]"
 
 
 def read_symbols(symbols: Symbols) -> tuple[Symbol, ...]:
-    """One symbol or several, each once; what is no symbol is a variable and stands for its unprimed symbol.
-
-    >>> read_symbols("S") == read_symbols(["S", Symbol("S")]) == (Symbol("S"),)
-    True
-    """
+    """One symbol or several, each once; what is no symbol is a variable and stands for its unprimed symbol."""
     listed = list(symbols) if isinstance(symbols, Iterable) and not isinstance(symbols, str) else [symbols]
     return tuple(dict.fromkeys(each if isinstance(each, Symbol) else Symbol(each) for each in listed))
 
@@ -118,21 +114,14 @@ _LATEX = {**{letter: rf"\{letter}" for letter in "#$%&_{}"}, "\\": r"\backslash{
 
 
 def value_names(variables: Collection[Node]) -> dict[Node, str]:
-    """How values are called: as their variables in small letters, unless two would then be called the same.
-
-    >>> value_names(["S", "Tar"]), value_names(["S", "s"])
-    ({'S': 's', 'Tar': 'tar'}, {'S': 'S', 's': 's'})
-    """
+    """How values are called: as their variables in small letters, unless two would then be called the same."""
     small = {variable: str(variable).lower() for variable in variables}
     return small if len(set(small.values())) == len(small) else {variable: str(variable) for variable in variables}
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    r"""How each kind of expression is written, given how its parts are.
-
-    As plain text, `Σ_t P(t | s) Σ_s' P(c | t, s') P(s')`, or in LaTeX, `\sum_{t} P(t \mid s) \sum_{s'} P(s')`.
-    """
+    """How each kind of expression is written, given how its parts are."""
 
     names: Mapping[Node, str]  # of values
     is_latex: bool = False
@@ -296,10 +285,6 @@ def function_text(
 
 
 def _escaped(text: str) -> str:
-    """Text that ends neither a docstring nor a comment, whatever names are in it.
-
-    >>> print(_escaped('a"b'), _escaped("a\\nb"))
-    a\\"b a\\nb
-    """
+    """Text that ends neither a docstring nor a comment, whatever names are in it."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in plain)

@@ -148,15 +148,7 @@ def _groups(over: Iterable[Symbol], factors: Iterable[Expression]) -> list[list[
 
 
 def with_canonical_symbols(expression: Expression) -> Expression:
-    """The same expression, each bound symbol with as few primes as tell it from free ones and from those around it.
-
-    Within a product, probabilities with more conditions come first and sums last.
-
-    >>> from plausible.causal.expressions.tree import probability, sum_over
-    >>> x = Symbol("X", primes=5)
-    >>> print(with_canonical_symbols(probability("Z", "X") * sum_over([x], probability([x]) * probability("Y", [x]))))
-    P(z | x) Σ_x' P(y | x') P(x')
-    """
+    """The same expression, each bound symbol with as few primes as tell it from free ones and from those around it."""
     return _renamed(expression, {}, expression.free)
 
 

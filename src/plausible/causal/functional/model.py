@@ -26,11 +26,7 @@ from plausible.variables.evidence import settings_of
 
 
 def causes_of(name: str, function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's arguments, which are the causes of the variable `name`.
-
-    >>> causes_of("Y", lambda X, U_Y: X != U_Y)
-    ('X', 'U_Y')
-    """
+    """The names of a function's arguments, which are the causes of the variable `name`."""
     if not callable(function):
         raise InvalidModel(f"{name!r} needs a function of its causes, such as lambda X, U: X != U; not {function!r}.")
     try:
@@ -50,15 +46,7 @@ NoiseLike: TypeAlias = "BayesianNetwork | CPD | Factor | Iterable[CPD | Factor] 
 
 
 def read_noise(noise: NoiseLike) -> BayesianNetwork:
-    """One network over all noise variables.
-
-    >>> from plausible.variables import Variable
-    >>> group = Factor([Variable("U", 2), Variable("V", 2)], [[0.5, 0.0], [0.0, 0.5]])
-    >>> read_noise([TableCPD("W", [0.5, 0.5]), group]).graph
-    DAG('U -> V; W')
-    >>> read_noise({"U": [0.5, 0.5], "V": [0.1, 0.2, 0.7]}).num_parameters
-    3
-    """
+    """One network over all noise variables."""
     if isinstance(noise, BayesianNetwork):
         network = noise
     else:

@@ -54,11 +54,7 @@ HIRING = Vocabulary("never hire", "rational", "underdog", "always hire")
 
 
 def written_product(sizes: Iterable[int]) -> str:
-    """A product of whole numbers in a message: in digits, or by its magnitude where these would be too many to read.
-
-    >>> written_product([2, 3]), written_product([2] * 20_000)
-    ('6', 'about 10^6021')
-    """
+    """A product of whole numbers in a message: in digits, or by its magnitude where these would be too many to read."""
     listed = list(sizes)
     if 0 in listed or (magnitude := sum(map(math.log10, listed))) < 9:
         return str(math.prod(listed))

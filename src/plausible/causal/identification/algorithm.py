@@ -22,9 +22,9 @@ from plausible.causal.identification.districts import (
     hedge_of,
     plan_effect,
 )
-from plausible.causal.identification.estimand import Estimand
 from plausible.causal.identification.question import (
     Effect,
+    Estimand,
     IDDerivation,
     IDStep,
     MaskGraph,

@@ -14,14 +14,14 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG, PDAG
-from plausible.graphs.consistent_extension import consistent_extension
-from plausible.graphs.graph_input import GraphLike, read_dag
-from plausible.graphs.interventional_classes import (
+from plausible.graphs.classes import (
     Targets,
     interventional_class_size,
     interventional_essential_graph,
     target_masks,
 )
+from plausible.graphs.equivalence import consistent_extension
+from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.graphs.mark_masks import bits
 from plausible.learn.learned_structure import usual_score
 from plausible.learn.scores.reading import read_score

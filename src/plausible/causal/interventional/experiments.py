@@ -10,15 +10,15 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
-from plausible.graphs.class_size import count_orientations
-from plausible.graphs.equivalence import essential_graph
-from plausible.graphs.graph_input import GraphLike, read_class
-from plausible.graphs.interventional_classes import (
+from plausible.graphs.classes import (
     Targets,
+    count_orientations,
     has_free_components,
     interventional_class_size,
     interventional_essential_graph,
 )
+from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.graph_input import GraphLike, read_class
 from plausible.graphs.meek import Orientation
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs

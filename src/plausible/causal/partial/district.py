@@ -64,12 +64,7 @@ class Observed:
 
 
 def read_source(source: SourceLike) -> Observed:
-    """What is observed, from any of the forms that it may have.
-
-    >>> read_source({"X": [0, 1, 1], "Y": [0, 1, 0]}).tables(["Y", "X"])
-    array([[1., 1.],
-           [0., 1.]])
-    """
+    """What is observed, from any of the forms that it may have."""
     if isinstance(source, Factor):
         if not source.is_distribution(1e-6):
             raise InvalidArgument(
@@ -187,11 +182,7 @@ def ordered_members(graph: CausalGraph, node: Node) -> tuple[Node, ...]:
 def build_district(
     graph: CausalGraph, members: Sequence[Node], observed: Observed, assumptions: Sequence[TypeAssumption]
 ) -> District:
-    """The district with these members, once it is found to be small enough.
-
-    The number of joint types is Π k^m over members with k states and m assignments to their parents, less what the
-    assumptions exclude.
-    """
+    """The district with these members, once it is found to be small enough."""
     responses = tuple(_response(graph, member, observed, assumptions) for member in members)
     parents = dict.fromkeys(parent for member in members for parent in graph.parents(member))
     outside = tuple(observed.variable(parent) for parent in parents if parent not in set(members))

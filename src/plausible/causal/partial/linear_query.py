@@ -348,11 +348,7 @@ AssumptionsLike: TypeAlias = Assumption | Iterable[Assumption]
 
 
 def read_assumptions(assumptions: AssumptionsLike) -> list[Assumption]:
-    """The assumptions as a list, once they are found to be some.
-
-    >>> read_assumptions(Monotone("T", "A"))
-    [Monotone(variable='T', cause='A', is_decreasing=False)]
-    """
+    """The assumptions as a list, once they are found to be some."""
     if isinstance(assumptions, str) or not isinstance(assumptions, Iterable):
         assumptions = [assumptions]
     listed = list(assumptions)

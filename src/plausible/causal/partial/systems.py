@@ -34,12 +34,7 @@ _PROJECT = Argument("contradictions", "project")
 
 
 def binomial_interval(successes: Floats, trials: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Clopper & Pearson's interval for a probability, which covers it with probability 1 - alpha or more.
-
-    >>> low, high = binomial_interval(np.array([0.0, 5.0]), np.array([10.0, 10.0]), 0.05)
-    >>> low.round(4), high.round(4)
-    (array([0.    , 0.1871]), array([0.3085, 0.8129]))
-    """
+    """Clopper & Pearson's interval for a probability, which covers it with probability 1 - alpha or more."""
     from scipy.special import betaincinv
 
     failures = trials - successes
@@ -108,10 +103,7 @@ class Contradictions(StrEnum):
 
 
 def smallest_violation(polytope: Polytope) -> float:
-    """The least Σ |A ν - b| over distributions ν of types: zero where the model can show what is seen.
-
-    It is the optimum of the phase-one linear program, with two slacks for each constraint.
-    """
+    """The least Σ |A ν - b| over distributions ν of types: zero where the model can show what is seen."""
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
     num_rows, num_types = polytope.matrix.shape

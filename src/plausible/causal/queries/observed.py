@@ -71,11 +71,7 @@ def refuse_overlap(groups: Mapping[str, Collection[Node]]) -> None:
 
 
 def fresh_name(name: str, taken: set[Any], mark: str = "_") -> str:
-    """The name with as many marks behind it as tell it apart from all that are taken; it is taken then, too.
-
-    >>> fresh_name("U", {"U", "U_"})
-    'U__'
-    """
+    """The name with as many marks behind it as tell it apart from all that are taken; it is taken then, too."""
     while name in taken:
         name += mark
     taken.add(name)

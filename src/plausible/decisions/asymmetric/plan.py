@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from plausible.base.display import format_number
 from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import seen_text
 from plausible.variables import State, Variable
 
 #: What was done and seen so far: name -> action or state.

@@ -27,7 +27,7 @@ from plausible.decisions.totals import utility_rounding
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, counted
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import seen_text
 from plausible.variables import State
 
 Request = TypeVar("Request")

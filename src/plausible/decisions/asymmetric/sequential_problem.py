@@ -25,10 +25,7 @@ OpenActions: TypeAlias = Callable[[History], Iterable[State]]
 
 
 class NotedHistory(Mapping[str, State]):
-    """A history that adds each name that somebody asks for to `reads`, whether it was met or not.
-
-    Names that no node carries are refused: `get` of a misspelt one would be silent for ever.
-    """
+    """A history that adds each name that somebody asks for to `reads`; names that no node carries are refused."""
 
     __slots__ = ("_history", "_nodes", "_reads")
 

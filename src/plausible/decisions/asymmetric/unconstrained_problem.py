@@ -172,12 +172,7 @@ class UnconstrainedProblem(Frozen):
         return tuple(name for name, needed in self._observable.items() if needed <= done)
 
     def orders(self) -> Listing[tuple[str, ...]]:
-        """All orders in which the decisions can be made, the one nearest to that of the list first.
-
-        >>> decisions = [FreeDecision("A", 2, after="C"), FreeDecision("B", 2), FreeDecision("C", 2)]
-        >>> UnconstrainedProblem(decisions=decisions).orders()
-        [('B', 'C', 'A'), ('C', 'A', 'B'), ('C', 'B', 'A')]
-        """
+        """All orders in which the decisions can be made, the one nearest to that of the list first."""
         return Listing(self._orders)
 
     def _orders(self) -> Iterator[tuple[str, ...]]:
@@ -190,10 +185,7 @@ class UnconstrainedProblem(Frozen):
             waiting += [(*order, name) for name in reversed(following)]
 
     def in_order(self, order: Sequence[str]) -> InfluenceDiagram:
-        """The influence diagram, with perfect recall, of those who keep to one order whatever they see.
-
-        Its maximum is at most that of the free problem.
-        """
+        """The influence diagram, with perfect recall, of those who keep to one order whatever they see."""
         for place, name in enumerate(order):
             if name not in self._decisions:
                 raise UnknownVariable.named(name, self._decisions, "the decisions of this diagram")

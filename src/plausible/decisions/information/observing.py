@@ -23,10 +23,7 @@ from plausible.variables.evidence import EvidenceLike
 
 
 def observing(diagram: DiagramT, variables: Iterable[str], decision: str) -> DiagramT:
-    """The diagram in which a decision and all later ones also see some variables.
-
-    Koller & Friedman (2009), Probabilistic graphical models, definition 23.11.
-    """
+    """The diagram in which a decision and all later ones also see some variables (Koller & Friedman 2009, 23.11)."""
     names = read_variables(diagram, variables)
     diagram.decision(decision)
     for name in names:

@@ -18,7 +18,7 @@ from plausible.decisions.information.observing import SeenTable, read_candidates
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, counted
 from plausible.factors.alignment import assignment_at
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import seen_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 

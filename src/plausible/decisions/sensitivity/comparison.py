@@ -21,7 +21,7 @@ from plausible.decisions.totals import utility_rounding
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import seen_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike, findings_of
 

@@ -19,8 +19,7 @@ from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.inference.sensitivity.functions import varied
 from plausible.inference.sensitivity.parameters import Parameter
-from plausible.utilities.local import Utility
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import Utility, seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 

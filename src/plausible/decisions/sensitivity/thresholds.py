@@ -24,7 +24,7 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import proof_rounding
 from plausible.errors import counted
-from plausible.utilities.wording import place_text
+from plausible.utilities.local import place_text
 from plausible.variables.evidence import EvidenceLike
 
 #: Newton's method ends after finitely many steps; rounding must not keep it going.
@@ -203,10 +203,7 @@ def _interval(asked: Asked, number: DiagramNumber, solution: Solution) -> Stable
         return line(value) - present(value) > rounding * chance(value)
 
     def end(limit: float) -> tuple[float, tuple[ActionChange, ...], bool]:
-        """Where the present line is as good as any, what is done otherwise beyond it, and whether that is proved.
-
-        From a limit by Newton's method on a convex piecewise linear function.
-        """
+        """Where the present line is as good as any, what is done otherwise beyond it, and whether that is proved."""
         value, beyond, is_exact = limit, None, True
         best = None if limit == current else number.best_at_limit(asked, limit)
         for _ in range(_MAX_STEPS):

@@ -19,7 +19,7 @@ from plausible.decisions.solving.options import SolvingOptions
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.errors import InvalidArgument
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import seen_text
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 

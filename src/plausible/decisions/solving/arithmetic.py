@@ -30,10 +30,7 @@ class Pair(NamedTuple):
 
 
 class Arithmetic:
-    """What stands for a probability, and how such numbers are multiplied and summed: here as they are.
-
-    That is for distributions, where what gets too small for a float makes no difference.
-    """
+    """What stands for a probability, and how such numbers are multiplied and summed: here as they are."""
 
     __slots__ = ()
 

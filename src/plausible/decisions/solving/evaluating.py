@@ -20,8 +20,7 @@ from plausible.decisions.strategy import RuleLike, Strategy, read_rule
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
-from plausible.utilities.local import Utility
-from plausible.utilities.wording import place_text
+from plausible.utilities.local import Utility, place_text
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 

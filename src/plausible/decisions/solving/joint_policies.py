@@ -69,10 +69,7 @@ class JointSearch:
         return SolvingState(self.num_settled, len(self.rules), self.value, self.upper, num_steps)
 
     def improve(self, rules: Rules) -> float:
-        """Take over what can be got from some rules by changing one after the other, if it is better.
-
-        The expected utility of the rules as they are is returned.
-        """
+        """Take over what can be got from some rules by changing one after the other, if it is better."""
         before = self.own_rules
         put(self.tree, self.rules, rules)
         given = self.tree.total().expected_utility

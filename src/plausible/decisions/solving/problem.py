@@ -146,10 +146,8 @@ class Structure:
 def read_structure(diagram: Diagram, evidence: Collection[str] = ()) -> Structure:
     """Drop what decisions need not know until nothing is left to drop, then see which of them rely on which.
 
-    One Bayes ball for each decision answers both questions: see `plausible.decisions.structure.reduced_information`.
-
-    Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information. Shachter
-    (1998), Bayes-ball. Koller & Friedman (2009), Probabilistic graphical models, 23.5 and 23.6.
+    Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information; Koller & Friedman
+    (2009), 23.5 and 23.6; one Bayes ball for each decision answers both questions.
     """
     reduced = reduced_information(diagram, evidence)
     # All variables but the barren ones: decisions, and what utilities, evidence and decisions depend on.

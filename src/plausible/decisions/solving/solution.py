@@ -335,10 +335,7 @@ class FoundRules(NamedTuple):
 
 
 def finish(task: Task, settled: FoundRules, tree: Weighing | None = None) -> Solution:
-    """Make the rules deterministic, and say what they are worth.
-
-    `tree` may hold the rules, to be made deterministic; without one a new one is made.
-    """
+    """Make the rules deterministic, and say what they are worth."""
     rules, value, upper = settled.rules, settled.expected_utility, settled.upper_bound
     if value is None:
         rules = decided(settled.rules)

@@ -12,10 +12,9 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
-from plausible.decisions.solving.clique_tree import lay_out
 from plausible.decisions.solving.elimination import query_rules, reverse_arcs, sum_max_sum
 from plausible.decisions.solving.joint_policies import settle
-from plausible.decisions.solving.joint_tree import Weighing, fits, weighing
+from plausible.decisions.solving.joint_tree import Weighing, fits, lay_out, weighing
 from plausible.decisions.solving.options import Method, SolvingOptions, Watch, check_method
 from plausible.decisions.solving.policy_sets import search_policies
 from plausible.decisions.solving.problem import Task, impossible, read_findings, read_problem, read_structure, read_task
@@ -187,10 +186,7 @@ _MIN_ENTRIES, _MAX_ENTRIES, _ENTRIES_PER_SECOND = 2**15, 2**22, 2**19
 
 
 def upper_bound(task: Task, watch: Watch) -> float:
-    """What no strategy exceeds: the least of the best outcome, what knowing more is worth, and merged policies.
-
-    The less time is left the coarser it is.
-    """
+    """What no strategy exceeds: the least of the best outcome, what knowing more is worth, and merged policies."""
     room = min(max(watch.seconds_left * _ENTRIES_PER_SECOND, _MIN_ENTRIES), _MAX_ENTRIES)
     best_outcome = math.fsum(float(table.max()) for _, table in task.problem.utilities)
     bound = min(best_outcome, relaxed_bound(task.diagram, task.findings, int(room)))

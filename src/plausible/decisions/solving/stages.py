@@ -44,11 +44,7 @@ class Blocks:
 
 
 def read_blocks(problem: DecisionProblem, decisions: Sequence[str], given: Mapping[str, Floats]) -> Blocks:
-    """Every distribution as late as what needs it allows, and every utility as soon as all that it depends on is there.
-
-    So what is passed on from one decision to the next is little. The order within time is that of the numbers of the
-    variables: the highest one of a table is the child of the distribution.
-    """
+    """Every distribution as late as what needs it allows, and every utility as soon as all it depends on is there."""
     tables = [*problem.probabilities, *((problem.families[name], rule) for name, rule in given.items())]
     born = {problem.families[name][-1]: place + 1 for place, name in enumerate(decisions)}
     num_variables = len(problem.variables)

@@ -283,10 +283,7 @@ _MAX_TABLE = 2**20
 
 
 def enumerate_rules(problem: DecisionProblem, in_time: Sequence[str], watch: Watch) -> tuple[Rules, bool]:
-    """The best of all deterministic strategies, or of some where the time is over, and whether it is of all.
-
-    Of one decision only the best rule is looked at, row by row.
-    """
+    """The best of all deterministic strategies, or of some where the time is over, and whether it is of all."""
     if not in_time:
         return {}, True
     logs = [problem.log_num_rules(name) for name in problem.families]

@@ -94,10 +94,7 @@ def random_rules(problem: DecisionProblem, decisions: Sequence[str], rng: np.ran
 
 
 def climb(problem: DecisionProblem, tree: Weighing, decisions: Sequence[str], rules: Rules, watch: Watch) -> None:
-    """Iterated optimisation of some rules from the present and from random ones; the best local optimum stays.
-
-    The rules of the other decisions are not touched.
-    """
+    """Iterated optimisation of some rules from the present and from random ones; the best local optimum stays."""
     rng = watch.options.generator()
     best: tuple[float, Rules] | None = None
     for restart in range(watch.options.restarts + 1):
@@ -145,10 +142,7 @@ def conditional_worth(
 
 
 def settle_off_path(diagram: Diagram, problem: DecisionProblem, tree: Weighing, rules: Rules) -> None:
-    """Take the best action also where the rules never lead to: from the last decision to the first, in place.
-
-    What the rules bring stays the same.
-    """
+    """Take the best action also where the rules never lead to: from the last decision to the first, in place."""
     for name in reversed(temporal_order(diagram)):
         probability, worth = conditional_worth(diagram, problem, tree, rules, name)
         idle = (probability == 0) & ~np.isnan(worth[..., 0])
@@ -188,10 +182,7 @@ def settle_backward(problem: DecisionProblem, order: Sequence[str]) -> tuple[Rul
 
 
 def _weighted_utility(problem: DecisionProblem, rank: dict[int, int]) -> tuple[Floats, float]:
-    """P U over all variables, in the order of the axes; and the probability of the evidence, up to a scale.
-
-    Evidence comes before all decisions, so its probability does not depend on what they do.
-    """
+    """P U over all variables, in the order of the axes; and the probability of the evidence, up to a scale."""
     sizes = problem.sizes
     shape = tuple(sizes[variable] for variable in rank)
     utility = np.zeros((1,) * len(rank))

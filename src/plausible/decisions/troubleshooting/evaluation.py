@@ -203,11 +203,7 @@ class _FixedOrders:
         self._size = len(devices.works(frozenset()))
 
     def step(self, before: tuple[str, ...], name: str, is_open: Flags) -> tuple[Floats, Flags]:
-        """What trying a component costs the devices that don't work yet, and which still don't after it.
-
-        It is looked at first, or replaced at once, whichever is cheaper for these devices; it is no fault afterwards
-        either way.
-        """
+        """What trying a component costs the devices that don't work yet, and which still don't after it."""
         done, repair = frozenset(before), self._costs.repair[name]
         paid = np.where(is_open, repair, 0.0)
         if name in self._costs.observe:

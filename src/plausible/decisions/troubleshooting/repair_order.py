@@ -205,10 +205,7 @@ class TryOrder(NamedTuple):
 
 
 def order_cost(trials: Trials, order: Ints, call: float, mass: float = 1.0) -> float:
-    """Σ_i m_i look_i + p_i repair_i along an order, m_i = mass - Σ_{j<i} p_j, and the call for what is left after it.
-
-    Where it is cheaper, m_i blind_i takes the place of a term.
-    """
+    """Σ_i m_i look_i + p_i repair_i along an order, m_i = mass - Σ_{j<i} p_j, and the call for what is left."""
     is_tried = np.ones((1, len(order)), dtype=bool)
     return float(_costs(trials.ordered(order), is_tried, call, np.array([mass]))[0])
 

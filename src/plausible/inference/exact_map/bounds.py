@@ -60,6 +60,10 @@ class BoundPlan:
     largest: Axes  # The scope of the largest table; empty where there is none
     num_largest: int  # Its entries
 
+    def num_entries(self, sizes: Sequence[int]) -> int:
+        """The entries of what all buckets send."""
+        return sum(prod(sizes[v] for v in bucket.scope) // sizes[bucket.variable] for bucket in self.buckets)
+
 
 def plan_bound(
     scopes: Sequence[Iterable[int]],

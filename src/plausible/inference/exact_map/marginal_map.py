@@ -13,7 +13,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.exact_map.bounds import TimeUpError, check_time
-from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
+from plausible.inference.exact_map.max_elimination import MaxOrder, constrained_order, max_tables
 from plausible.inference.exact_map.search import SearchProgress, search_in_stages
 from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import components
@@ -25,6 +25,9 @@ from plausible.variables import Assignment, Evidence, Variable
 MapMethod: TypeAlias = Literal["auto", "elimination", "search"]
 
 _Progress: TypeAlias = Callable[[SearchProgress], None]
+#: From logarithms of factors and an order that sums before it maximises to the positions of states that are proved
+#: best, log Σ Π φ of them and how it was got; None where there is no proof.
+Prover: TypeAlias = Callable[[Sequence[Factor], MaxOrder], tuple[Mapping[str, int], float, QueryInfo] | None]
 
 _REMEDIES = (
     Remedy("raise ", Argument("max_entries")),
@@ -58,6 +61,7 @@ def marginal_map(
     max_entries: int = 2**22,
     time_limit: float | None = None,
     must_be_exact: bool = False,
+    prove: Prover | None = None,
     progress: _Progress | None = None,
 ) -> MarginalMap:
     """argmax over the targets m of Σ_h Π φ(m, h, e), exactly.
@@ -84,6 +88,8 @@ def marginal_map(
         which takes two passes over the tables of the bound, is waited for.
     must_be_exact
         Whether such an answer is of no use: then nothing is waited for, and it is refused.
+    prove
+        What is tried first where the tables of an elimination don't fit.
     progress
         Called now and then with how far the search is, in the part of the model that is being searched.
 
@@ -114,7 +120,7 @@ def marginal_map(
     clock = Clock.of(time_limit)
     free = [variable for variable in targets if variable.name not in evidence.hard]
     ones = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
-    options = _Options(method, max_entries, clock, must_be_exact, progress)
+    options = _Options(method, max_entries, clock, must_be_exact, prove, progress)
     names = {variable.name for variable in wide(free)}
     try:
         answers = _answers(absorb([*factors, *ones], evidence), names, options)
@@ -129,6 +135,7 @@ class _Options:
     max_entries: int
     clock: Clock
     must_be_exact: bool
+    prove: Prover | None
     progress: _Progress | None
 
 
@@ -169,7 +176,12 @@ def _answers_of_part(factors: Sequence[Factor], targets: Collection[str], option
                 states = {name: int(reduced.states[name][state]) for name, state in part.states.items()}
                 parts.append(replace(part, states=states))
             return parts
-    if order is None or (options.method == "auto" and order.cost > options.max_entries):
+    is_large = order is not None and order.cost > options.max_entries
+    proved = options.prove(logs, order) if options.prove is not None and order is not None and is_large else None
+    if proved is not None:
+        best, log_value, info = proved
+        return [_Part(best, log_value, log_value, info.num_steps + 1, info)]
+    if order is None or (options.method == "auto" and is_large):
         return [_search(logs, asked, options)]
     order.check(options.max_entries, _REMEDIES)
     run = max_tables(logs, order)

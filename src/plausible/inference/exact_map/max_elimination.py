@@ -11,7 +11,7 @@ from math import prod
 from plausible.base.remedies import Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
-from plausible.factors.alignment import MAX_ENTRIES, union_scope
+from plausible.factors.alignment import MAX_ENTRIES, num_entries, union_scope
 from plausible.graphs.elimination import Elimination, eliminate, elimination_order
 from plausible.graphs.greedy import Heuristic
 from plausible.graphs.nodes import Node
@@ -168,6 +168,23 @@ def max_product(
     states = run.best()
     named = {name: variable.states[states[name]] for name, variable in variables.items()}
     return Assignment(named, log_probability=run.log_value)
+
+
+def summed_out(log_factors: Sequence[Factor], order: MaxOrder, max_entries: int) -> list[Factor] | None:
+    """The logarithms of factors that are left when the sums are done; None where one needs a table with more entries.
+
+    >>> pair, other = Factor({"A": 2, "B": 2}, [[1, 2], [3, 4]]).log(), Factor({"B": 2, "C": 2}, [[1, 1], [2, 2]]).log()
+    >>> [table.names for table in summed_out([pair, other], constrained_order([pair, other], "AC"), 8)]
+    [('A', 'C')]
+    """
+    left = list(log_factors)
+    for name in order.sums:
+        members = [factor for factor in left if name in factor.names]
+        if num_entries(union_scope(factor.scope for factor in members)) > max_entries:
+            return None
+        left = [factor for factor in left if name not in factor.names]
+        left.append(log_marginalize(sum(members, start=Factor.scalar(0.0)), name))
+    return left
 
 
 def max_tables(log_factors: Sequence[Factor], order: MaxOrder) -> MaxTables:

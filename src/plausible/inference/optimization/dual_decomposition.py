@@ -82,6 +82,12 @@ class MaxSum:
             + np.maximum.reduceat(self.beliefs(messages), self.arrays.belief_starts[:-1]).sum()
         )
 
+    def shifted(self, messages: Floats) -> tuple[Floats, Floats]:
+        """log φ_f - Σ_i δ_fi for each cell of each factor, and Σ_f δ_fi for each state: the same products as before."""
+        cells, places = self.digits
+        logs = self.problem.logs
+        return logs - np.bincount(cells, weights=messages[places], minlength=len(logs)), self.beliefs(messages)
+
     def favourites(self, beliefs: Floats) -> Ints:
         """The state of each variable with the largest belief, the first of several."""
         starts = self.arrays.belief_starts[:-1]

@@ -13,14 +13,16 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_seconds
+from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.exact_map.bounds import BoundPlan, TimeUpError, plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.inference.iteration import IterativeEngine
+from plausible.inference.optimization.dual_decomposition import DualDecomposition, MaxSum
 from plausible.inference.optimization.map_local_search import LocalSearch
-from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.optimizer import PROVED, Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.depth_first import BoundingTables, Path, depth_first
 from plausible.search.clock import UNLIMITED, Clock
@@ -29,6 +31,11 @@ from plausible.search.run import CONVERGED, Run
 
 #: The nodes between two looks at the clock: some hundredths of a second.
 _CHUNK = 2**17
+#: Sweeps of messages, which end earlier where one lowers the bound by less than this.
+_SWEEPS = 100
+_PACE = 1e-5
+#: How many times smaller mini-buckets are made where all of them together don't fit.
+_SMALLER = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +53,7 @@ class Heuristic:
 
 
 def mini_bucket_heuristic(
-    scopes: Sequence[tuple[int, ...]], tables: Sequence[Floats], sizes: Sequence[int], max_entries: int
+    scopes: Sequence[tuple[int, ...]], tables: Sequence[Floats], sizes: Sequence[int], plan: BoundPlan
 ) -> Heuristic:
     """Eliminate all variables by maximising, in mini-buckets that fit, and keep what they send (Kask & Dechter 2001).
 
@@ -56,11 +63,11 @@ def mini_bucket_heuristic(
 
     >>> ring = [(0, 1), (1, 2), (0, 2)]
     >>> tables = [np.array([[0.0, -1.0], [-2.0, 0.0]])] * 2 + [np.array([[-3.0, 0.0], [0.0, -3.0]])]
-    >>> exact, loose = (mini_bucket_heuristic(ring, tables, [2, 2, 2], limit).upper for limit in (8, 4))
+    >>> plans = [plan_bound(ring, [2, 2, 2], range(3), limit) for limit in (8, 4)]
+    >>> exact, loose = (mini_bucket_heuristic(ring, tables, [2, 2, 2], plan).upper for plan in plans)
     >>> float(exact), float(loose)
     (-1.0, 0.0)
     """
-    plan = plan_bound(scopes, sizes, range(len(sizes)), max_entries)
     everything = list(zip(scopes, tables, strict=True))
     for bucket in plan.buckets:
         axes = (*sorted(bucket.scope - {bucket.variable}), bucket.variable)
@@ -108,7 +115,7 @@ class _Part:
     variables: Ints  # their places in the problem, in the order of the heuristic where there is one
     factors: tuple[int, ...]
     best: Ints
-    value: float
+    value: float  # log Π φ of it; -inf where it has a zero
     heuristic: Heuristic | None = None
     states: Ints | None = None
     bounds: Floats | None = None
@@ -139,6 +146,10 @@ class BranchAndBoundState:
     #: The searches in the connected parts of the model, which go on side by side; those without their tables wait.
     parts: tuple[_Part, ...]
     num_variables: int  # of the problem
+    #: Messages of a `DualDecomposition`, which shift values between the factors before tables are made of them, and the
+    #: bound that they prove.
+    messages: Floats
+    ceiling: float
 
     @property
     def num_nodes(self) -> int:
@@ -164,12 +175,26 @@ class BranchAndBoundState:
     def upper(self) -> float:
         """No assignment has a larger log Π φ."""
         uppers = [part.upper for part in self.parts]
-        return -math.inf if -math.inf in uppers else math.fsum(uppers)
+        return -math.inf if -math.inf in uppers else max(self.value, min(self.ceiling, math.fsum(uppers)))
 
     @property
     def residual(self) -> float:
         """By how much a better assignment could be better."""
         return 0.0 if self.converged else self.upper - self.value
+
+    def reopened(self, problem: Problem, states: Ints) -> BranchAndBoundState:
+        """The same with parts that are not finished before their tables, and at these states where they are better."""
+        parts = []
+        for part in self.parts:
+            if part.depth >= 0:
+                own = states[part.variables]
+                scopes, tables = _log_tables(problem, problem.logs, part.variables.tolist(), part.factors)
+                cells = [float(table[tuple(own[list(scope)])]) for scope, table in zip(scopes, tables, strict=True)]
+                value = -math.inf if -math.inf in cells else math.fsum(cells)
+                part = replace(part, heuristic=None, states=None, bounds=None, depth=0)
+                part = replace(part, best=own, value=value) if value > part.value else part
+            parts.append(part)
+        return replace(self, parts=tuple(parts))
 
     @property
     def states(self) -> Ints:
@@ -184,7 +209,9 @@ class BranchAndBoundState:
 class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
     """Find a best assignment by depth-first branch and bound, or bound it if time runs out (Kask & Dechter 2001).
 
-    Mini-buckets bound what the unassigned variables can add; the first assignment comes from `LocalSearch`. Connected
+    Mini-buckets bound what the unassigned variables can add. Before that the messages of a `DualDecomposition` shift
+    values between the factors, which leaves all products as they are and tightens these bounds, often to the best value
+    itself (Ihler et al. 2012). The first assignment is its, or that of a `LocalSearch`, whichever is better. Connected
     components are searched separately. Larger tables give tighter bounds; if they are large enough for exact
     elimination, the search goes straight to a best assignment. Memory is that of the tables; time is exponential in the
     number of variables at worst.
@@ -193,9 +220,11 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
     ----------
     max_entries
         The most entries in a mini-bucket: 2^i for i binary variables. A larger factor is not split.
+    max_bytes
+        The memory for all tables: where they would need more, smaller mini-buckets are made.
     time_limit
-        A greedy ascent always finishes; tables that would take longer are not built, and the bound is then the product
-        of the factors' largest entries.
+        One sweep of messages and a greedy ascent always finish; tables that would take longer are not built, and the
+        bound is then that of the messages.
 
     Examples
     --------
@@ -210,9 +239,11 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
     max_entries: int = 2**16
     time_limit: float | None = None
     seed: int = 0
+    max_bytes: int = 2**30
 
     def __post_init__(self) -> None:
         check_count("max_entries", self.max_entries, 1)
+        check_count("max_bytes", self.max_bytes, 1)
         check_count("seed", self.seed)
         check_seconds("time_limit", self.time_limit)
 
@@ -220,21 +251,33 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         return problem, clock
 
     def _first(self, prepared: tuple[Problem, Clock]) -> BranchAndBoundState:
-        """A first assignment by local search, for a quarter of the time if that is limited, and the tables."""
+        """Messages, a first assignment and the tables."""
         problem, clock = prepared
+        dual = DualDecomposition(_SWEEPS, _PACE).run(problem, progress=lambda state: clock.is_over).state
+        ceiling = -math.inf if MaxSum.of(problem).is_impossible(dual.upper) else dual.upper
+        # Shifts so large that they leave a proof no digits are not made.
+        is_sound = float(np.abs(dual.messages).sum()) * float(np.finfo(np.float64).eps) <= PROVED
+        widths = problem.sizes[problem.scopes]  # variables with one state are in no part
+        messages = np.where(is_sound & np.repeat(widths > 1, widths), dual.messages, 0.0)
+        parts = []
+        for variables, factors in _parts(problem):
+            places = np.array(variables, dtype=np.int64)
+            parts.append(_Part(places, tuple(factors), dual.states[places], -math.inf))
+        state = BranchAndBoundState(tuple(parts), len(problem.variables), messages, ceiling)
+        state = state.reopened(problem, dual.states)
+        if ceiling - dual.value > PROOF:
+            state = state.reopened(problem, self._searched(problem, clock))
+        return self._with_tables(problem, state, clock)
+
+    def _searched(self, problem: Problem, clock: Clock) -> Ints:
+        """An assignment by local search, for a quarter of the time if that is limited."""
         if clock.deadline == math.inf or self.time_limit is None:
-            first = LocalSearch(seed=self.seed).run(problem).best
+            best = LocalSearch(seed=self.seed).run(problem).best
         else:
             climbed = LocalSearch(GreedyAscent(), self.seed).run(problem).best
             search = LocalSearch(seed=self.seed, time_limit=self.time_limit / 4)
-            first = search.run(problem, search.init(problem, np.array(climbed, dtype=np.int64))).best
-        start, parts = np.array(first, dtype=np.int64), []
-        for variables, factors in _parts(problem):
-            places = np.array(variables, dtype=np.int64)
-            logs = zip(*_log_tables(problem, variables, factors), strict=True)
-            value = sum(float(table[tuple(start[places][list(scope)])]) for scope, table in logs)
-            parts.append(_Part(places, tuple(factors), start[places], float(value)))
-        return self._with_tables(problem, BranchAndBoundState(tuple(parts), len(problem.variables)), clock)
+            best = search.run(problem, search.init(problem, np.array(climbed, dtype=np.int64))).best
+        return np.array(best, dtype=np.int64)
 
     def _next(self, prepared: tuple[Problem, Clock], state: BranchAndBoundState) -> BranchAndBoundState:
         return _advanced(state, _CHUNK)
@@ -261,7 +304,10 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
 
     def optimize(self, problem: Problem) -> Optimum:
         """A best assignment, or the best one found in time."""
-        state = self.run(problem).state
+        return self.optimum(problem, self.run(problem).state)
+
+    def optimum(self, problem: Problem, state: BranchAndBoundState) -> Optimum:
+        """What a state has found."""
         if problem.is_impossible or state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
         heuristics = [part.heuristic for part in state.parts if part.heuristic is not None]
@@ -282,18 +328,36 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
 
     def _with_tables(self, problem: Problem, state: BranchAndBoundState, clock: Clock) -> BranchAndBoundState:
         """With the tables of parts that wait, as far as there is time for them."""
-        parts = (part if part.heuristic is not None else self._ready(problem, part, clock) for part in state.parts)
+        if all(part.heuristic is not None for part in state.parts):
+            return state
+        logs, beliefs = MaxSum.of(problem).shifted(state.messages)
+        starts, parts = starts_of(problem.sizes), []
+        room = self.max_bytes // 8 - sum(part.heuristic.tables.logs.size for part in state.parts if part.heuristic)
+        for part in state.parts:
+            if part.heuristic is None:
+                scopes, tables = _log_tables(problem, logs, part.variables.tolist(), part.factors)
+                scopes += [(place,) for place in range(len(part.variables))]
+                tables += [beliefs[starts[variable] : starts[variable + 1]] for variable in part.variables]
+                part = self._ready(problem, part, scopes, tables, clock, room)
+                room -= part.heuristic.tables.logs.size if part.heuristic else 0
+            parts.append(part)
         return replace(state, parts=tuple(parts))
 
-    def _ready(self, problem: Problem, part: _Part, clock: Clock) -> _Part:
-        scopes, tables = _log_tables(problem, part.variables.tolist(), part.factors)
+    def _ready(
+        self,
+        problem: Problem,
+        part: _Part,
+        scopes: Sequence[tuple[int, ...]],
+        tables: Sequence[Floats],
+        clock: Clock,
+        room: int,
+    ) -> _Part:
         sizes = problem.sizes[part.variables].tolist()
-        if clock.deadline < math.inf:
-            try:  # to plan takes a fourth to a third of the time that the tables take
-                plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, clock.share(1 / 4))
-            except TimeUpError:
-                return part
-        heuristic = mini_bucket_heuristic(scopes, tables, sizes, self.max_entries)
+        try:  # to plan takes a fourth to a third of the time that the tables take
+            plan = _plan_within(scopes, sizes, self.max_entries, room, clock.share(1 / 4))
+        except TimeUpError:
+            return part
+        heuristic = mini_bucket_heuristic(scopes, tables, sizes, plan)
         bounds, order = np.full((len(sizes), max(sizes)), -math.inf), heuristic.order
         if heuristic.upper > -math.inf:  # the bound of each state of the first variable
             first, known = bounds[0, : sizes[order[0]]], heuristic.tables
@@ -302,24 +366,41 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
                 first -= heuristic.entries(table)
             for table in known.added[: known.added_starts[1]]:
                 first += heuristic.entries(table)
-        states = np.zeros(len(sizes), dtype=np.int64)
-        return _Part(part.variables[order], part.factors, part.best[order], part.value, heuristic, states, bounds)
+        return replace(
+            part,
+            variables=part.variables[order],
+            best=part.best[order],
+            heuristic=heuristic,
+            states=np.zeros(len(sizes), dtype=np.int64),
+            bounds=bounds,
+        )
 
 
 def _advanced(state: BranchAndBoundState, num_nodes: int) -> BranchAndBoundState:
     return replace(state, parts=tuple(part.advanced(num_nodes) for part in state.parts))
 
 
+def _plan_within(
+    scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], max_entries: int, room: int, clock: Clock
+) -> BoundPlan:
+    """The plan whose tables, all together, fit, with mini-buckets as large as wanted or else so many times smaller."""
+    while True:
+        plan = plan_bound(scopes, sizes, range(len(sizes)), max_entries, clock)
+        if plan.num_entries(sizes) <= room or max_entries == 1:
+            return plan
+        max_entries = max(1, max_entries // _SMALLER)
+
+
 def _log_tables(
-    problem: Problem, variables: Sequence[int], factors: Sequence[int]
+    problem: Problem, logs: Floats, variables: Sequence[int], factors: Sequence[int]
 ) -> tuple[list[tuple[int, ...]], list[Floats]]:
-    """The scopes of a part's factors, its variables numbered in their order, and their logarithms, an axis each."""
+    """The scopes of a part's factors, its variables numbered in their order, and their numbers, an axis each."""
     numbers = {variable: number for number, variable in enumerate(variables)}
     scopes, tables = [], []
     for factor in factors:
         free = [variable for variable in problem.scope(factor) if variable in numbers]
-        logs = problem.logs[problem.table_starts[factor] : problem.table_starts[factor + 1]]
-        tables.append(logs.reshape([int(problem.sizes[variable]) for variable in free]))
+        own = logs[problem.table_starts[factor] : problem.table_starts[factor + 1]]
+        tables.append(own.reshape([int(problem.sizes[variable]) for variable in free]))
         scopes.append(tuple(numbers[variable] for variable in free))
     return scopes, tables
 

@@ -17,7 +17,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.graphs import DAG
-from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.equivalence import consistent_extension
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.estimation.priors import BDeu, PriorLike
 from plausible.learn.learned_parameters import learn_parameters

@@ -15,7 +15,7 @@ from plausible.errors import NotSupported, UnknownVariable
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import FoundGraph, StructureTask
-from plausible.learn.structures.local import LOCAL_METHODS
+from plausible.learn.structures.local import ESCAPES, LOCAL_METHODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def learn_max_min(
     test: TestName | IndependenceTest = "auto",
     alpha: float = 0.05,
     max_given: int | None = None,
-    escapes: int = 3,
+    escapes: int = ESCAPES,
 ) -> FoundGraph:
     """Hill climbing among the graphs whose edges join neighbours found by tests (MMHC; Tsamardinos et al. 2006).
 

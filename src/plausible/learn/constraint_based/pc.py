@@ -9,7 +9,7 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
-from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
+from plausible.graphs.equivalence import NearExtension, consistent_extension, near_extension
 from plausible.learn.constraint_based.orientation import (
     VARIANTS,
     Conflict,

@@ -18,7 +18,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG, compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
-from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.equivalence import consistent_extension
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult

@@ -17,8 +17,7 @@ from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG
-from plausible.graphs.consistent_extension import consistent_extension
-from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.equivalence import consistent_extension, essential_graph
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.search.clock import Clock
 from plausible.search.run import Run
@@ -174,6 +173,11 @@ class StructureTask:
     clock: Clock = field(default_factory=partial(Clock.of, None))
     score: Score | None = None  # where `scores` come from, for methods that can make use of it
     statistics: Statistics | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time that is left; `None` where there is no limit."""
+        return None if self.clock.deadline == math.inf else self.clock.seconds_left
 
     def is_over(self, state: SearchState[Any]) -> bool:
         """Whether a search should stop after a step."""

@@ -13,7 +13,7 @@ from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, assignment_at, num_entries
-from plausible.utilities.wording import seen_text
+from plausible.utilities.local import seen_text
 from plausible.variables import Assignment, State, Variable
 
 #: One attribute or several, by name.

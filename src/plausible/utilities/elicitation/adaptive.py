@@ -18,7 +18,7 @@ from plausible.utilities.elicitation.beliefs import UtilityBelief
 from plausible.utilities.elicitation.questions import Answer, Question, gamble_question
 from plausible.utilities.elicitation.session import Session
 from plausible.utilities.lotteries.outcome_utilities import tie_room
-from plausible.utilities.lotteries.situation import ActionRanking, DecisionSituation
+from plausible.utilities.lotteries.regret import ActionRanking, DecisionSituation
 
 Ending: TypeAlias = Literal["open", "settled", "not worth asking", "enough questions"]
 #: Where no single answer is worth this share of the regret, it takes several to change the action.

@@ -17,7 +17,7 @@ from plausible.base.tolerances import WRITTEN_ROUNDING
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, counted, suggestion
 from plausible.utilities.elicitation.questions import Answer, Question
 from plausible.utilities.lotteries.outcome_utilities import UtilityLike, read_utility, tie_room, utility_of
-from plausible.utilities.lotteries.situation import ActionRanking, DecisionSituation
+from plausible.utilities.lotteries.regret import ActionRanking, DecisionSituation
 
 #: Answers on a scale are told apart in so many bins.
 _BINS = 512
@@ -46,10 +46,7 @@ class LinearQuestion:
         return (float(answer) - low) / (high - low)
 
     def likelihood(self, answer: Answer, utilities: Floats, noise: float) -> Floats:
-        """The likelihood of an answer under each utility function (rows).
-
-        Without noise a choice is what its sign says, and half each way at zero.
-        """
+        """The likelihood of an answer under each utility function (rows); without noise, half each way at zero."""
         values, sign = self._values(utilities), self.sign(answer)
         if sign:
             return _above(sign * values, noise)

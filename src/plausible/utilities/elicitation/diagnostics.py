@@ -114,7 +114,7 @@ def schedule_sensitivity(
 
     `start` makes a fresh session of a schedule; the same respondent answers all of them.
 
-    >>> from plausible.utilities.elicitation.respondents import SimulatedRespondent
+    >>> from plausible.utilities.elicitation.questions import SimulatedRespondent
     >>> steady = SimulatedRespondent({"dead": 0, "blind": 0.43, "healthy": 1})
     >>> def start(schedule):
     ...     return standard_gamble(["blind"], "dead", "healthy", schedule=schedule)
@@ -140,7 +140,7 @@ def anchor_sensitivity(
     of them is moved there: U(o) = U(worst') + α (U(best') - U(worst')). Rational answers agree. The items lie between
     all anchors, which are pairs (worst, best), the widest first.
 
-    >>> from plausible.utilities.elicitation.respondents import SimulatedRespondent
+    >>> from plausible.utilities.elicitation.questions import SimulatedRespondent
     >>> steady = SimulatedRespondent({"dead": 0, "lame": 0.2, "blind": 0.43, "deaf": 0.8, "healthy": 1})
     >>> report = anchor_sensitivity(["blind"], [("dead", "healthy"), ("lame", "deaf")], steady)
     >>> report.ways, report.greatest_spread < 0.02

@@ -16,7 +16,7 @@ from plausible.base.tolerances import UTILITY_NOISE
 from plausible.errors import InvalidArgument, suggestion
 from plausible.utilities.elicitation.beliefs import AnswerWorth, LinearQuestion, UtilityBelief, checked_noise
 from plausible.utilities.elicitation.questions import Answer, Question
-from plausible.utilities.lotteries.situation import DecisionSituation
+from plausible.utilities.lotteries.regret import DecisionSituation
 
 
 @final

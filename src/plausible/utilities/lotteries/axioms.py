@@ -10,9 +10,14 @@ from typing import Literal, TypeAlias, get_args
 from plausible.base.frozen import FrozenMapping
 from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, counted
-from plausible.utilities.lotteries.indifference import Indifference, indifference_probability
 from plausible.utilities.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.utilities.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
+from plausible.utilities.lotteries.preferences import (
+    Indifference,
+    PreferenceLike,
+    PreferenceRelation,
+    as_relation,
+    indifference_probability,
+)
 
 Axiom: TypeAlias = Literal[
     "orderability", "transitivity", "continuity", "monotonicity", "substitutability", "decomposability"
@@ -46,7 +51,7 @@ class AxiomReport(Result):
 
     Who feels a small chance to be larger than it is breaks substitutability (Allais 1953):
 
-    >>> from plausible.utilities.elicitation.respondents import PrelecWeighting, rank_dependent_utility
+    >>> from plausible.utilities.elicitation.questions import PrelecWeighting, rank_dependent_utility
     >>> def worth(lottery):
     ...     return rank_dependent_utility(lottery, {"0": 0, "3M": 10, "4M": 12}, PrelecWeighting())
     >>> report = check_axioms(PreferenceRelation(lambda a, b: round(worth(a) - worth(b), 12)), ["0", "3M", "4M"])

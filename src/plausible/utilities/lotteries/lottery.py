@@ -201,11 +201,7 @@ class Lottery(FrozenMapping[Hashable, float]):
 
 
 def as_lottery(given: LotteryLike) -> Lottery:
-    """What somebody gave for a lottery: one, a dict of outcomes and their probabilities, or an outcome for sure.
-
-    >>> print(as_lottery({"win": 0.2, "lose": 0.8}), as_lottery("win"))
-    [win: 0.2; lose: 0.8] [win: 1]
-    """
+    """What somebody gave for a lottery: one, a dict of outcomes and their probabilities, or an outcome for sure."""
     # Mappings that can be hashed, such as an `Assignment`, are outcomes.
     if isinstance(given, Mapping) and type(given).__hash__ is None:
         return Lottery(given)

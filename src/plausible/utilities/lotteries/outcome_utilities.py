@@ -66,10 +66,7 @@ def _looked_up(table: Mapping[Any, float], outcome: Hashable) -> float:
 
 
 def utility_of(utility: Callable[[Any], float], outcome: Hashable) -> float:
-    """What one outcome is worth, if that is a finite number.
-
-    Infinite worth breaks the axiom of continuity: no chance of such an outcome is ever too small.
-    """
+    """What one outcome is worth, if that is a finite number."""
     value = float(utility(outcome))
     if math.isnan(value):
         raise InvalidArgument(f"The outcome {outcome!r} has no number for a utility (NaN): give it one.")

@@ -136,10 +136,7 @@ def _widest(gaps: _Gaps) -> tuple[Floats, float, Floats]:
 
 
 def _contradiction(gaps: _Gaps, multipliers: Floats) -> list[int]:
-    """Situations whose weighted gaps cancel: no |θ| ≤ 1 has a margin above |Σ λ b|₁ for weights λ that sum to one.
-
-    None of them can be left out: each in turn is, where the others contradict each other.
-    """
+    """Situations whose weighted gaps cancel: no |θ| ≤ 1 has a margin above |Σ λ b|₁ for weights λ that sum to one."""
     weights = np.where(multipliers > 1e-9 * multipliers.max(), multipliers, 0.0)
     weights = weights / weights.sum()
     bound = float(np.abs(weights @ gaps.rows).sum() - weights @ gaps.rounding)

@@ -22,9 +22,8 @@ from plausible.search.run import CONVERGED, Stops, iterate
 from plausible.utilities.attributes.additive_utility import AdditiveUtility, UtilityBasis, sum_text, utility_basis
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names, read_numbers
-from plausible.utilities.populations.answers import read_background
-from plausible.utilities.populations.population import UtilityPopulation
-from plausible.utilities.populations.users import UserUtility
+from plausible.utilities.populations.em import read_background
+from plausible.utilities.populations.population import UserUtility, UtilityPopulation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from plausible.search.clock import Clock
 from plausible.utilities.attributes.additive_utility import sum_text, utility_basis
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names
-from plausible.utilities.populations.answers import Answers, condition, read_answers
+from plausible.utilities.populations.em import Answers, condition, read_answers
 from plausible.variables import Variable
 
 

@@ -11,8 +11,8 @@ from plausible.base.arrays import Floats
 from plausible.base.display import format_number
 from plausible.base.records import Result, record
 from plausible.decisions.information.chains.tables import ChainProblem, ChainScope, Rewards, read_chain_problem
-from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
+from plausible.decisions.information.value import InformationValue
 from plausible.models import BayesianNetwork
 from plausible.variables.evidence import EvidenceLike
 

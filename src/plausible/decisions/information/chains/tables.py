@@ -85,10 +85,7 @@ def _path(graph: DAG, fixed: set[str]) -> tuple[str, ...]:
 
 
 def _check_markov(graph: DAG, names: tuple[str, ...], fixed: set[str], soft: frozenset[str]) -> None:
-    """Refuse variables of which one does not separate those before it from those behind it.
-
-    Findings that do not fix a variable are like a known child of it.
-    """
+    """Refuse variables of which one does not separate those before it from those behind it."""
     findings = {name: f"finding on {name}" for name in soft}
     seen = DAG([*graph.edges, *findings.items()], nodes=graph.nodes)
     known = [*fixed, *findings.values()]

@@ -13,8 +13,7 @@ import numpy as np
 from plausible.data.statistics import Request
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
-from plausible.graphs.consistent_extension import consistent_extension
-from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.equivalence import consistent_extension, essential_graph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
 from plausible.learn.scores.score import FamilyScores

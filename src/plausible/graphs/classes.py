@@ -1,18 +1,23 @@
-"""The number of DAGs in an equivalence class, without listing them."""
+"""Classes of DAGs that observation, or a family of experiments, can't tell apart: their graphs, sizes and members."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from math import factorial, prod
+from typing import TypeAlias
 
-from plausible.errors import InvalidGraph
-from plausible.graphs.consistent_extension import consistent_extension
+from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.graphs.chordal import cardinality_order, is_chordal
 from plausible.graphs.dag import DAG
-from plausible.graphs.equivalence import essential_graph, is_essential_graph
-from plausible.graphs.graph_input import GraphLike, read_class
+from plausible.graphs.equivalence import consistent_extension, essential_graph, is_essential_graph, is_i_equivalent
+from plausible.graphs.graph_input import GraphLike, read_class, read_dag
 from plausible.graphs.listing import Listing
 from plausible.graphs.meek import Orientation
 from plausible.graphs.mixed import PDAG
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
+
+#: A family of targets: for each experiment the node or the nodes that were set from outside in it.
+Targets: TypeAlias = Iterable[Nodes]
 
 
 def class_size(graph: GraphLike[DAG | PDAG]) -> int:
@@ -43,11 +48,7 @@ def class_size(graph: GraphLike[DAG | PDAG]) -> int:
 
 
 def count_orientations(neighbors: Sequence[set[int]]) -> int:
-    """The number of acyclic orientations without immorality of a chordal graph; for each place its neighbours.
-
-    >>> count_orientations([{1}, {0, 2}, {1}])
-    3
-    """
+    """The number of acyclic orientations without immorality of a chordal graph; for each place its neighbours."""
     counts: dict[frozenset[int], int] = {}
     return prod(_count(neighbors, part, counts) for part in _components(neighbors, range(len(neighbors))))
 
@@ -101,7 +102,7 @@ def _clique_tree(neighbors: Sequence[set[int]], part: frozenset[int]) -> tuple[l
     home: dict[int, int] = {}
     times: dict[int, int] = {}
     num_previous = 0
-    for node in _cardinality_order(neighbors, part):
+    for node in cardinality_order(neighbors, part):
         earlier = neighbors[node] & times.keys()
         if len(earlier) <= num_previous or not cliques:
             parents.append(home[max(earlier, key=times.__getitem__)] if earlier else None)
@@ -111,24 +112,6 @@ def _clique_tree(neighbors: Sequence[set[int]], part: frozenset[int]) -> tuple[l
         times[node] = len(times)
         num_previous = len(earlier)
     return list(map(frozenset, cliques)), parents
-
-
-def _cardinality_order(neighbors: Sequence[set[int]], part: frozenset[int]) -> Iterator[int]:
-    """The nodes by maximum cardinality search: next comes one with most neighbours among those before."""
-    counts = dict.fromkeys(part, 0)
-    by_count: list[set[int]] = [set(part), *(set() for _ in part)]
-    highest = 0
-    while counts:
-        while not by_count[highest]:
-            highest -= 1
-        node = by_count[highest].pop()
-        del counts[node]
-        yield node
-        for other in neighbors[node] & counts.keys():
-            by_count[counts[other]].remove(other)
-            counts[other] += 1
-            by_count[counts[other]].add(other)
-        highest += 1
 
 
 def _parts_after(
@@ -217,13 +200,6 @@ def class_members(graph: GraphLike[DAG | PDAG]) -> Listing[DAG]:
     to a member, so the time between two members is at most one closure for every edge. There can be exponentially
     many: `class_size` counts them first.
 
-    Parameters
-    ----------
-    graph
-        A member of the class, or a PDAG for it.
-
-    Examples
-    --------
     >>> for member in class_members(DAG("A -> B -> C")):
     ...     print(member)
     A -> B; B -> C
@@ -270,3 +246,127 @@ def _direct(state: Orientation, edge: tuple[int, int]) -> list[tuple[int, int]]:
     """Direct an edge and what follows from it; all edges directed."""
     state.orient(*edge)
     return [edge, *state.close(fresh=edge)]
+
+
+# --- experiments ---
+
+
+def interventional_essential_graph(dag: GraphLike[DAG], targets: Targets = ()) -> PDAG:
+    """The graph of all DAGs that experiments can't tell from this one: directed are the edges that all of them share.
+
+    Two DAGs are equivalent under a family of targets if they have the same skeleton and immoralities, and the same
+    direction of every edge of which some target contains exactly one end. So the class is that of observation with
+    these directions as further knowledge, closed under Meek's rules, which are complete. What is set from outside in
+    one experiment is observed in others, if only in those without a target: the empty target always counts as given,
+    and adds nothing where every node is left alone in some experiment.
+
+    Parameters
+    ----------
+    dag
+        A member of the class.
+    targets
+        For each experiment the nodes that were set together: a node or several.
+
+    Notes
+    -----
+    O(edges x targets), and Meek's rules.
+
+    References
+    ----------
+    Hauser & Bühlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
+    directed acyclic graphs, JMLR 13.
+
+    Examples
+    --------
+    >>> interventional_essential_graph(DAG("A -> B -> C -> D"), targets=["B"])
+    PDAG('A -> B; B -> C; C -> D')
+    >>> interventional_essential_graph(DAG("A -> B -> C -> D"), targets=[["A", "B"], "D"])
+    PDAG('B -> C; C -> D; A - B')
+    """
+    dag = read_dag(dag)
+    masks = target_masks(dag.nodes, targets)
+    work = Orientation(essential_graph(dag))
+    for parent, children in enumerate(dag.child_rows):
+        for child in children:
+            if child in work.neighbors[parent] and separates(masks, parent, child):
+                work.orient(parent, child)
+    work.close()
+    return work.to_pdag()
+
+
+def is_interventionally_equivalent(first: GraphLike[DAG], second: GraphLike[DAG], targets: Targets = ()) -> bool:
+    """Whether no experiment of a family tells two DAGs apart, however many rows it has.
+
+    Targets are those of `interventional_essential_graph`.
+
+    >>> is_interventionally_equivalent(DAG("A -> B"), DAG("B -> A"), targets=[["A", "B"]])
+    True
+    >>> is_interventionally_equivalent(DAG("A -> B"), DAG("B -> A"), targets=["A"])
+    False
+    """
+    first, second = read_dag(first), read_dag(second)
+    masks = target_masks(first.nodes, targets)
+    if not is_i_equivalent(first, second):
+        return False
+    place = NodeIndex(first.nodes).positions
+    turned = set(first.edges).difference(second.edges)
+    return not any(separates(masks, place[a], place[b]) for a, b in turned)
+
+
+def interventional_class_size(graph: GraphLike[DAG | PDAG], targets: Targets = ()) -> int:
+    """The number of DAGs that a family of experiments can't tell apart, without listing them.
+
+    The undirected components of the graph of such a class are chordal and get their directions independently of each
+    other and of the directed edges (Hauser & Bühlmann 2012, proposition 16): so they are counted by themselves, in
+    polynomial time. A PDAG of another kind is counted by listing its members. Targets come with a member of the class;
+    the essential graph of a class has them in it.
+
+    >>> chain = DAG("A -> B -> C -> D")
+    >>> [interventional_class_size(chain, targets) for targets in ([], ["D"], ["A"])]
+    [4, 3, 1]
+    """
+    pdag = _class_graph(graph, targets)
+    return count_orientations(Orientation(pdag).neighbors) if has_free_components(pdag) else class_size(pdag)
+
+
+def has_free_components(pdag: PDAG) -> bool:
+    """Whether each undirected component can be directed by itself: it is chordal, and its nodes have the same parents.
+
+    So it is with the essential graph of every class, of observation or of experiments.
+    """
+    parents = {node: set(pdag.parents(node)) for node in pdag.nodes}
+    return all(parents[a] == parents[b] for a, b in pdag.undirected_edges) and is_chordal(pdag.undirected_part())
+
+
+def interventional_class_members(graph: GraphLike[DAG | PDAG], targets: Targets = ()) -> Listing[DAG]:
+    """The DAGs that a family of experiments can't tell apart, each once; see `interventional_class_size`.
+
+    >>> for member in interventional_class_members(DAG("A -> B -> C"), targets=["C"]):
+    ...     print(member)
+    A -> B; B -> C
+    B -> A; B -> C
+    """
+    return class_members(_class_graph(graph, targets))
+
+
+def target_masks(nodes: Sequence[Node], targets: Targets) -> tuple[int, ...]:
+    """Each different target that is not empty as a set of bits, in the order given."""
+    if isinstance(targets, str):
+        raise InvalidArgument(f"targets={targets!r} is one name, not a family of targets. Write targets=[{targets!r}].")
+    index = NodeIndex(nodes)
+    masks = (sum(1 << place for place in index.select(target)) for target in targets)
+    return tuple(dict.fromkeys(mask for mask in masks if mask))
+
+
+def separates(masks: Iterable[int], first: int, second: int) -> bool:
+    """Whether some target, a set of bits, contains exactly one of two places."""
+    return any((mask >> first ^ mask >> second) & 1 for mask in masks)
+
+
+def _class_graph(graph: GraphLike[DAG | PDAG], targets: Targets) -> PDAG:
+    read = read_class(graph)
+    if isinstance(read, DAG):
+        return interventional_essential_graph(read, targets)
+    if list(targets):
+        raise InvalidArgument("The graph of a class has its targets in it: give targets= with a DAG only.")
+    return read

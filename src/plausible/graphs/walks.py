@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node
-from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.paths import PathRules, simple_paths
 from plausible.graphs.undirected import UndirectedGraph
 
 
@@ -41,21 +41,13 @@ def cycles(graph: GraphLike[UndirectedGraph], limit: int | None = 100) -> Listin
     """The simple cycles of an undirected graph, each once, as closed walks.
 
     A cycle is found from the first of its edges: it is a path between the ends of that edge over later edges.
+    There can be exponentially many; `limit=None` gives all.
 
-    Parameters
-    ----------
-    graph
-        The graph.
-    limit
-        Stop after this many; `None` for all, of which there can be exponentially many.
-
-    Examples
-    --------
     >>> cycles(UndirectedGraph("A - B - C - A; C - D"))
     [('A', 'C', 'B', 'A')]
     """
-    undirected, number = read_undirected(graph), checked_limit(limit)
-    return Listing(lambda: islice(_cycles(undirected), number))
+    undirected = read_undirected(graph)
+    return Listing(lambda: _cycles(undirected), limit)
 
 
 def _cycles(graph: UndirectedGraph) -> Iterator[tuple[Node, ...]]:

@@ -1,0 +1,140 @@
+"""What all graphs share: their nodes, equality, and how they are shown: as arrow text, as HTML, as Graphviz text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from plausible.base.display import html_page
+from plausible.base.hints import GRAPH_HINTS, Hinted
+from plausible.errors import counted
+from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.text import constructor_arguments, format_statements
+
+#: So many characters of a graph's text are shown in a notebook.
+_MAX_SHOWN = 4000
+#: Graphs with more edges are shown by their size.
+_MAX_EDGES = 12
+
+_HEADS = {Mark.ARROW: "normal", Mark.CIRCLE: "odot", Mark.TAIL: "none"}
+
+
+class BaseGraph(Hinted, ABC):
+    """Nodes in order, and edges between them: an immutable value; edits return new graphs of the same kind."""
+
+    __slots__ = ("_index",)
+
+    _hints = GRAPH_HINTS
+
+    #: How edges are written in text, "->" or "-", where all are of one kind.
+    _symbol: ClassVar[str | None] = None
+
+    _index: NodeIndex
+
+    @abstractmethod
+    def __init__(self, edges: str | Iterable[Any] = (), nodes: Iterable[Node] = ()) -> None:
+        """From edges, and nodes that come first in the node order."""
+
+    @property
+    @abstractmethod
+    def edges(self) -> tuple[Any, ...]:
+        """The edges."""
+
+    @property
+    @abstractmethod
+    def num_edges(self) -> int:
+        """The number of edges."""
+
+    @abstractmethod
+    def _triples(self) -> list[tuple[Node, str, Node]]:
+        """The edges as they are written: left node, symbol, right node."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes, in the order given."""
+        return self._index.nodes
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._index
+
+    # --- parts and edits ---
+
+    @abstractmethod
+    def subgraph(self, nodes: Nodes) -> Self:
+        """The induced subgraph, in this graph's node order."""
+
+    def with_node(self, node: Node) -> Self:
+        """This graph and one more node."""
+        return type(self)(self.edges, nodes=(*self.nodes, node))
+
+    def without_node(self, node: Node) -> Self:
+        """This graph without a node and its edges."""
+        self._index.position(node)
+        return self.subgraph([other for other in self.nodes if other != node])
+
+    # --- as a value ---
+
+    def _edge_set(self) -> frozenset[Any]:
+        """The edges, equal where the graphs are."""
+        return frozenset(self.edges)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BaseGraph) or type(self) is not type(other):
+            return NotImplemented
+        return set(self.nodes) == set(other.nodes) and self._edge_set() == other._edge_set()
+
+    def __hash__(self) -> int:
+        return hash((type(self), frozenset(self.nodes), self._edge_set()))
+
+    def __str__(self) -> str:
+        return format_statements(self.nodes, self._triples())
+
+    def __repr__(self) -> str:
+        if self.num_edges > _MAX_EDGES:
+            return f"<{self._size()}>"
+        edges = self.edges if self._symbol else self._triples()
+        return f"{type(self).__name__}({constructor_arguments(str(self), self.nodes, edges)})"
+
+    def _repr_html_(self) -> str:
+        """The size of a graph and its arrow text; the end of a long text is left out."""
+        text = str(self)
+        shown = text if len(text) <= _MAX_SHOWN else f"{text[: text.rindex(';', 0, _MAX_SHOWN)]}; ..."
+        return html_page(self._size(), shown)
+
+    def _size(self) -> str:
+        return f"{type(self).__name__}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}"
+
+    def to_dot(self) -> str:
+        """This graph in Graphviz' DOT language: `<->` is dashed with two heads, a circle is an open dot.
+
+        Draw it with `dot -Tsvg`.
+        """
+        shown = [f"  {_quoted(node)};" for node in self.nodes]
+        edges = [Edge.of(*triple) for triple in self._triples()]
+        arrows = [f"  {_quoted(edge.left)} -> {_quoted(edge.right)}{_style(edge)};" for edge in edges]
+        return "\n".join(["digraph {", *shown, *arrows, "}"])
+
+
+def _style(edge: Edge) -> str:
+    if edge.is_directed and edge.right_mark is Mark.ARROW:
+        return ""
+    if edge.is_undirected:
+        return " [dir=none]"
+    dashed = ", style=dashed" if edge.is_bidirected else ""
+    return f" [dir=both, arrowtail={_HEADS[edge.left_mark]}, arrowhead={_HEADS[edge.right_mark]}{dashed}]"
+
+
+def _quoted(node: Node) -> str:
+    """A node as a DOT identifier."""
+    escaped = str(node).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
