@@ -147,9 +147,9 @@ ASIA = pb.examples.load("asia")
         (ASIA.query("lung").info, "<QueryInfo: variable elimination, exact, cost 6>"),
         (
             QueryInfo(
-                "chains", exact=False, converged=False, error=None, num_steps=1, effective_samples=2.5, advice="Wait."
+                "chains", exact=False, converged=False, error=0.25, num_steps=1, effective_samples=2.5, advice="Wait."
             ),
-            "<QueryInfo: chains, approximate, not converged, error unknown, 1 sample, effective samples 2.5; Wait.>",
+            "<QueryInfo: chains, approximate, not converged, error 0.25, 1 sample, effective samples 2.5; Wait.>",
         ),
         (
             ASIA.conflict({"xray": "yes", "smoke": "no"}),
