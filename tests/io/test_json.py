@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 
@@ -314,24 +313,24 @@ def test_hostile_texts_are_refused_at_once(text):
     assert time.perf_counter() - start < 5.0
 
 
-@pytest.mark.parametrize("seed", few_of(14, 150))
+@pytest.mark.parametrize("seed", few_of(4, 40))
 def test_records_of_the_wrong_shape_are_refused(seed):
-    """Whatever stands where a parameter should, there is no exception but FormatError."""
+    """Whatever stands where a parameter should, the distribution that it stands in is named, and its line."""
     rng = np.random.default_rng(seed)
-    record = json.loads(format_json(every_kind()))
-    wrong = [None, [], {}, -1, 7, 1e308, "x", [[]], [1], {"tree": 1}, True, [[[1]]], 10**30]
-    for _ in range(2):
-        part = record["distributions"][rng.integers(len(record["distributions"]))]
+    text = format_json(every_kind())
+    wrong = [None, {}, "x", [[]], {"tree": 1}, [[[1]]]]
+    for place in range(len(json.loads(text)["distributions"])):
+        record = json.loads(text)
+        part = record["distributions"][place]
         while True:
             keys = list(part) if isinstance(part, dict) else list(range(len(part)))
-            key = keys[rng.integers(len(keys))] if keys else None
-            if key is None or not isinstance(part[key], (list, dict)) or not part[key] or rng.random() < 0.4:
+            key = keys[rng.integers(len(keys))]
+            if not isinstance(part[key], (list, dict)) or not part[key] or rng.random() < 0.4:
                 break
             part = part[key]
-        if key is not None:
-            part[key] = wrong[rng.integers(len(wrong))]
-    with contextlib.suppress(FormatError):
-        parse_json(json.dumps(record))
+        others = [value for value in wrong if value or part[key]]  # nothing may stand for nothing
+        part[key] = others[rng.integers(len(others))]
+        check_refused(parse_json, json.dumps(record), f"distributions[{place}]")
 
 
 def test_a_misspelt_field_is_said_to_stand_for_the_missing_one():

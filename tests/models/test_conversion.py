@@ -7,7 +7,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from network_oracle import asia_network, binary, joint_of_bayesian_network, random_markov_network, random_network
+from network_oracle import (
+    asia_network,
+    binary,
+    joint_of_bayesian_network,
+    measure_of_markov_network,
+    random_markov_network,
+    random_network,
+)
 from plausible.cpds import NoisyOr, TableCPD
 from plausible.errors import InvalidModel
 from plausible.factors import Factor
@@ -23,6 +30,7 @@ from plausible.models import (
     to_bayesian_network,
 )
 from plausible.variables import Variable
+from refusals import refuses
 from seeds import few_of
 
 SEEDS = few_of(8, 30)
@@ -50,21 +58,44 @@ def test_structured_cpds_become_tables():
     assert markov.joint().is_close(net.joint())
 
 
+def looped_network(rng, length):
+    """A loop without a chord, its variables in any order; another variable hangs on it, and one stands alone."""
+    variables = [Variable(f"X{i}", int(rng.integers(2, 4))) for i in range(length + 2)]
+    *loop, tail, lonely = rng.permutation(length + 2)
+    pairs = [*zip(loop, [*loop[1:], loop[0]], strict=True), (loop[0], tail)]
+    factors = [
+        Factor([variables[a], variables[b]], rng.gamma(1.0, size=(variables[a].num_states, variables[b].num_states)))
+        for a, b in pairs
+    ]
+    factors[0] = Factor(factors[0].scope, factors[0].values * (rng.random(factors[0].values.shape) > 0.2))
+    return MarkovNetwork(
+        [*factors, Factor([variables[lonely]], [0.5] * variables[lonely].num_states)], variables=variables
+    )
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-def test_any_markov_network_can_be_directed_after_triangulation(seed):
-    """Zeros, lonely variables and disconnected parts included."""
-    net = random_markov_network(np.random.default_rng(seed)).with_notes(Notes("kept"))
+@pytest.mark.parametrize("length", [0, 4, 5])
+def test_any_markov_network_can_be_directed_after_triangulation(seed, length):
+    """Zeros, lonely variables and disconnected parts included; without a loop that lacks a chord no edge is added."""
+    rng = np.random.default_rng(seed)
+    net = (looped_network(rng, length) if length else random_markov_network(rng)).with_notes(Notes("kept"))
     directed = to_bayesian_network(net, triangulate=True)
     assert list(directed.variables) == list(net.variables)
-    assert directed.joint().is_close(net.joint(), 1e-10)
+    measure = measure_of_markov_network(net)
+    total = sum(value for _, value in measure)
+    for (_, value), (_, probability) in zip(measure, joint_of_bayesian_network(directed), strict=True):
+        assert probability == pytest.approx(value / total, abs=1e-12)
     assert directed.notes.name == "kept"
-    assert is_chordal(directed.graph.moralize())
-    assert directed.graph.moralize() == directed.graph.skeleton()
-    if is_chordal(net.graph):
-        assert directed.graph.skeleton() == net.graph
-        assert to_bayesian_network(net) == directed
+    filled = directed.graph.skeleton()
+    assert directed.graph.moralize() == filled
+    assert is_chordal(filled)
+    assert net.graph.is_subgraph(filled)
+    added = filled.num_edges - net.graph.num_edges
+    assert added == max(length - 3, 0)  # the fewest chords that a loop can do with
+    if length:
+        refuses(InvalidModel, "has no chord", to_bayesian_network, net)
     else:
-        assert net.graph.is_subgraph(directed.graph.skeleton())
+        assert to_bayesian_network(net) == directed
 
 
 def test_a_loop_without_chord_is_refused_by_name():
