@@ -9,8 +9,11 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from network_oracle import random_markov_network, random_network
+from plausible import learn
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.graphs import DAG
+from plausible.inference import Gibbs
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable, likelihood
 from seeds import few_of
@@ -100,6 +103,33 @@ def test_states_keep_their_types_and_variables_their_order():
     assert frame["n"].dtype.kind == "i"
     assert frame["b"].dtype.kind == "b"
     assert net.sample(0).shape == (0, 2)
+
+
+def test_texts_are_categories_all_states_in_their_order():
+    """Drawn or not, however rows are drawn; learners take states from there, and a file has the texts."""
+    states = ["low", "high", "never"]
+    table = TableCPD("A", [0.5, 0.5, 0.0], states=states)
+    net, mixed = BayesianNetwork(table), BayesianNetwork(table, LinearGaussianCPD("x", variance=1.0))
+    drawn = [net.sample(9, seed=0), net.sample(9, seed=0, evidence={"A": "low"}), net.sample(9, do={"A": "low"})]
+    drawn += [net.compile().sample(9), net.to_markov_network().sample(9), net.sample(9, engine=Gibbs()), net.sample(0)]
+    drawn += [mixed.sample(9, seed=0), mixed.sample(9, evidence={"x": 0.5})]
+    assert [frame["A"].cat.categories.tolist() for frame in drawn] == [states] * len(drawn)
+    assert learn.parameters(DAG(nodes=["A"]), drawn[0]).variables["A"].states == tuple(states)
+    expected = "A\n" + "".join(f"{state}\n" for state in drawn[0]["A"].tolist())
+    assert set(drawn[0]["A"]) == {"low", "high"}
+    assert drawn[0].to_csv(index=False) == expected
+
+
+def test_rows_of_many_states_and_parents_are_drawn_from_their_table():
+    """More states and combinations of parents than a byte counts; also in more rows than are drawn at a time."""
+    is_sum = np.add.outer(np.arange(200), np.arange(200)) == 199
+    reverse, is_reverse = np.eye(200)[::-1], np.stack([is_sum, ~is_sum], axis=-1).astype(float)
+    a, b = TableCPD("A", np.full(200, 0.005)), TableCPD("B", reverse, parents=["A"])
+    net = BayesianNetwork(a, b, TableCPD("C", is_reverse, parents=["A", "B"]))
+    frame = net.sample(70_000, seed=0)
+    assert (frame["A"] + frame["B"] == 199).all()
+    assert (frame["C"] == 0).all()
+    assert chisquare(frame["A"].value_counts().reindex(range(200))).pvalue > 1e-4
 
 
 def test_mistakes_are_named():

@@ -242,6 +242,18 @@ class TableCPD(CPD):
         """The row of each row of parents: shape `(*rows, states)`."""
         return np.asarray(self.values[tuple(self._column(columns, parent) for parent in self.parents)])
 
+    def quantile(self, columns: Columns, levels: Floats) -> npt.NDArray[Any]:
+        """As of every distribution; thresholds are made for each row of the table, not of the columns."""
+        sums = np.cumsum(self.values, axis=-1).reshape(-1, self.variable.num_states)
+        thresholds = (sums[:, :-1] / sums[:, -1:]).T
+        place: Any = np.intp(0)
+        for parent in self.parents:
+            place = place * parent.num_states + self._column(columns, parent)
+        found = np.zeros(np.broadcast_shapes(np.shape(place), np.shape(levels)), np.min_scalar_type(-len(sums.T)))
+        for threshold in thresholds:
+            found += levels >= threshold[place]
+        return found
+
     # --- files and equality ---
 
     def to_record(self) -> dict[str, Any]:

@@ -266,6 +266,9 @@ class Answers(Beliefs):
     ) -> pd.DataFrame:
         """Draw rows as a data frame: independent samples of the model or, given evidence, of the exact posterior.
 
+        States that are numbers or booleans stay so; others are categories of the column, all states of the variable in
+        their order, which learners take from there. `rows.astype(object)` makes plain texts of them.
+
         With an `engine` such as `Gibbs()` or `LikelihoodWeighting()` the rows have equal weight, but may be correlated
         or repeated. `.attrs["info"]` then says how they were drawn, and `.attrs["effective_size"]` how many independent
         rows they are worth.
