@@ -240,22 +240,32 @@ def _no_folder(folder: Path) -> str:
 class FormatError(PlausibleError, ValueError):
     """A file that can't be read, with the place where reading stopped."""
 
-    def __init__(self, problem: str, *, file: str | None = None, line: int | None = None, column: int | None = None):
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        remedies: Iterable[Remedy] = (),
+    ) -> None:
         self.problem, self.file, self.line, self.column = problem, file, line, column
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
-        super().__init__(f"{place}: {problem}" if place else problem)
+        super().__init__(f"{place}: {problem}" if place else problem, remedies=remedies)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the place when the error crosses a process boundary."""
-        return _format_error, (self.problem, self.file, self.line, self.column)
+        return _format_error, (self.problem, self.file, self.line, self.column, self.remedies)
 
     def in_file(self, file: str) -> FormatError:
         """The same error with the name of the file that was read."""
-        return FormatError(self.problem, file=file, line=self.line, column=self.column)
+        return _format_error(self.problem, file, self.line, self.column, self.remedies)
 
 
-def _format_error(problem: str, file: str | None, line: int | None, column: int | None) -> FormatError:
-    return FormatError(problem, file=file, line=line, column=column)
+def _format_error(
+    problem: str, file: str | None, line: int | None, column: int | None, remedies: tuple[Remedy, ...]
+) -> FormatError:
+    return FormatError(problem, file=file, line=line, column=column, remedies=remedies)
 
 
 class NotRepresentable(PlausibleError, ValueError):

@@ -39,6 +39,22 @@ def test_models_go_through_pipes_in_every_format(plausible, asia, format):
     assert plausible("convert", "-", "-", "--to", "json", piped=packed)[1] == pb.io.to_text(asia, "json")
 
 
+def test_a_file_of_counts_is_mended_by_convert_and_others_say_so(plausible):
+    """The warning names standard input; a command without --lenient names the command that has it."""
+    text = b"net { }\nnode A { states = (a b); }\npotential (A) { data = (3 1); }"
+    code, written, errors = plausible("convert", "-", "-", "--to", "json", "--lenient", piped=text)
+    assert code == 0
+    assert pb.io.parse(written, "json").cpd("A").values.tolist() == [0.75, 0.25]
+    assert errors.startswith(
+        "plausible: warning: standard input: What was mended:\n  line 3: 1 row of the table of 'A'"
+    )
+    code, _, errors = plausible("convert", "-", "-", "--to", "json", piped=text)
+    assert (code, errors.rpartition("Have it mended by ")[2]) == (2, "--lenient.\n")
+    code, _, errors = plausible("info", "-", piped=text)
+    advice = "plausible convert FILE mended.json --lenient.\n"
+    assert (code, errors.rpartition("Have it mended by ")[2]) == (2, advice)
+
+
 def test_a_uai_file_is_recognised_and_a_format_can_be_named(plausible, asia):
     """UAI keeps no names; --from decides where it is given."""
     text = pb.io.to_text(asia, "uai").encode()

@@ -180,7 +180,7 @@ PAIR = CUT + "variable B { type discrete [ 2 ] { u, v }; }\nprobability ( A ) { 
         ("network n {}\nvariable A { type discrete [ 2 ] { x, y };", (2, 43), "the end of the file"),
         (CUT + "variable A { type discrete [ 1 ] { x }; }", (3, 1), "declared twice"),
         (CUT, (2, 1), "'A' has no distribution"),
-        (CUT + "probability ( A ) { table 0.5, 0.5; }\nprobability ( A ) { table 0.5, 0.5; }", (4, 1), "two distr"),
+        (CUT + "probability ( A ) { table 0.5, 0.5; }\nprobability ( A ) { table 0.4, 0.6; }", (4, 1), "two distr"),
         (CUT + "probability ( AA ) { table 0.5, 0.5; }", (3, 1), "Did you mean 'A'?"),
         (CUT + "probability ( ) { table 0.5, 0.5; }", (3, 1), "the name of a variable"),
         (CUT + "probability A { table 0.5, 0.5; }", (3, 1), "probability ( child"),

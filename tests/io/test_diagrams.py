@@ -505,10 +505,10 @@ WORTH = "potential (U | A) { data = (1 2); }\n"
     ("text", "place", "part"),
     [
         (NODES + UNIFORM, (4, 1), "'U' has no table"),
-        (NODES + UNIFORM + WORTH + WORTH, (7, 28), "two tables"),
+        (NODES + UNIFORM + WORTH + WORTH.replace("1", "2"), (7, 28), "two tables"),
         (NODES + UNIFORM + "potential (U | U) { data = (1 2); }", (6, 28), "a utility, which nothing can depend on"),
         (NODES + UNIFORM + WORTH + "potential (D | U) { }", (7, 1), "a utility, which nothing can depend on"),
-        (NODES + UNIFORM + WORTH + "potential (D | A) { }\npotential (D | A) { }", (8, 1), "said twice"),
+        (NODES + UNIFORM + WORTH + "potential (D | A) { }\npotential (D) { }", (8, 1), "said twice"),
         (NODES + WORTH + "potential (D | A) { }\npotential (A | D) { data = ((1 0) (0 1)); }", (2, 1), "cycle"),
         (
             NODES + "continuous node X { }\npotential (X) { data = (normal (0, 1)); }\n" + UNIFORM + WORTH,

@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import stat
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from random_networks import random_network, random_notes
 
+from plausible import examples
 from plausible.cpds import LinearGaussianCPD, LogisticCPD, NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, RoundedProbabilities
@@ -190,6 +192,21 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         load(tmp_path / "bomb.json.gz")
     with pytest.raises(FormatError, match="more than 10000 bytes"):
         load(tmp_path / "big.json")
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_costs_memory(tmp_path, monkeypatch):
+    """A thousand times its size is what blanks unpack to; a file that is packed as files are has no such limit."""
+    monkeypatch.setattr("plausible.io.files.MAX_UNPACKED", 1_000)
+    (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b" " * 50_000_000))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match=r"unpacks to more than \d+ bytes\. Unpack it first"):
+        load(tmp_path / "bomb.json.gz")
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+    network = examples.load("asia")
+    save(network, tmp_path / "asia.json.gz")
+    assert len(to_text(network, "json")) > 1_000
+    assert load(tmp_path / "asia.json.gz") == network
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252"])

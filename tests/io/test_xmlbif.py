@@ -144,7 +144,7 @@ PRIOR = "<DEFINITION><FOR>A</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>\n"
         (in_network(A.replace("<VARIABLE>", '<VARIABLE TYPE="utility">')), (3, 1), "can't have states"),
         (in_network(A.replace("<VARIABLE>", '<VARIABLE TYPE="odd">')), (3, 1), "'odd'"),
         (in_network(A), (3, 1), "'A' has no distribution"),
-        (in_network(A + PRIOR + PRIOR), (5, 25), "'A' has two distributions"),
+        (in_network(A + PRIOR + PRIOR.replace("0.5 0.5", "0.4 0.6")), (5, 25), "'A' has two distributions"),
         (in_network(A + PRIOR.replace(">A<", ">a<")), (4, 13), "'a', used here, is not declared. Did you mean 'A'?"),
         (in_network(A + "<DEFINITION><TABLE>1</TABLE></DEFINITION>"), (4, 1), "<DEFINITION> needs a <FOR>"),
         (in_network(A + "<DEFINITION><FOR>A</FOR></DEFINITION>"), (4, 1), "<DEFINITION> needs a <TABLE>"),

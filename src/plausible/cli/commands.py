@@ -98,6 +98,10 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
 )
 
 
+#: Argument -> the command that has it, for all others.
+_ELSEWHERE = MappingProxyType({"lenient": "plausible convert FILE mended.json --lenient"})
+
+
 def shell_words(run: Any) -> Words:
     """The words of a command: options for arguments that it has under the same name, commands for functions."""
     own: OwnWords = {} if run is None else run.words
@@ -108,11 +112,12 @@ def shell_words(run: Any) -> Words:
             return str(known)
         if isinstance(piece, str):
             return piece
-        named = own.get(piece.name, options.get(piece.name))
+        named = own.get(piece.name, options.get(piece.name, _ELSEWHERE.get(piece.name)))
         if callable(named):
             return str(named(piece))
         if isinstance(piece, Argument):
-            return named if named is None or not piece.has_value else f"{named} {_value(piece.value)}"
+            is_whole = named is None or not piece.has_value or piece.value is True
+            return named if is_whole else f"{named} {_value(piece.value)}"
         if (name := piece.name.rpartition(".")[2]) in COMMANDS:
             return " ".join([f"plausible {name}", *(f"--{a.name} {_value(a.value)}" for a in piece.arguments)])
         return hyphenated(name) if "engine" in options and name[:1].isupper() else None

@@ -37,7 +37,7 @@ _OPTIONS: Mapping[str, ArgumentKind] = MappingProxyType(
         **dict.fromkeys(("--graph", "--network"), "model"),
     }
 )
-_FLAGS = re.compile(r"--(json|no-.*|progress|proba|recall|control|dot|derivation|best)")
+_FLAGS = re.compile(r"--(json|no-.*|progress|proba|recall|lenient|control|dot|derivation|best)")
 
 #: Names that need no quotes, neither for the shell nor for findings.
 _PLAIN = re.compile(r"[\w.+-]+")

@@ -190,7 +190,13 @@ def _distributions(cpds: Mapping[str, CPD], names: list[str]) -> dict[str, Any]:
 _ONE = {"variables": "variable", "utilities": "utility"}
 
 
-@command(examples=("plausible convert asia asia.xdsl", "plausible convert asia.xdsl - --to bif"))
+@command(
+    examples=(
+        "plausible convert asia asia.xdsl",
+        "plausible convert asia.xdsl - --to bif",
+        "plausible convert asia.xdsl mended.json --lenient",
+    )
+)
 def run_convert(
     model: ModelSource,
     target: Annotated[str, argument("The file to write; its ending chooses the format. Or - for standard output.")],
@@ -198,6 +204,9 @@ def run_convert(
         str | None, option("The format to write, where the ending does not tell.", "--format", "--to")
     ] = None,
     read_format: Annotated[str | None, option("The format to read, where the file does not tell.", "--from")] = None,
+    lenient: Annotated[
+        bool, option("Mend rows that don't sum to one, such as counts, and say what was mended.", "--lenient")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Convert a model to another file format.
@@ -208,7 +217,7 @@ def run_convert(
         raise InvalidArgument("- is standard output, which has no ending: name the format, as in --to bif.")
     if not is_standard(target) and format is None:
         check_ending(target, "--to bif")
-    found = read_model(model, read_format)
+    found = read_model(model, read_format, lenient=lenient)
     save_model(found, target, format)
     if is_standard(target):
         return

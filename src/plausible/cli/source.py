@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import io
 import os
 import re
 import sys
@@ -19,12 +20,15 @@ from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, NotSupported, PlausibleError, suggestion
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.io import FORMATS, Model, Network, load, save
+from plausible.io.assembly import reading
 from plausible.models import BayesianNetwork
 
 #: The endings of files that hold models.
 MODEL_ENDINGS = tuple(ending for known in FORMATS for ending in known.extensions)
 
 _GZIP = b"\x1f\x8b"
+#: So many bytes tell the format.
+_BEGINNING = 2**20
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 #: Blanks and comments, which tell nothing.
@@ -68,10 +72,10 @@ def read_bayesian(source: str, why: str) -> BayesianNetwork:
     return model
 
 
-def read_model(source: str, format: str | None = None) -> Model:
+def read_model(source: str, format: str | None = None, *, lenient: bool = False) -> Model:
     """The model in a file or on standard input, or the example of that name."""
     if is_standard(source):
-        return _piped_model(format)
+        return _piped_model(format, lenient)
     if source in examples.names() and not Path(source).exists():
         return examples.load(source)
     if source and Path(source).is_dir():
@@ -80,7 +84,7 @@ def read_model(source: str, format: str | None = None) -> Model:
         raise NoSuchModel(f"{source!r} is neither a file nor an example.{suggestion(source, examples.names())}")
     if format is None:
         check_ending(source, f"plausible convert {source} model.json --from bif")
-    return load(source, format=format)
+    return load(source, format=format, lenient=lenient)
 
 
 def read_graph_or_network(source: str) -> DAG | UndirectedGraph | BayesianNetwork:
@@ -105,16 +109,17 @@ def format_of(data: bytes) -> str | None:
     r"""The format of a file that begins so; `None` if none does."""
     if data.startswith(_GZIP):
         try:
-            data = gzip.decompress(data)
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(_BEGINNING)
         except (OSError, EOFError):
             return None
-    text = data.decode("utf-16" if data.startswith(_UTF16) else "utf-8", errors="replace").removeprefix("\ufeff")
+    encoding = "utf-16" if data.startswith(_UTF16) else "utf-8"
+    text = data[:_BEGINNING].decode(encoding, errors="replace").removeprefix("\ufeff")
     start = _SKIPPED.match(text)
     place = start.end() if start else 0
     return next((name for name, begins in _BEGINNINGS.items() if begins.match(text, place)), None)
 
 
-def _piped_model(format: str | None) -> Model:
+def _piped_model(format: str | None, lenient: bool) -> Model:
     """The model on standard input, in the format that is named or that it begins with."""
     data = piped_bytes()
     found = format or format_of(data)
@@ -122,8 +127,8 @@ def _piped_model(format: str | None) -> Model:
         names = ", ".join(known.name for known in FORMATS)
         problem = f"This is no model: no file in one of the formats {names} begins so."
         raise FormatError(problem, file=STANDARD_INPUT)
-    with piped_file(".gz" if data.startswith(_GZIP) else "") as path:
-        return load(path, format=found)
+    with piped_file(".gz" if data.startswith(_GZIP) else "") as path, reading(STANDARD_INPUT):
+        return load(path, format=found, lenient=lenient)
 
 
 def ending_of(file: Path | str) -> str:

@@ -44,6 +44,7 @@ class BadRow(InvalidCPD):
         return BadRow, (self.row, self.problem)
 
 
+@np.errstate(over="ignore")
 def checked_rows(values: Floats) -> tuple[Floats, Rounding | None]:
     """Probabilities whose last axis sums to one, renormalised where rounding made it miss; what of it is to be told.
 

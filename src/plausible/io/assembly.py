@@ -9,15 +9,26 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 
 from plausible.base.arrays import Floats
+from plausible.base.remedies import Argument, Remedy
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
-from plausible.cpds.rows import Rounding
+from plausible.cpds.rows import MAX_ROUNDING, Rounding
 from plausible.decisions import Decision, InfluenceDiagram
-from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion, warn_caller
+from plausible.errors import (
+    CyclicGraph,
+    FormatError,
+    InvalidCPD,
+    PlausibleError,
+    PlausibleWarning,
+    RoundedProbabilities,
+    counted,
+    suggestion,
+    warn_caller,
+)
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.utilities import Utility
 from plausible.variables import State, Variable
@@ -27,8 +38,8 @@ _FILE: ContextVar[str] = ContextVar("file that is being read", default="")
 
 @contextmanager
 def reading(file: str) -> Iterator[None]:
-    """Let warnings name this file; parsers, which see its text only, don't know it."""
-    token = _FILE.set(file)
+    """Let warnings name this file, which may itself stand for another: parsers see its text only."""
+    token = _FILE.set(_FILE.get() or file)
     try:
         yield
     finally:
@@ -43,6 +54,12 @@ def warn_reader(text: str, category: type[Warning]) -> None:
 
 #: NumPy's limit on the axes of an array.
 MAX_AXES = 64
+#: What strict readers advise where lenient ones go on.
+LENIENTLY: Final = Remedy("have it mended by ", Argument("lenient", True))
+#: So many of the things that were mended are told.
+_MAX_TOLD: Final = 20
+
+_Made = TypeVar("_Made")
 
 
 class Place:
@@ -84,9 +101,9 @@ class Place:
             self._found = self._text.count("\n", 0, start_of_line) + 1, self._offset - start_of_line + 1
         return self._found
 
-    def error(self, problem: str) -> FormatError:
+    def error(self, problem: str, *remedies: Remedy) -> FormatError:
         """The error for a problem at this place."""
-        return FormatError(problem, line=self.line, column=self.column)
+        return FormatError(problem, line=self.line, column=self.column, remedies=remedies)
 
 
 #: Makes a distribution once its variables are known; tells how far its rows missed one.
@@ -98,16 +115,20 @@ class Assembly:
     """Collects nodes, distributions and notes while a file is read; `model` checks that they fit together.
 
     Every complaint is a `FormatError` at the place in the file that it is about. Rows that miss one by rounding are
-    renormalised, and reported in one warning for the whole file.
+    renormalised, and reported in one warning for the whole file. So is all that a lenient reader mends.
+
+    A distribution, the numbers of a utility or what a decision sees may be repeated word for word.
     """
 
+    lenient: bool = False
     variables: dict[str, Variable] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
     _variable_notes: dict[str, VariableNotes] = field(default_factory=dict)
-    _distributions: dict[str, tuple[tuple[str, ...], Make, Place]] = field(default_factory=dict)
+    _distributions: dict[str, list[tuple[tuple[str, ...], Make, Place]]] = field(default_factory=dict)
     _decisions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _utilities: dict[str, tuple[tuple[str, ...], Floats, Place] | None] = field(default_factory=dict)
     _places: dict[str, Place] = field(default_factory=dict)
+    _mended: list[tuple[Place, str]] = field(default_factory=list)
 
     def add_variable(
         self, name: str, states: Iterable[State] | None, place: Place, notes: VariableNotes | None = None
@@ -132,7 +153,7 @@ class Assembly:
 
     def add_information(self, decision: str, sees: Sequence[str], place: Place) -> None:
         """What a decision sees, in order."""
-        if self._decisions[decision]:
+        if self._decisions[decision] not in ((), tuple(sees)):
             raise place.error(f"What the decision {decision!r} sees is said twice.")
         for name in sees:
             self._variable(name, f"which the decision {decision!r} sees", place)
@@ -145,8 +166,6 @@ class Assembly:
 
     def add_utility_values(self, utility: str, parents: Sequence[str], values: Floats, place: Place) -> None:
         """The numbers of a utility in a row, parents in order, the last parent's state changing fastest."""
-        if self._utilities[utility] is not None:
-            raise place.error(f"The utility {utility!r} has two tables.")
         scope = self.parents(utility, parents, place)
         check_axes(utility, parents, place)
         for parent in scope:
@@ -158,7 +177,10 @@ class Assembly:
             raise place.error(f"The utility {utility!r} needs {needed} numbers; the file has {values.size}.")
         if not np.isfinite(values).all():
             raise place.error(f"The utility {utility!r} has a number that is not finite.")
-        self._utilities[utility] = (tuple(parents), values.reshape(shape), place)
+        known, found = self._utilities[utility], (tuple(parents), values.reshape(shape), place)
+        if known is not None and not (known[0] == found[0] and np.array_equal(known[1], found[1])):
+            raise place.error(f"The utility {utility!r} has two tables.")
+        self._utilities[utility] = found
 
     def is_decision(self, name: str) -> bool:
         """Whether a node is a decision."""
@@ -190,7 +212,7 @@ class Assembly:
             if values.size != prod(shape):
                 needed = count_text(prod(shape))
                 raise place.error(f"The table of {child!r} needs {needed} numbers; the file has {values.size}.")
-            return TableCPD.from_rows(variable, given, values.reshape(shape))
+            return self.table(variable, given, values.reshape(shape), place)
 
         self.add_distribution(child, parents, make, place)
 
@@ -209,12 +231,57 @@ class Assembly:
 
     def add_distribution(self, child: str, parents: Sequence[str], make: Make, place: Place) -> None:
         """Any distribution, made once the variables of the whole file are known."""
-        if child in self._distributions:
-            raise place.error(f"{child!r} has two distributions.")
         if child in self._decisions or child in self._utilities:
             kind = "decision" if child in self._decisions else "utility"
             raise place.error(f"{child!r} is a {kind}, which has no distribution.")
-        self._distributions[child] = (tuple(parents), make, place)
+        known = self._distributions.setdefault(child, [])
+        if known and known[0][0] != tuple(parents):
+            raise place.error(f"{child!r} has two distributions.")
+        known.append((tuple(parents), make, place))
+
+    def table(
+        self, variable: Variable, parents: tuple[Variable, ...], values: Floats, place: Place
+    ) -> tuple[TableCPD, Rounding | None]:
+        """A table whose rows are probabilities, or are mended."""
+
+        def make(rows: Floats) -> tuple[TableCPD, Rounding | None]:
+            return TableCPD.from_rows(variable, parents, rows)
+
+        return self.of_probabilities(make, values, f"the table of {variable.name!r}", place)
+
+    def of_probabilities(self, make: Callable[[Floats], _Made], values: Floats, what: str, place: Place) -> _Made:
+        """What `make` makes of rows; where it refuses them for their sums, of rows that a lenient reader mends."""
+        try:
+            return make(values)
+        except InvalidCPD as error:
+            with np.errstate(over="ignore"):
+                sums = values.sum(axis=-1, keepdims=True)
+            if not (values.min() >= 0 and np.isfinite(sums).all()):
+                raise
+            if not self.lenient:
+                raise place.error(str(error), LENIENTLY) from None
+        is_empty, is_wrong = sums == 0, np.abs(sums - 1.0) > MAX_ROUNDING
+        if num_empty := int(is_empty.sum()):
+            self.mend(f"{counted(num_empty, 'row')} of zeros in {what} read as uniform", place)
+        if num_wrong := int(is_wrong.sum()) - num_empty:
+            worst = float(sums.flat[np.argmax(np.abs(sums - 1.0) * ~is_empty)])
+            by = "their sums, the worst of which is" if num_wrong > 1 else "the sum,"
+            self.mend(f"{counted(num_wrong, 'row')} of {what} divided by {by} {worst:.4g}", place)
+        filled = np.where(is_empty, 1.0, values)
+        return make(np.where(is_wrong, filled / filled.sum(axis=-1, keepdims=True), values))
+
+    def mend(self, what_was_done: str, place: Place) -> None:
+        """Keep what a lenient reader did, to be told once all is read."""
+        self._mended.append((place, what_was_done))
+
+    def _warn(self, roundings: list[tuple[str, Rounding]]) -> None:
+        """One warning of all rows that missed one by rounding, and one of all that was mended."""
+        _warn_of(roundings)
+        if self._mended:
+            told = [f"  line {place.line}: {text}" for place, text in self._mended[:_MAX_TOLD]]
+            more = len(self._mended) - len(told)
+            told += [f"  and {counted(more, 'other place')}"] if more else []
+            warn_reader("\n".join(["What was mended:", *told]), PlausibleWarning)
 
     def parents(self, child: str, names: Sequence[str], place: Place) -> tuple[Variable, ...]:
         """The variables of these names, for a parser that needs their states at once."""
@@ -241,8 +308,8 @@ class Assembly:
         try:
             network = BayesianNetwork(*cpds, notes=self._all_notes())
         except CyclicGraph as error:
-            raise self._distributions[str(error.cycle[0])][2].error(str(error)) from None
-        _warn_of(roundings)
+            raise self._distributions[str(error.cycle[0])][0][2].error(str(error)) from None
+        self._warn(roundings)
         return network
 
     def diagram(self) -> InfluenceDiagram:
@@ -264,13 +331,13 @@ class Assembly:
             diagram = InfluenceDiagram(cpds, decisions, utilities, self._all_notes())
         except CyclicGraph as error:
             raise self._places[str(error.cycle[0])].error(str(error)) from None
-        _warn_of(roundings)
+        self._warn(roundings)
         return diagram
 
     def _made(self) -> tuple[list[CPD], list[tuple[str, Rounding]]]:
         """The distributions of all variables but decisions, and where rows missed one by rounding."""
-        for name, (_, _, place) in self._distributions.items():
-            self._variable(name, "which this distribution is of,", place)
+        for name, written in self._distributions.items():
+            self._variable(name, "which this distribution is of,", written[0][2])
         cpds: list[CPD] = []
         roundings: list[tuple[str, Rounding]] = []
         for name, variable in self.variables.items():
@@ -278,16 +345,22 @@ class Assembly:
                 continue
             if name not in self._distributions:
                 raise self._places[name].error(f"The variable {name!r} has no distribution.")
-            names, make, place = self._distributions[name]
-            parents = self.parents(name, names, place)
-            repeated = [parent for parent, count in Counter((name, *names)).items() if count > 1]
-            if repeated:
-                raise place.error(f"{repeated[0]!r} stands twice in the distribution of {name!r}.")
-            with _told_at(place):
-                cpd, rounding = make(variable, parents)
+            first, *copies = self._distributions[name]
+            cpd, rounding = self._cpd(variable, *first)
+            for copy in copies:
+                if self._cpd(variable, *copy)[0] != cpd:
+                    raise copy[2].error(f"{name!r} has two distributions.")
             cpds.append(cpd)
             roundings += [] if rounding is None else [(name, rounding)]
         return cpds, roundings
+
+    def _cpd(self, variable: Variable, parents: Sequence[str], make: Make, place: Place) -> tuple[CPD, Rounding | None]:
+        given = self.parents(variable.name, parents, place)
+        repeated = [name for name, count in Counter((variable.name, *parents)).items() if count > 1]
+        if repeated:
+            raise place.error(f"{repeated[0]!r} stands twice in the distribution of {variable.name!r}.")
+        with _told_at(place):
+            return make(variable, given)
 
     def _all_notes(self) -> Notes:
         return replace(self.notes, variables=MappingProxyType(self._variable_notes))

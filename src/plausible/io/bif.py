@@ -11,7 +11,7 @@ from typing import Final
 from plausible.cpds import TableCPD
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly, Place, check_axes
-from plausible.io.bif_tables import Family, read_table, skip_body
+from plausible.io.bif_tables import QUOTED_PROPERTY, Family, read_table, skip_body
 from plausible.io.formats import (
     Format,
     Model,
@@ -91,11 +91,12 @@ def safe_json(text: str) -> str:
 PROPERTIES: Final = Dialect(lambda text: not _NOT_LITERAL.search(text), lambda value: safe_json(json.dumps(value)))
 
 
-_COMMENTS: Final = re.compile(r'"[^"\n]*"|\bproperty\b[^;]*;|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))')
+_PROPERTY: Final = rf"(?:{QUOTED_PROPERTY.pattern}|[^;]*)"
+_COMMENTS: Final = re.compile(rf'"[^"\n]*"|\bproperty\b{_PROPERTY};|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))')
 _BLOCKS: Final = ("network", "variable", "probability")
 _BLOCK: Final = re.compile(r"\s*(?:([^\s(){}\[\];\"|,#]+)|(#[^\n]*)|\Z)")
 _HEAD: Final = re.compile(r'\s*((?:[^"{};]|"[^"\n]*")*+)\{')
-_STATEMENT: Final = re.compile(r"\s*(?:(property\b)([^;]*);|(type\b)|(\}))")
+_STATEMENT: Final = re.compile(rf"\s*(?:(property\b)({_PROPERTY});|(type\b)|(\}}))")
 _TYPE: Final = re.compile(
     r'\s*(?:(discrete)\s*(?:\[\s*(\d{1,9})\s*\])?|([^\s{;\[]+)[^{;]*)\s*(?:\{((?:[^"{}]|"[^"\n]*")*+)\})?\s*;?'
 )
@@ -104,8 +105,8 @@ _BAR: Final = re.compile(r'"[^"\n]*"|(\|)')
 _BLANKS: Final = re.compile(r"\s*")
 
 
-def parse_bif(text: str) -> BayesianNetwork:
-    """The network in a BIF text.
+def parse_bif(text: str, *, lenient: bool = False) -> BayesianNetwork:
+    """The network in a BIF text; `lenient` as for `load`.
 
     Names may be quoted; commas and `|` separate like blanks; blocks come in any order. A `table` lists the child's
     states slowest, as the format's document says, unless its numbers are distributions only the other way round.
@@ -120,15 +121,15 @@ def parse_bif(text: str) -> BayesianNetwork:
     >>> network.cpd("grass").values.tolist()
     [[0.9, 0.1], [0.1, 0.9]]
     """
-    return _Parser(blank_comments(text, _COMMENTS, ("//", "/*"))).read().network()
+    return _Parser(blank_comments(text, _COMMENTS, ("//", "/*")), lenient).read().network()
 
 
 class _Parser:
     """The state of reading one text: what was found in its blocks so far."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, lenient: bool) -> None:
         self.text = text
-        self.assembly = Assembly()
+        self.assembly = Assembly(lenient)
         self.has_network = False
         self.names: dict[str, str] = {}  # as written -> as meant
         self.states: dict[str, list[str]] = {}  # as written, by written name
@@ -238,7 +239,7 @@ class _Parser:
                 raise place.error(f"{name!r}, in this probability block, is not declared.{known}")
         check_axes(child, parents, place)
         family = Family(child, self.states[child], parents, [self.states[parent] for parent in parents])
-        values, texts = read_table(self.text, *body, family)
+        values, texts = read_table(self.text, *body, family, self.assembly.lenient)
         name = self.names[child]
         self.assembly.add_table(name, [self.names[parent] for parent in parents], values, place)
         properties = _properties(texts) if texts else {}

@@ -17,11 +17,14 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds.rows import MAX_ROUNDING
-from plausible.io.assembly import Place, count_text
-from plausible.io.scanner import floats, is_numeric, read_numbers, shown, split_items
+from plausible.io.assembly import LENIENTLY, Place, count_text
+from plausible.io.scanner import child_fastest, floats, is_numeric, read_numbers, shown, split_items
 
 #: A default row may fill tables of up to this many numbers.
 MAX_DEFAULT_ENTRIES: Final = 2**24
+
+#: A property that is a string, or whose value is one, which may hold semicolons; up to its own semicolon.
+QUOTED_PROPERTY: Final = re.compile(r'(?:[^";=]*+=)?\s*+"[^"\n]*+"\s*+(?=;)')
 
 _ROW: Final = re.compile(r"\s*\(([^()]*)\)([^();]*);")
 _TABLE: Final = re.compile(r"\s*table\b([^;]*);\s*")
@@ -69,15 +72,19 @@ def skip_body(text: str, start: int) -> int:
     return _statements(text, start)[1]
 
 
-def read_table(text: str, start: int, end: int, family: Family) -> tuple[Floats, Sequence[str]]:
-    """The numbers in the body `text[start:end]`, the child's state changing fastest, and the texts of properties."""
+@np.errstate(over="ignore")
+def read_table(text: str, start: int, end: int, family: Family, lenient: bool) -> tuple[Floats, Sequence[str]]:
+    """The numbers in the body `text[start:end]`, the child's state changing fastest, and the texts of properties.
+
+    A lenient reader leaves the sums of rows to whoever mends them.
+    """
     body = text[start : end - 1]
     table = _TABLE.fullmatch(body)
     if table is not None:
         values = read_numbers(text, start + table.start(1), start + table.end(1))
         return _reordered(values, family, Place.at(text, start + table.start(1))), ()
     rows = _rows_in_bulk(body, family)
-    return _read_one_by_one(text, start, family) if rows is None else (rows, ())
+    return _read_one_by_one(text, start, family, lenient) if rows is None else (rows, ())
 
 
 def _rows_in_bulk(body: str, family: Family) -> Floats | None:
@@ -121,8 +128,7 @@ def _bulk_numbers(rows: list[str], width: int) -> Floats | None:
 def _reordered(values: Floats, family: Family, place: Place) -> Floats:
     """Numbers of a `table` statement with the child's state changing fastest.
 
-    The format's document lists the child first, so that its state changes slowest. Programs that write it last are
-    found out by their rows: theirs sum to one only that way.
+    The format's document lists the child first, so that its state changes slowest.
     """
     width = len(family.states)
     if values.size != family.num_rows * width:
@@ -130,12 +136,7 @@ def _reordered(values: Floats, family: Family, place: Place) -> Floats:
             f"The table of {family.child!r} needs {count_text(family.num_rows * width)} numbers; "
             f"the file has {values.size}."
         )
-    if family.num_rows == 1:
-        return values
-    documented = values.reshape(width, -1).T
-    other = values.reshape(-1, width)
-    sums_to_one = [bool(np.all(np.abs(rows.sum(axis=1) - 1.0) <= MAX_ROUNDING)) for rows in (documented, other)]
-    return (other if sums_to_one == [False, True] else documented).ravel()
+    return values if family.num_rows == 1 else child_fastest(values, width)
 
 
 def _statements(text: str, start: int) -> tuple[list[_Statement], int]:
@@ -156,6 +157,8 @@ def _statements(text: str, start: int) -> tuple[list[_Statement], int]:
         begin = match.start(match.lastindex or 0)
         label, after = _label(text, begin) if match[3] else ("", match.end())
         end = text.find(";", after)
+        if match[1] and (quoted := QUOTED_PROPERTY.match(text, after)) is not None:
+            end = quoted.end()
         if end < 0:
             raise Place.at(text, begin).error("This statement has no end: expected ';'.")
         found.append(_Statement(match[1] or match[2] or "row", label, begin, (after, end)))
@@ -175,27 +178,27 @@ def _label(text: str, start: int) -> tuple[str, int]:
     raise Place.at(text, start).error("This parenthesis is not closed: expected ')'.")
 
 
-def _read_one_by_one(text: str, start: int, family: Family) -> tuple[Floats, Sequence[str]]:
+def _read_one_by_one(text: str, start: int, family: Family, lenient: bool) -> tuple[Floats, Sequence[str]]:
     statements = _statements(text, start)[0]
     properties = [text[slice(*statement.span)] for statement in statements if statement.kind == "property"]
     numeric = [statement for statement in statements if statement.kind != "property"]
     tables = [statement for statement in numeric if statement.kind == "table"]
     if not tables:
-        return _rows_one_by_one(text, start, numeric, family), properties
+        return _rows_one_by_one(text, start, numeric, family, lenient), properties
     place = Place.at(text, tables[0].start)
     if len(numeric) > 1:
         raise place.error(f"The block of {family.child!r} has other rows beside this table.")
     return _reordered(read_numbers(text, *tables[0].span), family, place), properties
 
 
-def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], family: Family) -> Floats:
+def _rows_one_by_one(text: str, start: int, statements: Sequence[_Statement], family: Family, lenient: bool) -> Floats:
     """All rows in order; those that the file leaves out are the default."""
     rows: dict[int, Floats] = {}
     default: Floats | None = None
     for statement in statements:
         place = Place.at(text, statement.start)
         values = read_numbers(text, *statement.span)
-        _check_row(values, family, place)
+        _check_row(values, family, place, lenient)
         if statement.kind == "default":
             if default is not None:
                 raise place.error(f"{family.child!r} has two default rows.")
@@ -238,7 +241,7 @@ def _row_position(label: str, family: Family, place: Place) -> int:
     return row
 
 
-def _check_row(values: Floats, family: Family, place: Place) -> None:
+def _check_row(values: Floats, family: Family, place: Place, lenient: bool) -> None:
     if values.size != len(family.states):
         raise place.error(
             f"This row of {family.child!r} has {values.size} numbers; it needs {len(family.states)}, one a state."
@@ -246,5 +249,5 @@ def _check_row(values: Floats, family: Family, place: Place) -> None:
     if not (values.min() >= 0 and values.max() < np.inf):
         wrong = values[~((values >= 0) & (values < np.inf))][0]
         raise place.error(f"This row of {family.child!r} has the entry {wrong:g}, which is no probability.")
-    if abs(values.sum() - 1.0) > MAX_ROUNDING:
-        raise place.error(f"This row of {family.child!r} sums to {values.sum():.10g}, not to one.")
+    if not lenient and abs(values.sum() - 1.0) > MAX_ROUNDING:
+        raise place.error(f"This row of {family.child!r} sums to {values.sum():.10g}, not to one.", LENIENTLY)

@@ -257,18 +257,22 @@ def _read_value(name: str, text: str, position: int, depth: int) -> tuple[Value,
 def _check_single(name: str, value: Value) -> None:
     """Refuse a value with another field behind it, as is read where the semicolon between them is missing.
 
-    An expression in parentheses may compare things, so that it holds signs of equality.
+    An expression in parentheses may compare things, so that it holds signs of equality. Parentheses are closed.
     """
-    begins_quoted = value.source.startswith('"', value.start)
-    if value.is_quoted or not (begins_quoted or value.source.find("=", value.start, value.end) >= 0):
+    source, span = value.source, (value.start, value.end)
+    begins_quoted = source.startswith('"', value.start)
+    may_be_open = source.count("(", *span) != source.count(")", *span)
+    if value.is_quoted or not (begins_quoted or may_be_open or source.find("=", *span) >= 0):
         return
     level = 0
-    for mark in _OUTER.finditer(value.source, value.start, value.end):
+    for mark in _OUTER.finditer(source, *span):
         symbol = mark.group()
         level += (symbol == "(") - (symbol == ")")
         if mark[1] and level <= 0:
-            raise Place.at(value.source, mark.start()).error(
+            raise Place.at(source, mark.start()).error(
                 f"Expected ';' after the value of {name!r}, before {shown(symbol)}."
             )
+    if level:
+        raise value.place.error(f"Parentheses in the value of {name!r} don't match: expected '{'()'[level > 0]}'.")
     if begins_quoted:
         raise value.place.error(f"Expected ';' after the string that is the value of {name!r}.")

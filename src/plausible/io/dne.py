@@ -28,8 +28,10 @@ _KNOWN: Final = frozenset(("kind", "discrete", "chance", "states", "parents", "p
 _MAX_UNNAMED: Final = 10_000
 
 
-def parse_dne(text: str) -> BayesianNetwork | InfluenceDiagram:
-    """The network or influence diagram in a DNE text; tables list parents in order, the child's state changing fastest.
+def parse_dne(text: str, *, lenient: bool = False) -> BayesianNetwork | InfluenceDiagram:
+    """The network or influence diagram in a DNE text; `lenient` as for `load`.
+
+    Tables list parents in order, the child's state changing fastest.
 
     >>> network = parse_dne('''
     ... // ~->[DNET-1]->~
@@ -42,7 +44,7 @@ def parse_dne(text: str) -> BayesianNetwork | InfluenceDiagram:
     DeterministicCPD(grass | rain)
     """
     tree = sole_block(parse_blocks(blank_comments(text, C_COMMENTS, ("//", "/*"))), "bnet")
-    assembly = Assembly(notes=_network_notes(tree))
+    assembly = Assembly(lenient, notes=_network_notes(tree))
     nodes: list[tuple[str, Block]] = []
     constants: set[str] = set()  # texts on the canvas, and numbers for equations
     for block in tree.blocks:

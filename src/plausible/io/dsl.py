@@ -35,8 +35,10 @@ _DIAGRAM: Final = {"LIST": "decision", "TABLE": "utility", "MAU": "utility"}
 _RESULTS: Final = ("RESULTINGSTATES", "RESULTING_STATES")
 
 
-def parse_dsl(text: str) -> BayesianNetwork:
-    """The network in a DSL text; tables list parents in order, the child's state changing fastest.
+def parse_dsl(text: str, *, lenient: bool = False) -> BayesianNetwork:
+    """The network in a DSL text; `lenient` as for `load`.
+
+    Tables list parents in order, the child's state changing fastest.
 
     >>> network = parse_dsl('''
     ... net lawn {
@@ -49,7 +51,7 @@ def parse_dsl(text: str) -> BayesianNetwork:
     (DeterministicCPD(grass | rain), 'the lawn')
     """
     tree = sole_block(parse_blocks(blank_comments(text, C_COMMENTS, ("//", "/*"))), "net")
-    assembly = Assembly(notes=_network_notes(tree))
+    assembly = Assembly(lenient, notes=_network_notes(tree))
     nodes: list[tuple[str, Block]] = []
     for block in tree.blocks:
         match = _NODE.fullmatch(block.head)
@@ -142,7 +144,8 @@ def _add_noisy_max(
                 f"The noisy-max of {name!r} would be a table of {count_text(num_entries)} numbers; "
                 f"the limit is {MAX_NOISY_ENTRIES}."
             )
-        rows, rounding = checked_rows(values.reshape(-1, variable.num_states))
+        listed = values.reshape(-1, variable.num_states)
+        rows, rounding = assembly.of_probabilities(checked_rows, listed, f"the noisy-max of {name!r}", place)
         return noisy_max_table(variable, given, _orders(name, given, strengths), rows), rounding
 
     assembly.add_distribution(name, parents, make, place)

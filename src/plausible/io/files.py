@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
+from plausible.base.remedies import Remedy
 from plausible.data.sources import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
@@ -43,8 +44,10 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
     InfluenceDiagram: ("an influence diagram", "load_diagram"),
 }
 
-#: A file that unpacks to more than this is refused.
+#: A larger file is refused.
 MAX_BYTES = 2**30
+#: A packed file is refused that unpacks to more than this, unless it has some size itself: to so many times that.
+MAX_UNPACKED, MAX_RATIO = 2**26, 100
 
 _ENDINGS = tuple(extension for known in FORMATS for extension in known.extensions)
 _IN_THE_PACKAGE = " A network that comes with this package is loaded by its name: pb.examples.load('asia')."
@@ -57,7 +60,7 @@ _DECLARABLE = re.compile(
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def load(path: PathLike, format: str | None = None) -> Loaded:
+def load(path: PathLike, format: str | None = None, *, lenient: bool = False) -> Loaded:
     """Load a model from a file: a `BayesianNetwork`, a `MarkovNetwork` or an `InfluenceDiagram`.
 
     Type checkers assume that it is a Bayesian network. `load_network`, `load_markov_network` and `load_diagram` check
@@ -72,6 +75,9 @@ def load(path: PathLike, format: str | None = None) -> Loaded:
         The file; its extension, such as `.bif` or `.bif.gz`, determines the format.
     format
         The name of the format, such as `"bif"`, or one of its extensions; by default that of the file.
+    lenient
+        Mend what can be mended, and tell all of it in one warning: rows of counts, or with another sum than one, are
+        divided by their sums; rows of zeros are read as uniform; in UAI files the child may come first.
 
     Examples
     --------
@@ -88,17 +94,17 @@ def load(path: PathLike, format: str | None = None) -> Loaded:
         raise MissingFile.at(Path(path), (f"{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz")))
     try:
         with reading(os.fspath(path)):
-            return parse(_decode(_read_bytes(Path(path))), chosen.name)
+            return parse(_decode(_read_bytes(Path(path))), chosen.name, lenient=lenient)
     except FormatError as error:
         raise error.in_file(os.fspath(path)) from None
 
 
-def load_network(path: PathLike, format: str | None = None) -> BayesianNetwork:
+def load_network(path: PathLike, format: str | None = None, *, lenient: bool = False) -> BayesianNetwork:
     """Load a Bayesian network from a file; raises `FormatError` if the file holds another kind of model.
 
     Parameters
     ----------
-    path, format
+    path, format, lenient
         As for `load`.
 
     Examples
@@ -111,35 +117,35 @@ def load_network(path: PathLike, format: str | None = None) -> BayesianNetwork:
     ...     load_network(f"{folder}/coin.bif").cpd("coin")
     TableCPD(coin)
     """
-    return _load_kind(BayesianNetwork, path, format)
+    return _load_kind(BayesianNetwork, path, format, lenient)
 
 
-def load_markov_network(path: PathLike, format: str | None = None) -> MarkovNetwork:
+def load_markov_network(path: PathLike, format: str | None = None, *, lenient: bool = False) -> MarkovNetwork:
     """Load a Markov network from a file; parameters and errors as of `load_network`."""
-    return _load_kind(MarkovNetwork, path, format)
+    return _load_kind(MarkovNetwork, path, format, lenient)
 
 
-def load_diagram(path: PathLike, format: str | None = None) -> InfluenceDiagram:
+def load_diagram(path: PathLike, format: str | None = None, *, lenient: bool = False) -> InfluenceDiagram:
     """Load an influence diagram from a file; parameters and errors as of `load_network`."""
-    return _load_kind(InfluenceDiagram, path, format)
+    return _load_kind(InfluenceDiagram, path, format, lenient)
 
 
-def _load_kind(kind: type[_Kind], path: PathLike, format: str | None) -> _Kind:
-    model = load(path, format)
+def _load_kind(kind: type[_Kind], path: PathLike, format: str | None, lenient: bool) -> _Kind:
+    model = load(path, format, lenient=lenient)
     if isinstance(model, kind):
         return model
     wanted, (held, door) = _KINDS[kind][0], _KINDS[type(model)]
     raise FormatError(f"This file holds {held}, not {wanted}. Load it with {door}.", file=os.fspath(path))
 
 
-def parse(text: str, format: str) -> Loaded:
-    """The model in a text, by the name of its format.
+def parse(text: str, format: str, *, lenient: bool = False) -> Loaded:
+    """The model in a text, by the name of its format; `lenient` as for `load`.
 
     >>> parse("MARKOV 1  2  1  1 0  2 0.5 1.5", "UAI").variables["0"].states
     ('0', '1')
     """
     try:
-        return _by_name(format).parse(text)
+        return _by_name(format).parse(text, lenient=lenient)
     except RecursionError:
         raise FormatError("The file is nested too deeply.") from None
 
@@ -213,13 +219,15 @@ def _read_bytes(path: Path) -> bytes:
         if path.stat().st_size > MAX_BYTES:
             raise FormatError(f"The file has more than {MAX_BYTES} bytes.")
         return path.read_bytes()
+    limit = min(MAX_BYTES, max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size))
     with path.open("rb") as stream:
         try:
-            data = gzip.GzipFile(fileobj=stream).read(MAX_BYTES + 1)
+            data = gzip.GzipFile(fileobj=stream).read(limit + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FormatError(f"This is no complete gzip file ({error}).") from None
-    if len(data) > MAX_BYTES:
-        raise FormatError(f"The file unpacks to more than {MAX_BYTES} bytes.")
+    if len(data) > limit:
+        remedies = [Remedy("unpack it first, if you trust it")] if limit < MAX_BYTES else []
+        raise FormatError(f"The file unpacks to more than {limit} bytes.", remedies=remedies)
     return data
 
 

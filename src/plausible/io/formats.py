@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram
@@ -23,13 +23,20 @@ Model: TypeAlias = Network | InfluenceDiagram
 _DIAGRAM_ENDINGS: Final = ".json, .xdsl, .net or .xmlbif"
 
 
+class Parser(Protocol):
+    """How a format is read."""
+
+    def __call__(self, text: str, *, lenient: bool = False) -> Model:
+        """The model in a text; a lenient reader mends what it can."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: pure functions between text and models."""
 
     name: str  # What people call it
     extensions: tuple[str, ...]  # File endings that choose it, in lower case, with the dot
-    parse: Callable[[str], Model]  # Text to model; errors are `FormatError` with line and column
+    parse: Parser  # Text to model; errors are `FormatError` with line and column
     #: Model to text, where the format can be written; a model that it can't hold is `NotRepresentable`.
     write: Callable[[Model], str] | None
 

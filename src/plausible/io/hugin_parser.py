@@ -54,14 +54,14 @@ def legal(name: str) -> str:
     return f"_{text}" if not text or text[0].isdigit() or text in KEYWORDS else text
 
 
-def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
+def parse_hugin(text: str, *, lenient: bool = False) -> BayesianNetwork | InfluenceDiagram:
     """The network in a text of Hugin's NET language; with decisions or utilities, the influence diagram.
 
     Tables list parents in the order of the potential's head, the child's state changing fastest. The potential of a
     decision has no table: its head lists what the decision sees. A class that stands by itself, without inputs and
     instances of others, is a network, too. Rows of ones, as Hugin has them where nobody filled in anything, are
     uniform. Function nodes, which only report what follows from others, are left out with a warning, unless something
-    depends on them.
+    depends on them. `lenient` is as for `load`.
 
     >>> network = parse_hugin('''
     ... net { }
@@ -80,7 +80,7 @@ def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
     if not tree.blocks:
         raise Place(1, 1).error("Expected 'net', 'node' or 'potential'; the file has no block.")
     parts, notes = _whole(tree)
-    assembly = Assembly(notes=notes)
+    assembly = Assembly(lenient, notes=notes)
     names: dict[str, str] = {}
     functions = _functions(parts)
     for block in parts.blocks:

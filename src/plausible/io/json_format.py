@@ -55,8 +55,8 @@ _NOTES = ("name", "description", "reference", "properties")
 _NODE_NOTES = ("label", "description", "position", "properties")
 
 
-def parse_json(text: str) -> Model:
-    """The model in a text of the library's own format.
+def parse_json(text: str, *, lenient: bool = False) -> Model:
+    """The model in a text of the library's own format; `lenient` as for `load`.
 
     >>> parse_json('''{"format": "plausible", "version": 1, "kind": "bayesian-network",
     ...   "variables": [{"name": "coin", "states": [false, true]}],
@@ -69,7 +69,7 @@ def parse_json(text: str) -> Model:
     fields = root.fields(("format", "version", "kind", "variables", *required), (*_NOTES, *optional))
     if kind == _MARKOV:
         return _markov_network(fields)
-    assembly = Assembly(notes=_network_notes(fields))
+    assembly = Assembly(lenient, notes=_network_notes(fields))
     for value in fields["variables"].items():
         name, states, notes = _read_variable(value)
         assembly.add_variable(name, states, value.place, notes)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
+from plausible.base.remedies import Remedy
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
 
@@ -84,10 +85,10 @@ class JSONPlace(Place):
             self._found = place.line, place.column
         return self._found
 
-    def error(self, problem: str) -> FormatError:
+    def error(self, problem: str, *remedies: Remedy) -> FormatError:
         """The error for a problem with this value."""
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self._path).lstrip(".")
-        return super().error(f"{path}: {problem}" if path else problem)
+        return super().error(f"{path}: {problem}" if path else problem, *remedies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ import numpy as np
 
 from plausible.errors import NotRepresentable, suggestion
 from plausible.factors import Factor
-from plausible.io.assembly import Assembly
+from plausible.io.assembly import LENIENTLY, Assembly
 from plausible.io.formats import Format, Model, discrete_network, table_of
-from plausible.io.scanner import Words
+from plausible.io.scanner import Words, child_fastest
 from plausible.io.xml_source import is_agrum_uai, last_parent_fastest
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Variable
@@ -34,8 +34,10 @@ MAX_FREE_STATES = 2**20
 _COMMENT = re.compile(r"^c(?:[ \t][^\n]*)?\r?$|#[^\n]*", re.MULTILINE)
 
 
-def parse_uai(text: str) -> Model:
-    """The model in a UAI text: a `BayesianNetwork` or a `MarkovNetwork`, by its first word.
+def parse_uai(text: str, *, lenient: bool = False) -> Model:
+    """The model in a UAI text: a `BayesianNetwork` or a `MarkovNetwork`, by its first word; `lenient` as for `load`.
+
+    Of a Bayesian network whose scopes begin with the child, as pgmpy writes them, a lenient reader takes it from there.
 
     >>> network = parse_uai("MARKOV 2  2 3  1  2 0 1  6 4.0 1 1  1 0 2.5")
     >>> network.factors[0].values[1]
@@ -56,7 +58,7 @@ def parse_uai(text: str) -> Model:
     words.end()
     if kind == "MARKOV":
         return _markov_network(words, sizes, scopes, starts)
-    return _bayesian_network(words, sizes, scopes, starts, is_agrum_uai(text))
+    return _bayesian_network(words, sizes, scopes, starts, is_agrum_uai(text), lenient)
 
 
 def _scope(words: Words, num_variables: int) -> list[int]:
@@ -96,25 +98,51 @@ def _num_entries(sizes: Iterable[int], limit: int) -> int:
 
 
 def _bayesian_network(
-    words: Words, sizes: Sequence[int], scopes: Sequence[Sequence[int]], starts: Sequence[int], is_agrum: bool
+    words: Words,
+    sizes: Sequence[int],
+    scopes: Sequence[Sequence[int]],
+    starts: Sequence[int],
+    is_agrum: bool,
+    lenient: bool,
 ) -> BayesianNetwork:
-    counts = Counter(scope[-1] if scope else None for scope in scopes)
-    if None in counts:
-        raise words.error("A function of a BAYES file has an empty scope; its child should come last in it.", 0)
-    for index in (*counts, *range(len(sizes))):
-        if counts[index] != 1:
-            number = f"{counts[index]} functions" if counts[index] else "no function"
-            raise words.error(f"Variable {index} is the child, the last in scope, of {number} of this BAYES file.", 0)
-    assembly = Assembly()
+    assembly = Assembly(lenient)
+    begins_with_child = _check_children(words, len(sizes), scopes, lenient)
+    if begins_with_child:
+        assembly.mend("the first variable of each scope read as the child, which should come last", words.place(0))
     for index, size in enumerate(sizes):
         assembly.add_variable(str(index), [str(state) for state in range(size)], words.place(2 + index))
     for scope, start in zip(scopes, starts, strict=True):
         values = words.numbers_at(start, _num_entries((sizes[index] for index in scope), len(words.words)))
-        if is_agrum:
+        if begins_with_child:
+            values = child_fastest(values, sizes[scope[0]])
+            scope = (*scope[1:], scope[0])
+        elif is_agrum:
             values = last_parent_fastest(values, [sizes[index] for index in scope])
         *parents, child = (str(index) for index in scope)
         assembly.add_table(child, parents, values, words.place(start))
     return assembly.network()
+
+
+def _check_children(words: Words, num_variables: int, scopes: Sequence[Sequence[int]], lenient: bool) -> bool:
+    """Refuse scopes whose last variables are not each variable once; whether their first ones are taken instead.
+
+    Where the first ones are the children, the last ones can't be each variable once: every child would have a parent
+    that is a child with parents, round a cycle.
+    """
+    if not all(scopes):
+        raise words.error("A function of a BAYES file has an empty scope; its child should come last in it.", 0)
+    counts = Counter(scope[-1] for scope in scopes)
+    wrong = next((index for index in range(num_variables) if counts[index] != 1), None)
+    if wrong is None:
+        return False
+    begins_with_child = sorted(scope[0] for scope in scopes) == list(range(num_variables))
+    if begins_with_child and lenient:
+        return True
+    number = f"{counts[wrong]} functions" if counts[wrong] else "no function"
+    problem = f"Variable {wrong} is the child, the last in scope, of {number} of this BAYES file."
+    if begins_with_child:
+        raise words.place(0).error(f"{problem} The first in scope may be meant, as in old files.", LENIENTLY)
+    raise words.error(problem, 0)
 
 
 def _markov_network(

@@ -59,7 +59,7 @@ _TERM: Final = re.compile(
 )
 
 
-def parse_xdsl(text: str) -> BayesianNetwork | InfluenceDiagram:
+def parse_xdsl(text: str, *, lenient: bool = False) -> BayesianNetwork | InfluenceDiagram:
     """The network in an XDSL text: its nodes of the types `cpt`, `deterministic` and `noisymax`.
 
     With nodes of the types `decision` and `utility` it is an influence diagram. A `mau` node that adds utilities up is
@@ -74,7 +74,7 @@ def parse_xdsl(text: str) -> BayesianNetwork | InfluenceDiagram:
     root = parse_xml(text, "smile")
     for temporal in root.named("dynamic"):
         raise temporal.error("This is a temporal network (<dynamic>), which can't be read as a Bayesian network.")
-    reader = _Reader(Assembly(notes=network_notes(root)), is_agrum_xdsl(root))
+    reader = _Reader(Assembly(lenient, notes=network_notes(root)), is_agrum_xdsl(root))
     drawn = genie_nodes(root)
     has_grid = AUTOMATIC in (key for block in root.named("properties") for key in user_properties(block))
     nodes = root.one("nodes")
@@ -187,7 +187,7 @@ class _Reader:
             sizes = [axis.num_states for axis in (*given, variable)]
             listed = last_parent_fastest(values, sizes) if self.is_agrum else values
             table = self._shaped(listed, (*given, variable), element)
-            return TableCPD.from_rows(variable, given, table)
+            return self.assembly.table(variable, given, table, element.place)
 
         return make
 
@@ -224,7 +224,9 @@ class _Reader:
             if values.size != num_rows * variable.num_states:
                 needed = f"{num_rows} × {variable.num_states} numbers"
                 raise element.error(f"<parameters> needs {needed}, a row for each state of the parents and the leak.")
-            rows, rounding = checked_rows(values.reshape(num_rows, variable.num_states))
+            listed = values.reshape(num_rows, variable.num_states)
+            what = f"the noisy-max of {variable.name!r}"
+            rows, rounding = self.assembly.of_probabilities(checked_rows, listed, what, element.place)
             orders = self._orders(strengths, given)
             return self._noisy(variable, given, rows, orders), rounding
 

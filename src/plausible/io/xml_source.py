@@ -16,7 +16,7 @@ from xml.parsers import expat
 from plausible.base.arrays import Floats
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
-from plausible.io.scanner import parse_numbers, shown
+from plausible.io.scanner import blanked, parse_numbers, shown
 
 #: Elements may be nested this deeply.
 MAX_DEPTH = 100
@@ -25,6 +25,7 @@ MAX_ELEMENTS = 2**22
 #: What counts as white space in XML.
 WHITESPACE = " \t\r\n"
 
+_LATE_DECLARATION = re.compile(r"[\s\ufeff]+<\?xml\s[^<>]*\?>")
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -130,8 +131,10 @@ def parse_xml(text: str, root: str, fold: Callable[[str], str] = str) -> Element
     if declaration >= 0:
         raise Place.at(text, declaration).error("Declarations of entities are not read: they can be used for attacks.")
     builder = _Builder(text, root, fold)
+    # Blanks may stand before anything but the declaration, which tells nothing any more: the text is decoded.
+    late = _LATE_DECLARATION.match(text)
     try:
-        builder.parser.Parse(text, True)
+        builder.parser.Parse(blanked(late.group()) + text[late.end() :] if late else text, True)
     except expat.ExpatError as error:
         problem = f"This is not well-formed XML: {expat.ErrorString(error.code)}."
         raise FormatError(problem, line=error.lineno, column=error.offset + 1) from None

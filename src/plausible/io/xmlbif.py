@@ -52,8 +52,8 @@ _HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 <NETWORK>"""
 
 
-def parse_xmlbif(text: str) -> BayesianNetwork | InfluenceDiagram:
-    """The network or influence diagram in an XMLBIF text; tags in upper or lower case.
+def parse_xmlbif(text: str, *, lenient: bool = False) -> BayesianNetwork | InfluenceDiagram:
+    """The network or influence diagram in an XMLBIF text, tags in upper or lower case; `lenient` as for `load`.
 
     >>> network = parse_xmlbif('''<BIF VERSION="0.3"><NETWORK><NAME>coin</NAME>
     ... <VARIABLE TYPE="nature"><NAME>toss</NAME><OUTCOME>heads</OUTCOME><OUTCOME>tails</OUTCOME></VARIABLE>
@@ -66,7 +66,7 @@ def parse_xmlbif(text: str) -> BayesianNetwork | InfluenceDiagram:
     network = root.one("NETWORK")
     network.check_children(["NAME", "PROPERTY", "VARIABLE", "DEFINITION"])
     title = network.at_most_one("NAME")
-    assembly = Assembly(notes=network_notes(title.content() if title else "", _properties(network)))
+    assembly = Assembly(lenient, notes=network_notes(title.content() if title else "", _properties(network)))
     about: dict[str, dict[str, str]] = {}  # name as written -> the properties of its definition
     for definition in network.named("DEFINITION"):
         properties = {_DEFINITION + key: value for key, value in _properties(definition).items()}
