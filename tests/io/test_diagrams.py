@@ -553,3 +553,38 @@ def test_a_damaged_diagram_is_read_or_refused(format):
         except FormatError:
             refused += 1
     assert refused > 5
+
+
+REMEMBER = """<smile version="1.0" id="memory"><nodes>
+<cpt id="A"><state id="a0" /><state id="a1" /><probabilities>0.5 0.5</probabilities></cpt>
+<decision id="D"><state id="d0" /><state id="d1" /><parents>A</parents></decision>
+<decision id="E"><state id="e0" /><state id="e1" /><parents>D</parents></decision>
+<utility id="cost"><parents>D</parents><utilities>10 9</utilities></utility>
+<utility id="match"><parents>A E</parents><utilities>1 0 0 1</utilities></utility>
+</nodes></smile>"""
+
+
+def test_a_diagram_of_genie_forgets_nothing():
+    """D costs nothing and E repeats what D saw: 10 + 1. Who forgets A pays for a signal or guesses: 10.5."""
+    with pytest.warns(PlausibleWarning, match=r"1 link added \(A -> E\).*with_information"):
+        diagram = parse_xdsl(REMEMBER)
+    assert diagram.solve().expected_utility == pytest.approx(11)
+    assert diagram.with_information({"E": ["D"]}).solve().expected_utility == pytest.approx(10.5)
+
+
+def test_what_was_remembered_or_forgotten_stays_so_through_xdsl():
+    """What is read is written with all its links, once; a diagram that forgets says so in its file."""
+    with pytest.warns(PlausibleWarning):
+        diagram = parse_xdsl(REMEMBER)
+    text = format_xdsl(diagram)
+    assert "<parents>D A</parents>" in text
+    assert parse_xdsl(text) == diagram
+    assert format_xdsl(parse_xdsl(text)) == text
+    forgetful = diagram.with_information({"E": ["D"]})
+    assert parse_xdsl(format_xdsl(forgetful)) == forgetful
+
+
+def test_a_diagram_of_too_many_decisions_to_remember_is_refused():
+    nodes = "".join(f'<decision id="D{i}"><state id="a"/><state id="b"/></decision>' for i in range(5_000))
+    with pytest.raises(FormatError, match="5000 decisions"):
+        parse_xdsl(f"<smile><nodes>{nodes}</nodes></smile>")

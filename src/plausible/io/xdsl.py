@@ -15,8 +15,12 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr
+from plausible.decisions import InfluenceDiagram
+from plausible.decisions.structure.relevance import has_perfect_recall
 from plausible.io.formats import Contents, Format, Model, contents, stand_ins, state_stand_ins, table_of
 from plausible.io.xdsl_notes import (
+    AUTOMATIC,
+    LIMITED,
     genie_lines,
     grid_position,
     head_lines,
@@ -34,6 +38,9 @@ def format_xdsl(model: Model) -> str:
     Functions are written as `deterministic` nodes, noisy-or and noisy-max as `noisymax` nodes wherever SMILE can say
     them, other CPDs as tables. SMILE wants the states of a noisy-max from the strongest down to none, so they stand
     in the file the other way round than in the model; reading the file turns them back.
+
+    GeNIe lets decisions see all that earlier ones saw and chose. A property says so where they don't see that here,
+    which GeNIe passes over and our reader respects.
 
     >>> from plausible.cpds import TableCPD
     >>> from plausible.models import BayesianNetwork
@@ -53,7 +60,9 @@ def format_xdsl(model: Model) -> str:
     names = dict(zip(parts.nodes, stand_ins(parts.nodes, identifier), strict=True))
     noisy = {name: gate for name, cpd in parts.cpds.items() if (gate := _gate(cpd)) is not None}
     places = {name: grid_position(number) for number, name in enumerate(names)}
-    head, genie = head_lines(parts.notes, any(parts.notes.of(name).position is None for name in names))
+    said = [AUTOMATIC] if any(parts.notes.of(name).position is None for name in names) else []
+    said += [LIMITED] if isinstance(model, InfluenceDiagram) and not has_perfect_recall(model) else []
+    head, genie = head_lines(parts.notes, said)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', *head, "  <nodes>"]
     for name in names:
         lines += _node_lines(parts, name, names, noisy, places[name])

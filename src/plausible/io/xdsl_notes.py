@@ -22,6 +22,8 @@ from plausible.models import Notes, VariableNotes
 STATES: Final = "smile_states"
 #: The property that says that nodes on the grid have no position of their own.
 AUTOMATIC: Final = "plausible_automatic_layout"
+#: The property that says that decisions see what is listed for them and nothing else, where that is not all they could.
+LIMITED: Final = "plausible_limited_memory"
 
 _EXACT: Final = "plausible_notes"
 _SIZE: Final = "genie_size"
@@ -105,7 +107,8 @@ def network_notes(root: Element) -> Notes:
         block.check_children(["property"])
         for key, value in user_properties(block).items():
             _add(properties, key, value)
-    properties.pop(AUTOMATIC, None)
+    for own in (AUTOMATIC, LIMITED):
+        properties.pop(own, None)
     exact, exact_properties = _exact(properties, {"name", "description", "reference"})
     notes: dict[str, Any] = {"name": root.attributes.get("id", ""), "reference": properties.pop("reference", "")}
     _add_attributes(properties, "smile", root, ("version", "id"))
@@ -199,12 +202,12 @@ def text(content: str) -> str:
     return escape(replace_illegal(content), {"\r": "&#13;"})
 
 
-def head_lines(notes: Notes, has_grid: bool) -> tuple[list[str], list[str]]:
-    """What opens the file, and what opens the extensions."""
+def head_lines(notes: Notes, said: Iterable[str]) -> tuple[list[str], list[str]]:
+    """What opens the file, with the properties of our own that are said there, and what opens the extensions."""
     exact: dict[str, Any] = {
         key: value for key in ("name", "description") if not is_legal(value := getattr(notes, key))
     }
-    own = {AUTOMATIC: "true"} if has_grid else {}
+    own = dict.fromkeys(said, "true")
     if is_legal(notes.reference):
         own |= {"reference": notes.reference} if notes.reference else {}
     else:

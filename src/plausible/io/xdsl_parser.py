@@ -18,13 +18,15 @@ from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import CyclicGraph, PlausibleWarning, suggestion
+from plausible.decisions.structure.relevance import has_perfect_recall
+from plausible.errors import CyclicGraph, PlausibleWarning, counted, suggestion
 from plausible.graphs import DAG
 from plausible.io.assembly import MAX_AXES, Assembly, Make, warn_reader
 from plausible.io.formats import restore_name, restore_states
 from plausible.io.scanner import shown
 from plausible.io.xdsl_notes import (
     AUTOMATIC,
+    LIMITED,
     STATES,
     genie_nodes,
     grid_position,
@@ -39,6 +41,9 @@ from plausible.variables import State, Variable
 
 #: A noisy-max of another program is read as a table of at most this many numbers.
 MAX_NOISY_ENTRIES = 2**24
+#: Decisions may remember this many things, all together.
+MAX_REMEMBERED = 2**22
+_MAX_TOLD: Final = 8
 
 _Entry = TypeVar("_Entry", np.float64, np.intp)
 
@@ -63,7 +68,9 @@ def parse_xdsl(text: str, *, lenient: bool = False) -> BayesianNetwork | Influen
     """The network in an XDSL text: its nodes of the types `cpt`, `deterministic` and `noisymax`.
 
     With nodes of the types `decision` and `utility` it is an influence diagram. A `mau` node that adds utilities up is
-    left out; its weights multiply the numbers of those utilities, with a warning where they change them.
+    left out; its weights multiply the numbers of those utilities, with a warning where they change them. As in GeNIe,
+    decisions see all that earlier ones saw and chose, with a warning where the file leaves links out for that reason.
+    `lenient` is as for `load`.
 
     >>> network = parse_xdsl('''<smile version="1.0" id="coin"><nodes>
     ... <cpt id="toss"><state id="heads"/><state id="tails"/><probabilities>0.5 0.5</probabilities></cpt>
@@ -76,12 +83,12 @@ def parse_xdsl(text: str, *, lenient: bool = False) -> BayesianNetwork | Influen
         raise temporal.error("This is a temporal network (<dynamic>), which can't be read as a Bayesian network.")
     reader = _Reader(Assembly(lenient, notes=network_notes(root)), is_agrum_xdsl(root))
     drawn = genie_nodes(root)
-    has_grid = AUTOMATIC in (key for block in root.named("properties") for key in user_properties(block))
+    said = {key for block in root.named("properties") for key in user_properties(block)}
     nodes = root.one("nodes")
     for element in (root, nodes):
         element.check_no_text()
     for number, node in enumerate(nodes.children):
-        reader.add_node(node, drawn.get(node.attribute("id")), grid_position(number) if has_grid else None)
+        reader.add_node(node, drawn.get(node.attribute("id")), grid_position(number) if AUTOMATIC in said else None)
     reader.weights = _utility_weights(nodes)
     for node in nodes.children:
         reader.add_definition(node)
@@ -90,7 +97,28 @@ def parse_xdsl(text: str, *, lenient: bool = False) -> BayesianNetwork | Influen
             raise element.error(f"There is no node {name!r}.{suggestion(name, reader.names)}")
     model = reader.assembly.model()
     _warn_of_sums(reader.sums, reader.weights)
-    return model
+    return _remembering(model, nodes) if isinstance(model, InfluenceDiagram) and LIMITED not in said else model
+
+
+def _remembering(diagram: InfluenceDiagram, nodes: Element) -> InfluenceDiagram:
+    """The diagram as GeNIe takes it, where nothing is forgotten; told, if links had to be added for that."""
+    if has_perfect_recall(diagram):
+        return diagram
+    most_links = len(diagram.decisions) * sum(1 + len(decision.sees) for decision in diagram.decisions.values())
+    if most_links > MAX_REMEMBERED:
+        raise nodes.error(
+            f"There are {len(diagram.decisions)} decisions; if each sees all that was known before, as in GeNIe, that "
+            f"makes more than {MAX_REMEMBERED} links."
+        )
+    forgotten = diagram.recall().forgotten
+    told = ", ".join(f"{name} -> {decision}" for name, decision in forgotten[:_MAX_TOLD])
+    more = ", ..." if len(forgotten) > _MAX_TOLD else ""
+    warn_reader(
+        f"As in GeNIe, decisions remember what earlier ones saw and chose: {counted(len(forgotten), 'link')} added "
+        f"({told}{more}). For other information call with_information().",
+        PlausibleWarning,
+    )
+    return diagram.with_recall()
 
 
 @dataclass(slots=True)
