@@ -105,6 +105,13 @@ def test_pag_of_many_random_dags_has_the_marks_common_to_all_equivalent_graphs(s
         ("A -> S1 <- B; B -> S2 <- C; C -> S3 <- D; D -> S4 <- A", "", ["S1", "S2", "S3", "S4"], "A - B - C - D - A"),
         # R9: W is an ancestor of Z, whichever way the path of circles goes.
         ("W -> X -> Y -> Z; W -> Z", "", "", "W o-o X o-o Y; W -> Z; Y -> Z"),
+        # R10: A is no collider between B and D, hence a cause of one of them, and both are causes of C.
+        (
+            "E -> B -> C; E -> D -> C; E -> A; A -> B; A -> C; A -> D",
+            "",
+            "",
+            "E o-o A; B o-o E o-o D; B o-o A o-o D; B -> C; D -> C; A -> C",
+        ),
     ],
 )
 def test_single_rules_make_the_marks_that_enumeration_says(dag, latent, selection, expected):

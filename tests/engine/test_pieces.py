@@ -17,8 +17,10 @@ SIZES = (7, 6, 7, 8, 4, 3, 2, 3, 2, 2)
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    """Limits under which even small trees are cut, and their cliques split."""
+    """Limits under which even small trees are cut, and their cliques split, in the middle of two axes and more."""
     monkeypatch.setattr(compilation, "LARGE", 1)
+    monkeypatch.setattr(compilation, "BLOCK", 64)
+    monkeypatch.setattr(compilation, "WIDE_BLOCK", 64)
     monkeypatch.setattr(pieces, "_SPLIT", 1200)
     compile_program.cache_clear()
     yield
@@ -54,9 +56,10 @@ def test_split_cliques_are_shared_out_block_by_block():
         ranges = split_blocks(program.layout, clique)
         num_blocks = int(program.layout.cliques["num_blocks"][clique])
         assert [block for first, last in ranges for block in range(first, last)] == list(range(num_blocks))
-        if num_blocks > 1:  # interpreted, blocks are wider, and one may be all of the table
-            first_axis = int(program.layout.outer_sizes[program.layout.cliques["outer_start"][clique]])
-            assert all(first % (num_blocks // first_axis) == 0 for first, _ in ranges)
+        first_axis = int(program.layout.outer_sizes[program.layout.cliques["outer_start"][clique]])
+        assert all(first % (num_blocks // first_axis) == 0 for first, _ in ranges)
+    assert max(program.layout.cliques["num_outer"][split]) > 1
+    assert max(len(split_blocks(program.layout, clique)) for clique in split) > 1
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -76,7 +79,9 @@ def test_pieces_give_the_right_answers_in_the_same_bits_on_any_number_of_threads
         assert totals[0] == totals[1] == totals[2]
         best = product.max() if semiring == Semiring.MAX else product.sum()
         np.testing.assert_allclose(totals[0], np.log(best), atol=1e-10)
-        if semiring != Semiring.MAX:
+        if semiring == Semiring.MAX:
+            assert product[tuple(workspaces[0].best_states())] == pytest.approx(best)
+        else:
             check_marginals(workspaces, product)
 
 

@@ -78,6 +78,18 @@ def test_intervals_under_a_finding_cover_the_truth(engine):
     assert hits >= 92
 
 
+@pytest.mark.parametrize(("engine", "num_kept"), [(LikelihoodWeighting, 20_000), (RejectionSampling, 20_000 / 3)])
+def test_the_error_under_a_finding_is_1_96_standard_errors_of_a_share(engine, num_kept):
+    """√(p (1 - p) / n); of samples that would be rejected, 1 / max q(a) / P(a) are kept."""
+    wanted, effect = np.array([0.4, 0.6]), np.array([0.9, 0.3])
+    net = MarkovNetwork(Factor((A,), [0.8, 0.2]), Factor((A, C), np.stack([effect, 1 - effect], axis=1)))
+    answer = net.query("C", {"A": jeffrey(wanted.tolist())}, engine=engine(20_000, seed=1))
+    share = wanted @ effect
+    expected = 1.96 * np.sqrt(share * (1 - share) / num_kept)
+    assert answer.info.error == pytest.approx(expected, rel=0.02)
+    assert abs(answer.values[0] - share) < 2 * expected
+
+
 def test_a_state_that_no_sample_met_is_not_called_impossible():
     rare = Factor((A,), [1 - 1e-6, 1e-6])
     with pytest.raises(EvidenceNotSeen, match=r"A=1 the probability 0.5, but no sample met that state.*num_samples"):

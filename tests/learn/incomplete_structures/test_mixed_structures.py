@@ -55,13 +55,13 @@ def test_gaps_cost_no_edge_of_the_graph_of_complete_data():
 
 @pytest.mark.slow
 def test_completed_rows_find_a_graph_nearer_to_that_of_complete_data_than_complete_rows_alone():
-    """Six samples of 300 rows of which some 70 are complete."""
+    """Six samples of 300 rows of which some 30 are complete: at most two thirds as many edges are wrong."""
     apart = np.zeros(2)
     for seed in range(6):
-        whole, holes = mixed_rows(seed, 300, missing=0.22)
+        whole, holes = mixed_rows(seed, 300, missing=0.32)
         graphs = [learn_structure(holes, missing=missing).graph for missing in ("sem", "complete-rows")]
         apart += [distance(graph, learn_structure(whole).graph) for graph in graphs]
-    assert apart[0] < apart[1]
+    assert apart[0] < 2 / 3 * apart[1]
 
 
 def test_the_score_is_the_likelihood_of_observed_cells_less_the_price_of_parameters():

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from plausible.cpds import LinearGaussianCPD, TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG
 from plausible.learn.missingness.imputation import (
     augmentation_init,
     augmentation_step,
@@ -53,6 +54,18 @@ def test_copies_are_drawn_from_the_posterior_of_the_missing_cells():
     # Copies of one chain depend on each other a little, so that the limit is wider than that of independent draws.
     assert ((counts - expected) ** 2 / expected).sum() < 3 * stats.chi2(15).isf(1e-3)
     assert np.abs(counts - expected).max() / 300 < 0.08
+
+
+def test_the_parameters_of_each_copy_are_drawn_and_not_estimated():
+    """P(x) of complete rows is a Beta draw in each copy; the mean of a number varies as that of resampled rows."""
+    made = multiple_imputation({"x": [0, 1, 1, 1, 0]}, DAG(nodes=["x"]), 200, burn_in=0, thin=1, seed=0)
+    shares = [network.cpd("x").values[1] for network in made.networks]
+    assert stats.kstest(shares, stats.beta(4, 3).cdf).pvalue > 0.01
+    numbers = np.random.default_rng(0).normal(size=40)
+    made = multiple_imputation({"x": numbers}, DAG(nodes=["x"]), 200, burn_in=0, thin=1, seed=0)
+    means = [network.cpd("x").intercept for network in made.networks]
+    assert np.std(means) == pytest.approx(numbers.std() / np.sqrt(40), rel=0.15)
+    assert np.mean(means) == pytest.approx(numbers.mean(), abs=4 * numbers.std() / np.sqrt(40 * 200))
 
 
 def test_pooling_follows_rubins_rules():
