@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice, permutations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,16 @@ from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.estimation.priors import K2, PriorLike
 from plausible.learn.gradients.space import tables_of
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMFit, EMProgress, learn_em
+from plausible.learn.incomplete.em import EMFit, EMProgress, best_em, em_run
 from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.models import BayesianNetwork
+from plausible.search.clock import Clock
+from plausible.search.run import Stops
 from plausible.variables import Variable
 
+#: The tolerance of EM, relative, with which starts are compared.
+_ROUGH = 1e-5
 #: Of more orders of the states of hidden variables, so many are looked at.
 _MOST_ORDERS = 720
 
@@ -34,7 +38,7 @@ class ScoreOptions:
     """How much work goes into a score."""
 
     restarts: int = 4  # More runs of EM, from random tables; scores at a local maximum that is not the best are too low
-    tolerance: float = 1e-9  # Of EM, relative: a Laplace score needs the very maximum
+    tolerance: float = 1e-9  # Of the best run, relative: a Laplace score needs the very maximum
     start: BayesianNetwork | None = None  # Where EM sets out from first; see `learn_em`
     #: Completions that the candidate method draws with each of its chains, and those that it throws away first.
     num_draws: int = 500
@@ -128,11 +132,16 @@ class ScoreTask:
 
     @cached_property
     def fit(self) -> EMFit:
-        """EM for the mode of the posterior in the coordinates log θ."""
-        chosen, restarts = self.options, 0 if self.cases.is_complete else self.options.restarts
-        limits: dict[str, Any] = {"tolerance": chosen.tolerance, "max_steps": 20_000, "time_limit": self.time_limit}
-        limits |= {"start": chosen.start, "restarts": restarts, "seed": self.seed, "progress": self.progress}
-        return learn_em(self.graph, self.data, self.prior, hidden=self.hidden, **limits)
+        """EM for the mode of the posterior in the coordinates log θ: all runs roughly, and the best to the very end."""
+        problem, chosen, clock = self._problem, self.options, Clock.of(self.time_limit)
+        restarts = 0 if self.cases.is_complete else chosen.restarts
+        stops = Stops(max(chosen.tolerance, _ROUGH), 20_000, self.time_limit, self.progress)
+        rough = best_em(problem, chosen.start, restarts, self.seed, stops, clock)
+        if not rough.converged:
+            return rough
+        stops = replace(stops, tolerance=chosen.tolerance)
+        best = em_run(problem, rough.run.state, stops, method="squared", clock=clock)
+        return EMFit((best, *rough.runs[1:]), problem.cases)
 
     @cached_property
     def likelihood_fit(self) -> EMFit:
