@@ -49,7 +49,7 @@ def entropy(shares):
 
 def test_the_best_start_alone_is_taken_to_the_end():
     """Runs that will not win are not worth the slow last steps; what wins is as high as if all had made them."""
-    rows = clusters(0, num_clusters=2, num_states=2)
+    rows = clusters(0, 300, num_clusters=2)
     found = ScoreTask.of(NAIVE, rows, hidden={"H": 4}).fit
     thorough = learn_em(NAIVE, rows, K2(), hidden={"H": 4}, restarts=4, tolerance=1e-9, max_steps=20_000)
     assert found.converged
