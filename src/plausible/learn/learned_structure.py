@@ -104,7 +104,8 @@ def learn_structure(
                              variables from the forest alone), each left after `escapes` (60) walks in a row that led
                              to nothing better; `escapes=0` for one ascent alone (max_steps)
     "first-ascent"           the first random move that improves (max_steps)
-    "tabu"                   the best move that takes back none of the last ones (length, patience, max_steps)
+    "tabu"                   the best move that takes back none of the last ones, as many as there are variables
+                             (length, patience, max_steps)
     "beam"                   several graphs at once (width, min_gain, max_steps)
     "annealing"              steepest ascent, random moves at falling temperature, ascent (schedule, max_steps)
     "random-restarts"        steepest ascent, or `inner`, from random graphs too (restarts, inner, max_steps)

@@ -160,8 +160,14 @@ class GraphSearch(SearchProblem[Families, Move]):
             return False
         if kind == "delete":
             return True
-        can_turn = known.allowed[child, parent] and len(state[parent]) < known.max_parents
-        return bool(can_turn and not self._graph.reaches[parent, list(state[child])].any())
+        has_detour = self._graph.reaches[parent, list(state[child])].any()
+        return self.can_turn(parent, child, len(state[parent])) and not has_detour
+
+    def can_turn(self, parent: int, child: int, num_parents: int) -> bool:
+        """Whether what is known lets an edge be turned round, whose parent has so many parents; cycles apart."""
+        known = self._knowledge
+        is_fixed = self._only_additions or known.required[parent, child]
+        return bool(not is_fixed and known.allowed[child, parent] and num_parents < known.max_parents)
 
     def deltas(self, state: Families, operators: Sequence[Move]) -> list[float]:
         if len(operators) <= _FEW:

@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.structures.constructive import learn_tree
 from plausible.learn.structures.exact.equivalence import search_classes
-from plausible.learn.structures.graph_search import GraphSearch, Move
+from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Families, FoundGraph, StructureTask, search_ended
 from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, SearchMethod, TabuSearch
@@ -25,7 +25,7 @@ from plausible.search.search_state import SearchState, improves
 
 #: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
 _WALK = 20
-#: A walk takes the edges of fewer variables out.
+#: A walk takes the edges of fewer variables out, which are near each other: what far ones gain or lose does not meet.
 _MOST_STRIPPED = 10
 #: So many walks in a row lead nowhere before a start is left: on 48 data sets of 8 networks 100 gained no more.
 ESCAPES = 60
@@ -112,8 +112,17 @@ def _first_ascent(task: StructureTask, *, max_steps: int | None = None) -> Found
     return search_in_stages(task, [Stage(FirstAscent(max_steps=max_steps))])
 
 
-def _tabu(task: StructureTask, *, length: int = 10, patience: int = 100, max_steps: int | None = None) -> FoundGraph:
-    return search_in_stages(task, [Stage(TabuSearch(length=length, patience=patience, max_steps=max_steps))])
+def _tabu(
+    task: StructureTask, *, length: int | None = None, patience: int | None = None, max_steps: int | None = None
+) -> FoundGraph:
+    """Remember as many moves as there are variables, and go on for five times as many without a new best graph."""
+    num = len(task.scores.names)
+    tabu = TabuSearch(
+        length=num if length is None else length,
+        patience=max(100, 5 * num) if patience is None else patience,
+        max_steps=max_steps,
+    )
+    return search_in_stages(task, [Stage(tabu)])
 
 
 def _beam(
@@ -175,26 +184,16 @@ LOCAL_METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
 )
 
 
-def covered_reversals(problem: GraphSearch, state: Families) -> list[Move]:
-    """The legal reversals that stay in the equivalence class: those of edges whose ends have the same other parents."""
-    turns = [
-        Move("reverse", parent, child)
-        for child, parents in enumerate(state)
-        for parent in parents
-        if len(state[parent]) + 1 == len(parents) and set(state[parent]) < set(parents)
-    ]
-    return [turn for turn in turns if problem.is_legal(state, turn)]
-
-
 @dataclass(frozen=True, slots=True)
 class ClassWalks(Restarts):
     """Walk from the best graph to another one that means the same, and search from there (Castelo & Kočka 2003).
 
-    Each step of a walk turns a random covered edge round. Graphs of a class have the same score under a
-    score-equivalent score, but not the same neighbours, so that a maximum need not stay one. After walks that led to
-    nothing better the next ones also take out all edges, but the required ones, of random variables: of one more each
-    time up to nine, then of none again. It ends after `num` walks in a row that led to nothing better. A walk has
-    `length` steps, by default as many as there are edges; a step of `inner`, the search to run, is a step.
+    A walk turns covered edges round, those whose ends have the same other parents, in random order. Graphs of a class
+    have the same score under a score-equivalent score, but not the same neighbours, so that a maximum need not stay
+    one. After walks that led to nothing better the next ones also take out all edges, but the required ones, of a
+    random variable and of others around it: of one more each time up to nine, then of none again. It ends after `num`
+    walks in a row that led to nothing better. A walk turns at most `length` edges, each once, by default all that it
+    can; a step of `inner`, the search to run, is a step.
 
     >>> ClassWalks(num=3)
     ClassWalks(max_steps=None, inner=GreedyAscent(max_steps=None), num=3, length=None)
@@ -217,19 +216,36 @@ class ClassWalks(Restarts):
         if not isinstance(problem, GraphSearch):
             raise NotSupported("Only searches over graphs walk within equivalence classes.")
         state: Families = best  # type: ignore[assignment]  # the states of a search over graphs
-        num_steps = sum(map(len, state)) if self.length is None else self.length
-        for _ in range(num_steps):
-            turns = covered_reversals(problem, state)
-            if not turns:
-                break
-            state = problem.apply(state, turns[int(rng.integers(len(turns)))])
-        num_stripped = min(failures % _MOST_STRIPPED, len(state))
-        stripped = set(rng.choice(len(state), num_stripped, replace=False).tolist())
-        return _without_edges(problem, state, stripped)  # type: ignore[return-value]
+        state = _walked(problem, state, self.length, rng)
+        return _stripped(problem, state, failures % _MOST_STRIPPED, rng)  # type: ignore[return-value]
 
 
-def _without_edges(problem: GraphSearch, state: Families, stripped: set[int]) -> Families:
-    """Take out the edges of some variables, but for the required ones."""
+def _walked(problem: GraphSearch, state: Families, length: int | None, rng: np.random.Generator) -> Families:
+    """Turn up to so many covered edges round, in random order: no cycle can come of that, and no other class."""
+    edges = [(parent, child) for child, parents in enumerate(state) for parent in parents]
+    left = len(edges) if length is None else length
+    families = [set(parents) for parents in state]
+    for parent, child in (edges[place] for place in rng.permutation(len(edges)).tolist()):
+        is_covered = families[child] == {*families[parent], parent}
+        if left and is_covered and problem.can_turn(parent, child, len(families[parent])):
+            families[child].remove(parent)
+            families[parent].add(child)
+            left -= 1
+    return tuple(tuple(sorted(parents)) for parents in families)
+
+
+def _stripped(problem: GraphSearch, state: Families, num: int, rng: np.random.Generator) -> Families:
+    """Take out the edges, but the required ones, of a random variable and others near it, `num` in all."""
+    adjacent = [set(parents) for parents in state]
+    for child, parents in enumerate(state):
+        for parent in parents:
+            adjacent[parent].add(child)
+    stripped: set[int] = set()
+    around: set[int] = set()
+    while len(stripped) < min(num, len(state)):
+        near = sorted(around) or [place for place in range(len(state)) if place not in stripped]
+        stripped.add(near[int(rng.integers(len(near)))])
+        around = set().union(*(adjacent[place] for place in stripped)) - stripped
     return tuple(
         tuple(p for p in parents if p in required or (p not in stripped and child not in stripped))
         for child, (parents, required) in enumerate(zip(state, problem.start, strict=True))
