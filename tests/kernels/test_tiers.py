@@ -35,6 +35,7 @@ def run_python(tmp_path_factory):
     shutil.copytree(SOURCE, home / "plausible", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(home), "HOME": str(home), "XDG_CACHE_HOME": str(home)}
     environment["PLAUSIBLE_KERNELS"] = "auto"
+    environment.pop("NUMBA_CACHE_DIR", None)
 
     def run(code):
         command = [sys.executable, "-c", code]
