@@ -4,6 +4,7 @@ import pickle
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -12,7 +13,7 @@ from completion_oracle import assert_rises, incomplete_table, oracle_counts, ran
 from network_oracle import random_network
 from plausible.cpds import Split, TableCPD, TreeCPD
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.knowledge import ParameterKnowledge, UnidentifiedParameters
 from plausible.learn.estimation.learners import LogisticLearner
@@ -270,6 +271,22 @@ def test_fixed_tables_stay_and_tied_ones_share_their_counts():
     pooled = tied.expectations.counts["b"] + tied.expectations.counts["c"]
     np.testing.assert_allclose(tied.network.cpd("b").values, pooled / pooled.sum(axis=-1, keepdims=True), atol=1e-4)
     assert_rises(tied.trace)
+
+
+@pytest.mark.parametrize("read", [dict, Table.read, pd.DataFrame])
+def test_a_start_may_have_states_that_no_row_has(read):
+    """They stay, in the order of the start; frequencies are those of the rows. What the start lacks is named."""
+    first = TableCPD("x", [0.2, 0.3, 0.5], states=["c", "b", "a"])
+    start = BayesianNetwork(first, TableCPD("y", [[0.5, 0.5]] * 3, ["x"], states=["u", "v"]))
+    rows = {"x": ["a", "b", "a", "a"], "y": ["u", "u", "v", "v"]}
+    found = learn_em("x -> y", read(rows), start=start).network
+    assert found.variables["x"].states == ("c", "b", "a")
+    assert found.cpd("x").values == pytest.approx([0.0, 0.25, 0.75])
+    assert learn_structural_em(read(rows), start=start).network.variables["x"].states == ("c", "b", "a")
+    with pytest.raises(UnknownState, match="'d' is not a state of 'x'"):
+        learn_em("x -> y", read({**rows, "x": ["a", "b", "d", "a"]}), start=start)
+    with pytest.raises(InvalidArgument, match=r"'y' has the parents \['x'\] in the network of start=, but \[\]"):
+        learn_em("y -> x", read(rows), start=start)
 
 
 def test_a_completion_as_start_comes_with_an_m_step_first():

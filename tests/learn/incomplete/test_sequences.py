@@ -6,7 +6,7 @@ import pytest
 
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, UnknownState, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
@@ -161,3 +161,20 @@ def test_tables_are_sequences_with_the_states_that_they_declare():
         learn_sequences(graph, [Table.read({"x": rows[0]}, [variable]), Table.read({"x": rows[1]})])
     with pytest.raises(NotSupported, match="no weights"):
         learn_sequences(graph, [Table.read({"x": ["a", "b"]}, weights=[1.0, 2.0])])
+
+
+def test_a_start_and_categories_set_the_states_of_sequences():
+    """States that no time has stay, in the order given; tables are the frequencies of pairs, by hand."""
+    graph = SliceGraph(DAG([], nodes=["x"]), [("x", "x")])
+    rows = [{"x": ["a", "b", "b"]}, {"x": ["a", "a"]}]
+    states = ["c", "b", "a"]
+    first = TableCPD("x@0", [0.2, 0.3, 0.5], states=states)
+    start = BayesianNetwork(first, TableCPD("x@1", np.full((3, 3), 1 / 3), ["x@0"], states=states))
+    named = learn_sequences(graph, rows, start=start).network
+    frames = [pd.DataFrame(each, dtype=pd.CategoricalDtype(states)) for each in rows]
+    for found in (named, learn_sequences(graph, frames).network):
+        assert found.variables["x@1"].states == tuple(states)
+        assert found.cpd("x@0").values == pytest.approx([0, 0, 1])
+        assert found.cpd("x@1").values[1:] == pytest.approx(np.array([[0, 1, 0], [0, 0.5, 0.5]]))
+    with pytest.raises(UnknownState, match="'d' is not a state of 'x'"):
+        learn_sequences(graph, [{"x": ["a", "d"]}], start=start)

@@ -175,17 +175,10 @@ class Cases:
 
 def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
     """The table, its columns read as the known variables."""
-    if not isinstance(data, Table):
-        there = open_columns(data, known).read(known)
-        return Table.read(there, [known[name] for name in there])
-    for name, variable in known.items():
-        found = data.variables.get(name, variable)
-        if found != variable:
-            raise InvalidArgument(
-                f"{name!r} has the states {list(found.states)} in the data, but {list(variable.states)} in the "
-                "network. Read the table with variables=network.variables."
-            )
-    return data
+    if isinstance(data, Table):
+        return Table.read(data, [variable for name, variable in known.items() if name in data.variables])
+    there = open_columns(data, known).read(known)
+    return Table.read(there, [known[name] for name in there])
 
 
 def _distinct(

@@ -273,9 +273,9 @@ def learn_em(
         The posterior "mean", which for Dirichlet posteriors is also the mode in the coordinates log θ, the mode in θ
         ("map") or maximum likelihood ("mle"). By default the mean if there is a prior, else maximum likelihood.
     start
-        Where to start: a network; "available" (estimates from the rows in which a family is complete), "random",
-        "prior" or "uniform" tables; or a `Table` of completed rows. By default families with hidden variables are
-        random, and others "available".
+        Where to start: a network, which also sets the states of its variables, where `graph` does not; "available"
+        (estimates from the rows in which a family is complete), "random", "prior" or "uniform" tables; or a `Table` of
+        completed rows. By default families with hidden variables are random, and others "available".
     restarts
         How many more runs to make from random tables; all are kept, and the best one is the answer.
     tolerance, stopping
@@ -322,7 +322,7 @@ def learn_em(
     """
     clock, way = Clock.of(time_limit), read_em_method(method)
     stops = Stops(tolerance, max_steps, time_limit, progress)
-    read = read_problem(graph, data, hidden, prior, estimate, kinds, knowledge)
+    read = read_problem(graph, data, hidden, prior, estimate, kinds, knowledge, start)
     rule = read_stopping(stopping, tolerance)
     if isinstance(rule, ValidationGain) != (validation is not None):
         raise InvalidArgument("stopping='validation' and validation=rows go together: rows that are not learned from.")

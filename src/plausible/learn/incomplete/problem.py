@@ -138,8 +138,12 @@ def read_problem(
     estimate: Estimate | None = None,
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
+    start: object = None,
 ) -> EMProblem:
     """Read what `learn.em` is given, with the exact E-step; `em_run` goes on from there.
+
+    Variables have the states of `graph`, where that is a network, else those of `start`, where that is one, else those
+    of the data.
 
     >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
     >>> problem.maximization
@@ -147,7 +151,8 @@ def read_problem(
     """
     network = graph if isinstance(graph, BayesianNetwork) else None
     dag = read_dag(graph) if network is None else network.graph
-    cases = _read_cases(network, list(map(str, dag.nodes)), data, hidden_variables(hidden))
+    named = dict(start.variables) if isinstance(start, BayesianNetwork) else {}
+    cases = _read_cases(network, list(map(str, dag.nodes)), data, hidden_variables(hidden, named), named)
     there = {**cases.variables, **cases.continuous}
     known = dict(network.variables) if network is not None else {str(node): there[str(node)] for node in dag.nodes}
     parents = {name: tuple(map(str, dag.parents(name))) for name in known}
@@ -166,7 +171,11 @@ def read_problem(
 
 
 def _read_cases(
-    network: BayesianNetwork | None, nodes: Sequence[str], data: TableLike, unseen: Mapping[str, Variable]
+    network: BayesianNetwork | None,
+    nodes: Sequence[str],
+    data: TableLike,
+    unseen: Mapping[str, Variable],
+    named: Mapping[str, Variable],
 ) -> Cases:
     """The cells of the nodes, and no others; columns of hidden variables, which hold nothing, are read as these."""
     for name in unseen:
@@ -185,7 +194,8 @@ def _read_cases(
         rows = data if isinstance(data, (Table, Cases)) else open_columns(data, known).read(known)
         refuse_seen(unseen, rows)
         return Cases.of(known, rows, has_numbers=True)
-    opened = data if isinstance(data, Table) else open_columns(data)
+    named = {name: named[name] for name in nodes if name in named and name not in unseen}
+    opened = data if isinstance(data, Table) else open_columns(data, named)
     columns = opened.variables if isinstance(opened, Table) else opened.names
     there = list(dict.fromkeys([*map(str, columns), *unseen]))
     for node in nodes:
@@ -194,8 +204,9 @@ def _read_cases(
             raise UnknownVariable.named(node, there, problem)
     used = opened if isinstance(opened, Table) else opened.read(nodes)
     refuse_seen(unseen, used)
-    table = used if isinstance(used, Table) else Table.read(used, [unseen[name] for name in unseen if name in used])
-    variables = {**table.variables, **unseen}
+    given = {**named, **unseen}
+    table = used if isinstance(used, Table) else Table.read(used, [given[name] for name in given if name in used])
+    variables = {**table.variables, **given}
     return Cases.of({node: variables[node] for node in nodes}, table, has_numbers=True)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats
 from plausible.base.seeds import Seed
 from plausible.cpds import TableCPD
+from plausible.data.column_types import categories_of
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, counted
@@ -29,7 +30,7 @@ from plausible.learn.incomplete.starts_and_stops import StartLike, warn_of_symme
 from plausible.models import BayesianNetwork
 from plausible.search.clock import Clock
 from plausible.search.run import Stops
-from plausible.variables import Variable
+from plausible.variables import State, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,9 @@ def learn_sequences(
     clock, stops = Clock.of(time_limit), Stops(tolerance, max_steps, time_limit, progress)
     if isinstance(sequences, (str, Mapping, Table)) or not len(sequences):
         raise InvalidArgument("sequences= is a list of tables, one for each sequence, and not empty.")
-    variables, codes = _codes(graph, sequences, hidden_variables(hidden))
+    first = start.variables if isinstance(start, BayesianNetwork) else {}
+    named = {name: Variable(name, first[f"{name}@0"].states) for name in graph.names if f"{name}@0" in first}
+    variables, codes = _codes(graph, sequences, hidden_variables(hidden, named), named)
     groups = []
     for length in sorted({len(rows) for rows in codes} - {0}):
         table = _table(variables, length, np.stack([rows.ravel() for rows in codes if len(rows) == length]))
@@ -196,23 +199,30 @@ def learn_sequences(
 
 
 def _codes(
-    graph: SliceGraph, sequences: Sequence[TableLike], unseen: Mapping[str, Variable]
+    graph: SliceGraph,
+    sequences: Sequence[TableLike],
+    unseen: Mapping[str, Variable],
+    named: Mapping[str, Variable],
 ) -> tuple[dict[str, Variable], list[Codes]]:
     """The variables of a slice, and for each sequence the positions of their states, a row for each time."""
     columns: dict[str, list[Any]] = {name: [] for name in graph.names}
     declared: dict[str, Variable] = {}
+    categories: dict[str, set[tuple[State, ...] | None]] = {}  # name -> those of its columns
     lengths = []
     for sequence in sequences:
         there: Mapping[Any, Any]
         if isinstance(sequence, Table):
             there = _table_columns(sequence, declared)
         else:
-            there = open_columns(sequence).read(graph.names)
+            there = open_columns(sequence, named).read(graph.names)
+            for name, column in there.items():
+                categories.setdefault(name, set()).add(categories_of(column))
         lengths.append(max((len(column) for column in there.values()), default=0))
         for name, column in columns.items():
             column += list(there.get(name, [None] * lengths[-1]))
     known = {name: column for name, column in columns.items() if name not in unseen}
-    table = Table.read(known, [variable for name, variable in declared.items() if name in known])
+    alike = {name: Variable(name, *own) for name, own in categories.items() if len(own) == 1 and None not in own}
+    table = Table.read(known, [each for name, each in {**alike, **declared, **named}.items() if name in known])
     for name in table.continuous:
         raise NotSupported(f"{name!r} is continuous: sequences are learned where all variables have states.")
     variables = {name: unseen.get(name) or table.variables[name] for name in graph.names}

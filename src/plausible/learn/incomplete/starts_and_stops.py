@@ -13,7 +13,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, PlausibleWarning, suggestion, warn_caller
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion, warn_caller
 from plausible.learn.estimation.priors import pseudo_counts
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines, gaussian_start
@@ -163,12 +163,18 @@ def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetw
     cpds: list[CPD] = []
     for name, variable in maximization.variables.items():
         wanted = maximization.parents[name]
-        if network.variables.get(name) != variable or set(network.cpd(name).parent_names) != set(wanted):
-            raise InvalidArgument(
-                f"The network of start= has another variable {name!r}, or other parents of it, than the graph, where "
-                f"its states are {list(variable.states)} and its parents {list(wanted)}."
-            )
+        if name not in network.variables:
+            raise UnknownVariable.named(name, network.variables, "the network of start=, but one of the graph")
         cpd = network.cpd(name)
+        for what, own, there in (
+            ("states", list(cpd.variable.states), list(variable.states)),
+            ("parents", sorted(cpd.parent_names), sorted(wanted)),
+        ):
+            if own != there:
+                raise InvalidArgument(
+                    f"{name!r} has the {what} {own} in the network of start=, but {there} in the graph. Give that "
+                    "network, or its graph, as the graph to learn, or leave start= out."
+                )
         if name in maximization.knowledge.fixed_cpds:
             cpd = maximization.knowledge.fixed_cpds[name]
         elif name not in maximization.learners:

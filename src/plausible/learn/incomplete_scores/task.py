@@ -90,7 +90,7 @@ class ScoreTask:
 
     @cached_property
     def _problem(self) -> EMProblem:
-        return read_problem(self.graph, self.data, self.hidden, self.prior, "mean")
+        return read_problem(self.graph, self.data, self.hidden, self.prior, "mean", start=self.options.start)
 
     @property
     def cases(self) -> Cases:
