@@ -15,9 +15,8 @@ from sklearn.mixture import GaussianMixture
 
 from benchmarks.report import table
 from plausible.data.table import Table
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, step
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, start, step
 from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixtureSpace
-from plausible.learn.mixtures.starts import start
 
 #: Rows, numbers, clusters.
 SIZES = ((10_000, 5, 5), (20_000, 10, 10))

@@ -11,7 +11,7 @@ import pytest
 
 import plausible as pb
 from plausible import errors
-from plausible.cpds.rows import BadRow
+from plausible.cpds.reading import BadRow
 
 ERRORS = [
     thing

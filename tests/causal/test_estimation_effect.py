@@ -18,8 +18,7 @@ from plausible.causal.estimation.adjusted import (
 )
 from plausible.causal.estimation.effect import estimate_effect
 from plausible.causal.estimation.estimate import Bootstrap
-from plausible.causal.estimation.mediators_and_instruments import FrontDoor, InstrumentalVariable
-from plausible.causal.estimation.plug_in import PlugIn
+from plausible.causal.estimation.methods import FrontDoor, InstrumentalVariable, PlugIn
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported, PositivityViolation, UnknownVariable
 from plausible.graphs import PAG, PDAG, CausalGraph

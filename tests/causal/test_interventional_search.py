@@ -22,12 +22,13 @@ from plausible.causal.interventional.class_search import (
 )
 from plausible.causal.interventional.experiments import (
     after_experiment,
+    check_regimes,
     choose_experiment,
     experiment_information,
     plan_experiments,
     rank_experiments,
+    regimes,
 )
-from plausible.causal.interventional.regimes import check_regimes, regimes
 from plausible.data.moments import Moments
 from plausible.data.statistics import MomentStatistics
 from plausible.data.table import Table

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.cli.effect_text import Term, read_effect
+from plausible.cli.evidence import Term, read_effect
 
 FRONT_DOOR = "S -> T -> C; S <-> C"
 BOW = "X -> Y; X <-> Y"

@@ -10,7 +10,7 @@ import pytest
 
 import plausible as pb
 from plausible.decisions import exact_plan, optimal_plan, plan_text
-from plausible.examples.models import printer_costs, printer_network, printer_troubleshooter
+from plausible.examples.library import printer_costs, printer_network, printer_troubleshooter
 
 COSTS = printer_costs()
 ROWS = [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plausible.cpds import Rule, RuleCPD, Split, TreeCPD, partition
+from plausible.cpds import Rule, RuleCPD, Split, TreeCPD, contexts
 from plausible.errors import InvalidCPD, RoundedProbabilities, TooLarge, UnknownState, UnknownVariable
 from plausible.variables import Variable
 from seeds import few_of
@@ -169,7 +169,7 @@ def test_a_rule_shared_by_rows_that_miss_one_differently_is_refused() -> None:
 
 
 def test_the_number_of_contexts_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition, "MAX_CONTEXTS", 3)
+    monkeypatch.setattr(contexts, "MAX_CONTEXTS", 3)
     tree = Split("A", {0: [1, 0], 1: Split("B", {0: [1, 0], 1: [0, 1], 2: [0.5, 0.5]})})
     with pytest.raises(TooLarge, match="The rules of 'X' make more than 3 contexts"):
         RuleCPD.from_tree(TreeCPD("X", tree, [A, B]))

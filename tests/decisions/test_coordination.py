@@ -13,7 +13,7 @@ from plausible.decisions.coordination.graph import CoordinationGraph
 from plausible.decisions.coordination.local_values import ValueRule, best_by_rules
 from plausible.errors import InvalidArgument, InvalidModel, InvalidVariable, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference.propagation.belief_maximum import MaxProduct
+from plausible.inference.propagation.belief_propagation import MaxProduct
 from plausible.variables import Variable
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.examples.models import prenatal_utility
+from plausible.examples.library import prenatal_utility
 from plausible.utilities.attributes.additive import (
     cai_map,
     canonical_decomposition,

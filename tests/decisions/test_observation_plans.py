@@ -15,7 +15,7 @@ from plausible.decisions.information import subsets
 from plausible.decisions.information.planning import count_plans, myopic_plan, observation_plan
 from plausible.decisions.information.samples import value_of_sample
 from plausible.decisions.information.subsets import Limits, choose_observations
-from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.structure.edits import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.utilities import Utility

@@ -9,7 +9,7 @@ import pytest
 
 import plausible as pb
 from plausible.decisions import Chance, Choice, Decision, InfluenceDiagram, SequentialDiagram
-from plausible.decisions.asymmetric.sequential_problem import NotedHistory
+from plausible.decisions.asymmetric.problems import NotedHistory
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
 from plausible.utilities import Utility
 from plausible.variables import Variable

@@ -17,7 +17,7 @@ from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import joint_policies, joint_tree
 from plausible.decisions.solving import problem as problem_module
 from plausible.decisions.solving import solve as solve_module
-from plausible.decisions.solving.options import Method, SolvingState
+from plausible.decisions.solving.problem import Method, SolvingState
 from plausible.decisions.solving.solve import relaxed_bound
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.utilities import Utility

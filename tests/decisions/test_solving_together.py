@@ -13,9 +13,15 @@ import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import joint_policies
 from plausible.decisions.solving import solve as solve_module
-from plausible.decisions.solving.options import SolvingOptions, SolvingState, Watch
 from plausible.decisions.solving.policy_sets import Domain, merged, undominated
-from plausible.decisions.solving.problem import read_findings, read_problem, read_structure
+from plausible.decisions.solving.problem import (
+    SolvingOptions,
+    SolvingState,
+    Watch,
+    read_findings,
+    read_problem,
+    read_structure,
+)
 from plausible.decisions.solving.stages import read_stages
 from plausible.decisions.structure.relevance import temporal_order
 from plausible.errors import InvalidArgument

@@ -22,13 +22,13 @@ from diagram_oracle import (
 )
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, share_of_gap, utility_gap
-from plausible.decisions.solving.counting import (
+from plausible.decisions.solving.evaluating import (
     RuleCount,
     count_strategies,
     impossible_information,
     information_probabilities,
+    with_negated_utilities,
 )
-from plausible.decisions.solving.evaluating import with_negated_utilities
 from plausible.decisions.structure.edits import allowed_mask, with_allowed_actions
 from plausible.decisions.structure.relevance import with_recall
 from plausible.decisions.trees.tree import decision_tree

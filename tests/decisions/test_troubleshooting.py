@@ -15,15 +15,15 @@ from plausible.causal.counterfactuals.repair import repair, single_fault_repairs
 from plausible.causal.functional.conversion import functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
+from plausible.decisions.troubleshooting.beliefs import enumerate_profiles
 from plausible.decisions.troubleshooting.device import Costs, read_costs
 from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
-from plausible.decisions.troubleshooting.profiles import enumerate_profiles
 from plausible.decisions.troubleshooting.steps import Step, plan_text
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownState, UnknownVariable
-from plausible.examples.models import printer_troubleshooter
+from plausible.examples.library import printer_troubleshooter
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
 from plausible.variables import jeffrey, likelihood
@@ -384,7 +384,7 @@ def test_listed_devices_and_networks_believe_the_same(seed, monkeypatch):
         step = steps[rng.integers(len(steps))]
         session = session.after(step, list(session.outcomes(step))[-1])
     plans = [exact_plan(session).expected_cost, optimal_plan(session).expected_cost]
-    monkeypatch.setattr("plausible.decisions.troubleshooting.profiles._MOST_DEVICES", 0)
+    monkeypatch.setattr("plausible.decisions.troubleshooting.beliefs._MOST_DEVICES", 0)
     assert [exact_plan(session).expected_cost, optimal_plan(session).expected_cost] == pytest.approx(plans, abs=1e-8)
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from engine_problems import flat, full_product, random_tables
-from plausible.engine import compilation, pieces
+from plausible.engine import compilation
+from plausible.engine import program as program_module
 from plausible.engine.compilation import compile_program
-from plausible.engine.pieces import cut_into_pieces, split_blocks
+from plausible.engine.program import cut_into_pieces, split_blocks
 from plausible.engine.run import Semiring, Workspace
 
 SCOPES = ((0, 1, 2, 3), (3, 4, 5), (5, 6, 0), (6, 7), (2, 8), (4, 9))
@@ -21,7 +22,7 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(compilation, "LARGE", 1)
     monkeypatch.setattr(compilation, "BLOCK", 64)
     monkeypatch.setattr(compilation, "WIDE_BLOCK", 64)
-    monkeypatch.setattr(pieces, "_SPLIT", 1200)
+    monkeypatch.setattr(program_module, "_SPLIT", 1200)
     compile_program.cache_clear()
     yield
     compile_program.cache_clear()
@@ -119,4 +120,4 @@ def test_an_error_in_a_piece_comes_out(threads):
         return [lambda scratch: 1 / 0]
 
     with pytest.raises(ZeroDivisionError):
-        pieces.run_pieces(program.pieces, True, failing, lambda piece: None, workspace._scratches)
+        program_module.run_pieces(program.pieces, True, failing, lambda piece: None, workspace._scratches)

@@ -14,10 +14,11 @@ from scipy.stats import multivariate_normal
 
 from plausible.cli import main
 from plausible.errors import InvalidArgument
-from plausible.examples.image_comparisons import compare_binary, compare_grey, compare_segments
-from plausible.examples.images import ColourModel, denoise, denoise_binary, label, segment, segment_field
-from plausible.examples.pictures import (
+from plausible.examples.image_comparisons import (
     colour_scene,
+    compare_binary,
+    compare_grey,
+    compare_segments,
     flipped,
     grey_scene,
     letters,
@@ -26,6 +27,7 @@ from plausible.examples.pictures import (
     side_by_side,
     write_png,
 )
+from plausible.examples.images import ColourModel, denoise, denoise_binary, label, segment, segment_field
 from plausible.inference import (
     AlphaBetaSwap,
     AlphaExpansion,
@@ -385,7 +387,7 @@ def _run(capsys, *arguments):
 def test_the_command_writes_a_picture_for_each_comparison(capsys, tmp_path, monkeypatch):
     """Text and JSON tell the same files; a name picks one of them."""
     small = {"denoise-binary": partial(compare_binary, 8), "segment": partial(compare_segments, 16)}
-    monkeypatch.setattr("plausible.cli.demo.COMPARISONS", small)
+    monkeypatch.setattr("plausible.cli.show.COMPARISONS", small)
     code, text, errors = _run(capsys, tmp_path / "out")
     assert (code, errors) == (0, "")
     assert all(f"{name}.png" in text for name in small)

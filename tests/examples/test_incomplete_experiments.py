@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, MissingDependency, NotSupported, UnknownVariable
-from plausible.examples import experiment_figures as figures
+from plausible.examples import em_behaviour as figures
 from plausible.examples.cluster_scores import ScoreDesign, candidate_evidence, compare_scores, draw_mixture_rows
 from plausible.examples.em_behaviour import EMDesign, EMSample, EMTrace, em_behaviour
 from plausible.examples.planes import map_planes, simulate_room

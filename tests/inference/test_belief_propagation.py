@@ -11,8 +11,7 @@ from engine_problems import full_product, random_tables
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_maximum import MaxProduct
-from plausible.inference.propagation.belief_propagation import LoopyBP, TreeReweightedBP
+from plausible.inference.propagation.belief_propagation import LoopyBP, MaxProduct, TreeReweightedBP
 from plausible.variables import Evidence, Variable
 
 NONE = Evidence.read({}, {})

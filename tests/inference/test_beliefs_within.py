@@ -11,9 +11,9 @@ import pytest
 import plausible as pb
 from plausible.errors import ImpossibleEvidence, PlausibleError
 from plausible.factors import Factor
-from plausible.inference.beliefs_within import BeliefsWithin
 from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.info import NO_ERROR, QueryInfo
+from plausible.inference.within_budget import BeliefsWithin
 from plausible.variables import Evidence, Variable
 
 NOTHING = Evidence({}, {}, {})

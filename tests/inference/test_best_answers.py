@@ -13,19 +13,18 @@ from map_oracle import NO_EVIDENCE, grid, largest, log_products
 from plausible.base.options import check_count, check_flag, check_number, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
+from plausible.inference.engine_bases import Optimizer, Optimum
 from plausible.inference.exact_map.bounds import plan_bound
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.graph_cuts import AlphaBetaSwap, AlphaExpansion
-from plausible.inference.optimization.linear_relaxation import LinearRelaxation
 from plausible.inference.optimization.map_branch_and_bound import BranchAndBound
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.pairwise_energy import PairwiseEnergy
-from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.optimization.relaxations import LinearRelaxation
 from plausible.inference.problem import Problem
-from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
 from plausible.search.branch_and_bound import branch_and_bound
 from plausible.search.local_search import BeamSearch, FirstAscent, GreedyAscent, TabuSearch
-from plausible.search.restarts import PerturbationRestarts
+from plausible.search.metaheuristics import ExponentialCooling, PerturbationRestarts, SimulatedAnnealing
 from plausible.variables import Evidence
 from refusals import refuses
 

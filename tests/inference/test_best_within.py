@@ -11,9 +11,9 @@ import pytest
 import plausible as pb
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
-from plausible.inference.best_within import BestWithin
 from plausible.inference.budget import Budget
-from plausible.inference.propagation.belief_maximum import MaxProduct
+from plausible.inference.propagation.belief_propagation import MaxProduct
+from plausible.inference.within_budget import BestWithin
 from plausible.variables import Evidence, Variable
 
 NOTHING = Evidence({}, {}, {})

@@ -11,8 +11,8 @@ import pytest
 from map_oracle import NO_EVIDENCE, grid, largest, random_factors
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.optimization.dual_decomposition import DualDecomposition, MaxSum
 from plausible.inference.optimization.graph_cuts import GraphCut
+from plausible.inference.optimization.relaxations import DualDecomposition, MaxSum
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, likelihood
 from seeds import few_of

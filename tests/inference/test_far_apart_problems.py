@@ -10,10 +10,9 @@ import pytest
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel
 from plausible.factors import Factor
 from plausible.inference.info import Estimate, QueryInfo, difference
-from plausible.inference.optimization.dual_decomposition import DualDecomposition
+from plausible.inference.optimization.relaxations import DualDecomposition
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_maximum import MaxProduct
-from plausible.inference.propagation.belief_propagation import LoopyBP, TreeReweightedBP
+from plausible.inference.propagation.belief_propagation import LoopyBP, MaxProduct, TreeReweightedBP
 from plausible.inference.variational.mean_field import MeanField
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import Evidence, Variable

@@ -21,8 +21,7 @@ from network_oracle import (
 )
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.exact_map.k_best import best_assignments
-from plausible.inference.exact_map.max_elimination import constrained_order, max_product
+from plausible.inference.exact_map.max_elimination import best_assignments, constrained_order, max_product
 from plausible.variables import Evidence, Variable, likelihood
 from refusals import refuses
 from seeds import few_of

@@ -10,8 +10,7 @@ import pytest
 from map_oracle import NO_EVIDENCE, grid, largest, random_factors
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
-from plausible.inference.optimization.dual_decomposition import DualDecomposition
-from plausible.inference.optimization.linear_relaxation import LinearRelaxation
+from plausible.inference.optimization.relaxations import DualDecomposition, LinearRelaxation
 from plausible.variables import Evidence
 
 

@@ -18,9 +18,8 @@ from plausible.inference.exact_map.bounds import plan_bound
 from plausible.inference.optimization.map_branch_and_bound import BranchAndBound, mini_bucket_heuristic
 from plausible.inference.optimization.map_local_search import Flip, FlipProblem, LocalSearch
 from plausible.inference.problem import Problem
-from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, TabuSearch
-from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.metaheuristics import ExponentialCooling, PerturbationRestarts, RandomRestarts, SimulatedAnnealing
 from plausible.variables import Evidence, Variable
 
 NOTHING = Evidence.read({}, {})

@@ -20,7 +20,7 @@ from plausible.inference.exact_map.bounds import LogTable, TimeUpError, bound_tr
 from plausible.inference.exact_map.marginal_map import marginal_map
 from plausible.inference.exact_map.max_elimination import max_product
 from plausible.inference.exact_map.search import branch_and_bound
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Evidence, Variable, likelihood
 from refusals import refuses
 from seeds import few_of

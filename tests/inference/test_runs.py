@@ -28,7 +28,7 @@ from plausible.inference import (
     RegionBP,
     TreeReweightedBP,
 )
-from plausible.inference.buckets.mini_bucket_max import MiniBucketMax
+from plausible.inference.buckets.mini_buckets import MiniBucketMax
 from plausible.variables import Evidence
 
 NAMES = "ABCDEFGHI"

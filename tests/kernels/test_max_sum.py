@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from map_oracle import NO_EVIDENCE, random_factors
-from plausible.inference.optimization.dual_decomposition import MaxSum
+from plausible.inference.optimization.relaxations import MaxSum
 from plausible.inference.problem import Problem
 from plausible.kernels.max_sum import ascend, shift_all
 from seeds import few_of

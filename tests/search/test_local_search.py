@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.search.branch_and_bound import Branches, branch_and_bound
 from plausible.search.local_search import (
     BasinFlooding,
@@ -22,7 +21,13 @@ from plausible.search.local_search import (
     SearchProblem,
     TabuSearch,
 )
-from plausible.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.search.metaheuristics import (
+    CoolingSchedule,
+    ExponentialCooling,
+    PerturbationRestarts,
+    RandomRestarts,
+    SimulatedAnnealing,
+)
 
 METHODS = [
     GreedyAscent(),

@@ -6,8 +6,7 @@ import pytest
 
 from plausible.errors import InvalidArgument
 from plausible.search.chains import ChainSteps, run_chains
-from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
+from plausible.search.run import CONVERGED, Clock, Run, Stops, best_run, iterate
 
 
 def grown(number):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.search.annealing import ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import (
     BasinFlooding,
     BeamSearch,
@@ -18,8 +17,8 @@ from plausible.search.local_search import (
     SearchProblem,
     TabuSearch,
 )
-from plausible.search.restarts import PerturbationRestarts, RandomRestarts
-from plausible.search.search_state import Grown
+from plausible.search.metaheuristics import ExponentialCooling, PerturbationRestarts, RandomRestarts, SimulatedAnnealing
+from plausible.search.search_problem import Grown
 
 METHODS = [
     GreedyAscent(),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible import errors
-from plausible.examples.models import prenatal_utility
+from plausible.examples.library import prenatal_utility
 from plausible.utilities import (
     AdditiveUtility,
     additive_independence,

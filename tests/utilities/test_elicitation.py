@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from plausible.errors import FormatError, InvalidArgument
-from plausible.utilities.elicitation.diagnostics import (
-    anchor_sensitivity,
-    compare_elicitations,
-    schedule_sensitivity,
-)
+from plausible.utilities.elicitation.diagnostics import anchor_sensitivity, compare_elicitations, schedule_sensitivity
 from plausible.utilities.elicitation.methods import (
     load_session,
     resume_session,

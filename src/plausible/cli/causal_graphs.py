@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from plausible.causal.identification.districts import Hedge
-from plausible.cli.output import print_answer
+from plausible.cli.output import is_standard, piped_bytes, print_answer
 from plausible.cli.source import MODEL_ENDINGS, ending_of, format_of, read_network
-from plausible.cli.streams import is_standard, piped_bytes
 from plausible.errors import InvalidGraph, NotIdentifiable, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.graph_input import read_as

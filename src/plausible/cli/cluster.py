@@ -9,9 +9,8 @@ from plausible.cli import options
 from plausible.cli.commands import command
 from plausible.cli.data import read_data
 from plausible.cli.options import option
-from plausible.cli.output import picked, print_answer
+from plausible.cli.output import input_name, is_standard, picked, print_answer
 from plausible.cli.source import check_target, save_model
-from plausible.cli.streams import input_name, is_standard
 from plausible.cli.tables import check_output, new_table
 from plausible.cli.terminal import progress_bar
 from plausible.errors import InvalidArgument, counted

@@ -66,22 +66,24 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         ),
         "tornado": Command("List the parameters that an answer depends on most.", ("model", "findings"), "sensitivity"),
         "sensitivity": Command("Show how an answer depends on one parameter of the model.", ("model", "findings")),
-        "sample": Command("Draw random rows from a model, given evidence.", ("model",)),
+        "sample": Command("Draw random rows from a model, given evidence.", ("model",), "questions"),
         "predict": Command("Predict a variable for each row of a file.", ("model", "file", "variables", "file")),
-        "counterfactual": Command("Print what would have been, had --do been done.", ("model", "variables")),
+        "counterfactual": Command(
+            "Print what would have been, had --do been done.", ("model", "variables"), "questions"
+        ),
         "troubleshoot": Command("Advise which test or repair of a device is best next.", ("model",)),
         "learn": Command("Learn a network from data: its graph, then its numbers.", ("file",)),
         "score": Command("Print how well a network or a graph explains data.", ("model", "file")),
-        "discretize": Command("Replace numbers by intervals with readable names.", ("file",)),
-        "impute": Command("Fill the empty cells of a table.", ("file",)),
+        "discretize": Command("Replace numbers by intervals with readable names.", ("file",), "prepare"),
+        "impute": Command("Fill the empty cells of a table.", ("file",), "prepare"),
         "cluster": Command("Find clusters of rows, and tell what sets them apart.", ("file",)),
-        "identify": Command("Write an effect in probabilities of what is observed.", ("model",)),
-        "adjust": Command("List what to adjust for to estimate an effect.", ("model",), "identify"),
+        "identify": Command("Write an effect in probabilities of what is observed.", ("model",), "graph_questions"),
+        "adjust": Command("List what to adjust for to estimate an effect.", ("model",), "graph_questions"),
         "effect": Command("Estimate the effect of a treatment, with an interval.", ("file",)),
-        "bounds": Command("Print the least and the greatest value an effect can have.", ("file",)),
+        "bounds": Command("Print the least and the greatest value an effect can have.", ("file",), "effect"),
         "discover": Command("Find the causal graphs that data do not contradict.", ("file",)),
         "decide": Command("Print the strategy with the largest expected utility.", ("model",)),
-        "voi": Command("Print what it is worth to know something before deciding.", ("model", "variables")),
+        "voi": Command("Print what it is worth to know something before deciding.", ("model", "variables"), "decide"),
         "elicit": Command("Find the utilities of outcomes by questions."),
         "dsep": Command(
             "Tell whether X and Y are d-separated, and by which trails.", ("model", "variables"), "graph_questions"
@@ -92,8 +94,8 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         ),
         "convert": Command("Convert a model to another file format.", ("model", "file"), "show"),
         "compile": Command("Compile all inner loops now, so that nothing waits later."),
-        "demo": Command("Load a bundled network and answer a few questions."),
-        "pictures": Command("Denoise and segment pictures by several engines.", ("file",), "demo"),
+        "demo": Command("Load a bundled network and answer a few questions.", (), "show"),
+        "pictures": Command("Denoise and segment pictures by several engines.", ("file",), "show"),
     }
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, piped_file
+from plausible.cli.output import STANDARD_INPUT, is_standard, piped_bytes, piped_file
 from plausible.data.columns import has_values, read_numbers, with_values
 from plausible.data.sources import OpenColumns, open_columns
 from plausible.data.table import Table

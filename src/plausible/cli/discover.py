@@ -9,28 +9,27 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, cast
 
 from plausible.causal.discovery.fci import fci
 from plausible.causal.interventional.class_search import InterventionalStep, gies
-from plausible.causal.interventional.regimes import regimes
+from plausible.causal.interventional.experiments import regimes
 from plausible.cli import options
 from plausible.cli.causal_graphs import graph_text, is_model
 from plausible.cli.commands import command
 from plausible.cli.data import read_columns, whole_rows
 from plausible.cli.graph_learning import search_note, time_left, time_used, told_samples
 from plausible.cli.options import option
-from plausible.cli.output import json_text, print_answer
-from plausible.cli.streams import input_name, is_standard
+from plausible.cli.output import input_name, is_standard, json_text, print_answer
 from plausible.cli.terminal import progress_bar
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs import PAG, PDAG
 from plausible.graphs.classes import interventional_essential_graph
-from plausible.learn.confidence.bootstrap import Samples
+from plausible.learn.confidence.model_average import Samples
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import learn_structure, usual_score
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 #: A class of causal graphs that data do not tell apart.
 GraphClass: TypeAlias = "PAG | PDAG"

@@ -1,15 +1,17 @@
-r"""Names, evidence and interventions as the command line writes them: `-e 'xray=yes,smoke=no' --do bronc=no`.
-
-A name or state that holds a separator stands in quotes, or has a backslash before it: `a, "b, c", d\,e`.
-"""
+"""What the command line writes: `-e 'xray=yes' --do bronc=no`, effects `X=1 vs X=0 => Y=1`, `--engine gibbs:seed=1`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from ast import literal_eval
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
-from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable
+from plausible.cli.commands import hyphenated
+from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable, close_match, suggestion
+from plausible.inference.engine_mistakes import engine_kinds
+from plausible.inference.info import Estimate, QueryInfo
 from plausible.io import Network
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable, jeffrey, likelihood
@@ -146,3 +148,175 @@ def state_of(variable: Variable, cell: Any) -> State:
     if is_missing(number) or not variable.has_state(number):
         raise variable.unknown_state(cell)
     return variable.states[variable.index(number)]
+
+
+#: The grammar of effects, for the end of a command's help.
+EFFECTS = r"""
+Effects: 'X => Y' is the effect of X on Y; several names stand with commas between, conditions after a bar:
+'X, Z => Y | W'. A name may have a state: 'X=1 => Y=1', and 'X=1 vs X=0 => Y=1' is the difference that X=1 makes as
+against X=0. A name or state that holds , | = or the word vs stands in double quotes, or has a backslash before such a
+sign.
+"""
+
+_EXAMPLE = "write it as 'treatment => outcome', such as 'X => Y'"
+
+
+class Term(NamedTuple):
+    """A name, and the text of a state where one was given."""
+
+    name: str
+    state: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectText:
+    """An effect as it was written."""
+
+    text: str  # all of it
+    treatment: tuple[Term, ...]  # what is set
+    control: tuple[Term, ...]  # what it is compared with, after `vs`
+    outcome: tuple[Term, ...]  # what is asked about
+    given: tuple[Term, ...]  # on what condition
+
+    def refuse(self, problem: str) -> InvalidArgument:
+        """The error that says what is wrong with it."""
+        return InvalidArgument(f"--effect {self.text!r}: {problem}.")
+
+    def names(self, *, has_given: bool = True) -> dict[str, list[str]]:
+        """The arguments `outcome=`, `treatment=` and `given=`, where no state matters."""
+        stated = next((term for term in (*self.treatment, *self.outcome, *self.given) if term.state is not None), None)
+        if self.control or stated is not None:
+            shown = "vs" if stated is None else f"{stated.name}={stated.state}"
+            raise self.refuse(f"the question is about all states, so leave {shown!r} out and write names alone")
+        if not has_given and self.given:
+            raise self.refuse("conditions after | make no sense here")
+        sides = {"outcome": self.outcome, "treatment": self.treatment, **({"given": self.given} if has_given else {})}
+        return {role: [term.name for term in terms] for role, terms in sides.items()}
+
+
+def read_effect(text: str) -> EffectText:
+    """The effect that a text writes."""
+    sides = shielded(text).split("=>")
+    if len(sides) != 2:
+        raise InvalidArgument(f"--effect {text!r} is no effect: {_EXAMPLE}.")
+    settings, (outcome, *given) = re.split(r"\svs\s", sides[0]), sides[1].split("|")
+    if len(settings) > 2 or len(given) > 1:
+        raise InvalidArgument(f"--effect {text!r} has {'| twice' if len(given) > 1 else 'vs twice'}: {_EXAMPLE}.")
+    control, condition = settings[1:] or [""], given or [""]
+    found = EffectText(text, _terms(settings[0]), _terms(control[0]), _terms(outcome), _terms(condition[0]))
+    if not found.treatment or not found.outcome or (len(settings) > 1 and not found.control):
+        raise InvalidArgument(f"--effect {text!r} lacks a name on one side: {_EXAMPLE}.")
+    return found
+
+
+def named_states(
+    terms: Iterable[Term], variables: Mapping[str, Variable], place: str, effect: EffectText
+) -> dict[str, Any]:
+    """Name -> state, of terms that must have one."""
+    states: dict[str, Any] = {}
+    for name, text in terms:
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, f"{place}, though --effect asks for it")
+        if name in states:
+            raise effect.refuse(f"{name!r} stands there twice; to compare two states write {name}=a vs {name}=b")
+        if text is None:
+            raise effect.refuse(f"{name!r} needs a state, as in {name}=a")
+        if not variables[name].is_continuous:
+            states[name] = state_of(variables[name], text)
+            continue
+        try:
+            states[name] = float(text)
+        except ValueError:
+            raise effect.refuse(f"{name!r} is continuous, and {text!r} is no number") from None
+    return states
+
+
+def _terms(text: str) -> tuple[Term, ...]:
+    """Names with or without states, between commas."""
+    pieces = [piece.partition("=") for piece in text.split(",") if plain(piece)]
+    return tuple(Term(plain(name), plain(state.replace("=", "")) if is_set else None) for name, is_set, state in pieces)
+
+
+#: How to write an engine, and the names of all: at the end of the help of commands that take one.
+ENGINES = """
+Engines: auto, or a name with options, such as gibbs:num_samples=20000,seed=1. Lists are written as in Python, in
+quotes for the shell: --engine 'gibbs:blocks=[["tub","lung","either"]]'. For query, marginals and map:
+annealed-importance, cluster-bp, collapsed-gibbs, convex-bp, enumeration, gibbs, importance-sampling, junction-tree,
+likelihood-weighting, loopy-bp, mean-field, metropolis, mini-buckets, pearl, recursive-conditioning, region-bp,
+rejection-sampling, tree-reweighted-bp, variable-elimination. For mpe: alpha-beta-swap, alpha-expansion,
+branch-and-bound, dual-decomposition, graph-cut, linear-relaxation, local-search, max-product, mini-bucket-max. For
+sample: gibbs, importance-sampling, junction-tree, likelihood-weighting, metropolis, rejection-sampling.
+"""
+
+
+def read_engine(text: str) -> Any:
+    """The engine that a text spells: its name in small letters with hyphens, then options; or "auto".
+
+    Values are numbers, `True`, `None`, lists and the like as Python writes them, and else text.
+    """
+    name, _, options = text.partition(":")
+    if name == "auto" and not options:
+        return "auto"
+    known = {hyphenated(kind): made for kind, made in engine_kinds().items()}
+    if name not in known:
+        raise InvalidArgument(
+            f"{name!r} is no engine.{close_match(name, known)} There are auto, {', '.join(sorted(known))}."
+        )
+    return _made(name, known[name], options)
+
+
+def engine_argument(text: str | None) -> dict[str, Any]:
+    """The argument `engine=` of a model's method; nothing where the option was not given."""
+    return {} if text is None else {"engine": read_engine(text)}
+
+
+def _made(name: str, kind: Any, options: str) -> Any:
+    allowed = [field.name for field in fields(kind)]
+    given: dict[str, Any] = {}
+    for part in _parts(options):
+        option, is_set, value = part.partition("=")
+        option = option.strip().replace("-", "_")
+        if option not in allowed:
+            raise InvalidArgument(
+                f"{option!r} is no option of {name}.{suggestion(option, allowed)} It has {', '.join(allowed)}."
+            )
+        if not is_set:
+            raise InvalidArgument(f"Give the option {option!r} of {name} a value: {option}=...")
+        try:
+            given[option] = literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            given[option] = value.strip()
+    try:
+        return kind(**given)
+    except TypeError:
+        raise InvalidArgument(f"{name} does not take {options!r}: a value is of the wrong kind.") from None
+    except InvalidArgument as error:
+        option = next((option for option, value in given.items() if isinstance(value, str)), "")
+        if not option or "sequence" not in str(error):
+            raise
+        raise InvalidArgument(f"{error} Write --engine '{name}:{option}=[\"{given[option]}\"]'.") from None
+
+
+def _parts(options: str) -> list[str]:
+    """The options, separated by commas that stand in no brackets."""
+    parts: list[str] = []
+    depth = 0
+    for piece in options.split(",") if options else ():
+        if depth:
+            parts[-1] += f",{piece}"
+        else:
+            parts.append(piece)
+        depth += sum(piece.count(mark) for mark in "[(") - sum(piece.count(mark) for mark in "])")
+    return parts
+
+
+def told_quality(info: QueryInfo, number: float | None = None) -> str:
+    """How an answer was got and what it is worth, for a number with its limits; and in a second line advice, if any."""
+    facts = [f"by {info.engine}", "exact" if info.exact else "approximate"]
+    if not info.exact:
+        facts.append("converged" if info.converged else "not converged")
+        facts.append("error unknown" if info.error is None else f"error up to {info.error:.3g}")
+    if isinstance(number, Estimate) and number.lower < number.upper:
+        kind = "for certain" if number.is_bound else "95 %"
+        facts.append(f"log-probability between {number.lower:.6g} and {number.upper:.6g} ({kind})")
+    return "\n".join(["; ".join(facts), *([info.advice] if info.advice else [])])

@@ -10,7 +10,7 @@ from typing import Any, cast
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG
-from plausible.learn.confidence.bootstrap import Samples
+from plausible.learn.confidence.model_average import Samples
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths, WeightedGraphs
 from plausible.learn.constraint_based.orientation import Variant
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
@@ -18,8 +18,8 @@ from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.learned_structure import StructureResult, learn_structure, usual_score
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.search.clock import Clock
-from plausible.search.search_state import SearchState
+from plausible.search.run import Clock
+from plausible.search.search_problem import SearchState
 
 #: Called with the fraction done (`None` where nobody knows) and a note.
 Advance = Callable[..., None]

@@ -15,9 +15,8 @@ from plausible.cli.commands import command
 from plausible.cli.data import DataColumns, read_columns, weighted_by
 from plausible.cli.graph_learning import LearnedGraph, Search, time_left, told_samples
 from plausible.cli.options import option
-from plausible.cli.output import print_json, print_line
+from plausible.cli.output import check_one_reader, input_name, is_standard, output_name, print_json, print_line
 from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
-from plausible.cli.streams import check_one_reader, input_name, is_standard, output_name
 from plausible.cli.terminal import progress_bar
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, counted, suggestion, warn_caller
@@ -31,7 +30,7 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 Method = Annotated[
     str | None,

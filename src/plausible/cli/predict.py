@@ -13,9 +13,8 @@ import numpy as np
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, is_one_value, read_findings, read_interventions, state_of
 from plausible.cli.options import AsJson, Do, EvidenceTexts, ModelSource, ShowProgress, TableFormat, argument, option
-from plausible.cli.output import print_json, print_line
+from plausible.cli.output import check_one_reader, input_name, is_standard, print_json, print_line
 from plausible.cli.source import read_network
-from plausible.cli.streams import check_one_reader, input_name, is_standard
 from plausible.cli.tables import Chunk, ColumnKind, TableReader, cells_of, check_output, kind_of, new_table, open_table
 from plausible.cli.terminal import progress_bar
 from plausible.errors import (

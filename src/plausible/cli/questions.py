@@ -1,26 +1,46 @@
-"""Questions to a model: `plausible query`, `marginals`, `moments`, `mpe`, `map` and `explain`, and what they share."""
+"""Questions to a model: `query`, `marginals`, `moments`, `mpe`, `map`, `explain`, `sample`, `counterfactual`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import signature
-from typing import Any
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
+import numpy as np
+
+from plausible.causal.counterfactuals.query import counterfactual
+from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.cli import options
 from plausible.cli.commands import command
-from plausible.cli.engines import ENGINES, engine_argument, told_quality
-from plausible.cli.evidence import SYNTAX, asked, names_in
-from plausible.cli.output import factor_document, picked, print_answer
-from plausible.cli.source import read_network
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.cli.evidence import (
+    ENGINES,
+    SYNTAX,
+    asked,
+    engine_argument,
+    names_in,
+    read_findings,
+    read_interventions,
+    told_quality,
+)
+from plausible.cli.options import AsJson, Do, EvidenceTexts, ModelSource, TargetNames, TargetOption, option
+from plausible.cli.output import factor_document, is_standard, picked, print_answer, print_json, print_line
+from plausible.cli.source import read_bayesian, read_network
+from plausible.cli.tables import check_ending, kind_of, new_table, rows_in_chunk
+from plausible.cli.terminal import progress_bar
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, counted
 from plausible.factors import Factor, MomentGaussian
 from plausible.inference.budget import Budget
 from plausible.inference.info import QueryInfo
 from plausible.io import Network
 from plausible.models import BayesianNetwork
 from plausible.variables import Assignment
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_targets(
@@ -213,3 +233,116 @@ def run_explain(question: Question) -> None:
     """
     plan = question.model.explain(question.targets or None, **question.given)
     question.print(str(plan), plan.to_record())
+
+
+@command(
+    examples=(
+        "plausible counterfactual asia lung --evidence smoke=yes,lung=yes --do smoke=no",
+        "plausible counterfactual asia lung --evidence smoke=yes,lung=yes --do smoke=no --coupling comonotone",
+    ),
+    notes=(SYNTAX,),
+)
+def run_counterfactual(
+    model: ModelSource,
+    targets: TargetNames = None,
+    target_option: TargetOption = None,
+    evidence: EvidenceTexts = None,
+    do: Do = None,
+    coupling: Annotated[
+        str, option("How the values for different parents hang together: independent or comonotone.")
+    ] = "independent",
+    as_json: AsJson = False,
+) -> None:
+    """Print what would have been, had --do been done.
+
+    That is P(targets, had --do been done | evidence): evidence is about what happened, targets about what would have. A
+    network tells how often a variable has a state given its parents, not who would have it under other parents: many
+    functional models fit, and --coupling chooses one. Independent: a new draw for each state of the parents.
+    Comonotone: one draw, the same quantile whatever the parents, so that a case changes as little as it can. Noisy-or
+    variables have a mechanism of their own. Where the couplings differ, the network does not determine the answer.
+    """
+    found = read_bayesian(model, "counterfactuals need one")
+    names = read_targets(targets, target_option, found.variables)
+    settings = read_interventions(do, found)
+    if not settings:
+        raise InvalidArgument("A counterfactual sets something: say what with --do, as in --do smoke=no.")
+    findings = read_findings(evidence, found)
+    if coupling not in get_args(Coupling):
+        raise InvalidArgument(f"--coupling is independent or comonotone, not {coupling!r}.")
+    try:
+        functional = functional_model(found, cast("Coupling", coupling))
+    except TooLarge as error:
+        raise TooLarge(str(error).replace('coupling="comonotone"', "--coupling comonotone")) from None
+    answer = counterfactual(functional, names, evidence=findings, do=settings)
+    text = str(answer)
+    # Unless both a target and evidence are effects of what is set, P(targets | do, evidence before it) tells.
+    reached = found.graph.descendants(list(settings)) - set(settings)
+    if not reached.isdisjoint(names) and not reached.isdisjoint(findings):
+        other = "comonotone" if coupling == "independent" else "independent"
+        text += f"\ncoupling: {coupling}, which the network leaves open; compare --coupling {other}"
+    print_answer(text, {**factor_document(answer), "coupling": coupling}, as_json=as_json)
+
+
+@command(
+    examples=(
+        "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
+        "plausible sample asia -n 5 --evidence dysp=yes --engine likelihood-weighting",
+        "plausible sample asia -n 10000 --do smoke=no --output rows.parquet",
+    ),
+    notes=(SYNTAX, ENGINES),
+)
+def run_sample(
+    model: options.ModelSource,
+    num_rows: Annotated[int, option("How many rows.", "--rows", "-n", min=0)] = 10,
+    seed: Annotated[int | None, option("A whole number: the same one gives the same rows.", min=0)] = None,
+    evidence: options.EvidenceTexts = None,
+    do: options.Do = None,
+    engine: options.EngineOption = None,
+    output: Annotated[
+        Path | None,
+        option("The CSV or Parquet file to write instead of standard output, which is -.", "--output", "-o"),
+    ] = None,
+    format: options.TableFormat = None,
+    progress: options.ShowProgress = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Draw random rows from a model, given evidence.
+
+    They are printed as CSV, or written to a file. They are independent, and exactly from it, unless --engine names
+    another way to draw: how many independent rows those are worth then stands on standard error.
+    """
+    found = read_network(model)
+    given = {**asked(evidence, do, found), **engine_argument(engine)}
+    samples = _samples(found, num_rows, seed, given)
+    target = output or Path("-")
+    check_ending(target, format)
+    if is_standard(target) and as_json:
+        records = [record for frame in samples for record in frame.to_dict("records")]
+        print_json({"rows": len(records), "samples": records})
+        return
+    first, num_done = next(samples), 0
+    kinds = {name: kind_of(found.variables[name]) for name in first.columns}
+    with (
+        progress_bar(f"sampling {model}", False if is_standard(target) else progress) as advance,
+        new_table(target, kinds, format) as writer,
+    ):
+        for frame in chain([first], samples):
+            # States that are neither text nor numbers are written as the text that names them.
+            cells = {name: frame[name].tolist() for name in kinds}
+            writer.write({name: list(map(str, cells[name])) if kinds[name] is str else cells[name] for name in kinds})
+            num_done += len(frame)
+            advance(num_done / max(num_rows, 1))
+    if not is_standard(target):
+        document = {"rows": num_rows, "output": str(output)}
+        print_answer(f"{output}: {counted(num_rows, 'row')} written", document, as_json=as_json)
+
+
+def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
+    """The rows in frames that fit in memory, at least one of them; one generator goes through them all."""
+    generator = np.random.default_rng(seed)
+    size = rows_in_chunk(len(model.variables))
+    for start in range(0, max(num_rows, 1), size):
+        frame = model.sample(min(size, num_rows - start), seed=generator, **given)
+        if not start and "info" in frame.attrs:
+            print_line(told_quality(frame.attrs["info"]), error=True)
+        yield frame

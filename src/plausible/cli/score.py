@@ -9,9 +9,8 @@ import numpy as np
 from plausible.cli.commands import command
 from plausible.cli.data import read_data, weighted_by
 from plausible.cli.options import AsJson, DataFile, GraphSource, MissingMarkers, WeightsColumn, option
-from plausible.cli.output import print_answer
+from plausible.cli.output import check_one_reader, input_name, print_answer
 from plausible.cli.source import read_graph_or_network
-from plausible.cli.streams import check_one_reader, input_name
 from plausible.cli.terminal import facts
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, suggestion

@@ -1,21 +1,23 @@
-"""Models at a glance and in other formats: `plausible info`, `show` and `convert`."""
+"""Models at a glance and in other formats: `plausible info`, `show`, `convert`; what it can do: `demo`, `pictures`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
+from plausible import examples
 from plausible.cli.causal_graphs import ANY_CLASS, graph_text, read_written_graph
 from plausible.cli.commands import command
 from plausible.cli.options import AsJson, ModelSource, argument, option
-from plausible.cli.output import print_answer, print_line
+from plausible.cli.output import is_standard, picked, print_answer, print_json, print_line
 from plausible.cli.source import check_ending, read_model, save_model
-from plausible.cli.streams import is_standard
 from plausible.cli.terminal import facts
 from plausible.cpds import CPD
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownExample, UnknownVariable, suggestion
+from plausible.examples.image_comparisons import COMPARISONS, write_png
 from plausible.graphs import DAG, UndirectedGraph, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
@@ -225,3 +227,64 @@ def run_convert(
     written |= {"utilities": len(found.utilities)} if isinstance(found, InfluenceDiagram) else {}
     things = ", ".join(f"{count} {_ONE[thing] if count == 1 else thing}" for thing, count in written.items())
     print_answer(f"{target}: {things} written", {"source": model, "target": target, **written}, as_json=as_json)
+
+
+#: (what is asked in words, target, evidence, intervention)
+_QUESTIONS: tuple[tuple[str, str, dict[str, str], dict[str, str]], ...] = (
+    ("How likely is lung cancer, before anything is known?", "lung", {}, {}),
+    ("... and of a patient short of breath, with a positive X-ray?", "lung", {"dysp": "yes", "xray": "yes"}, {}),
+    (
+        "... who also was in Asia? (Tuberculosis explains the X-ray away.)",
+        "lung",
+        {"dysp": "yes", "xray": "yes", "asia": "yes"},
+        {},
+    ),
+    ("How likely is bronchitis if everyone had to smoke? (an intervention)", "bronc", {}, {"smoke": "yes"}),
+)
+
+
+@command(examples=("plausible demo",))
+def run_demo(as_json: AsJson = False) -> None:
+    """Load a bundled network and answer a few questions."""
+    network = examples.load("asia")
+    assert isinstance(network, BayesianNetwork)
+    answers = [(text, network.query(target, seen, do=do).to_dict()) for text, target, seen, do in _QUESTIONS]
+    best = network.mpe(evidence={"dysp": "yes", "xray": "yes"})
+    separation = network.graph.explain_separation("smoke", "tub", given=["xray"])
+    told = ", ".join(f"{name} {state}" for name, state in best.items() if name not in ("dysp", "xray"))
+    lines = [facts_text(model_facts(network), title="asia"), f"\n{network.graph}\n"]
+    lines += [
+        f"{text}\n    " + "   ".join(f"P({state}) = {p:.4f}" for state, p in answer.items()) for text, answer in answers
+    ]
+    lines += [
+        f"What most probably is behind a positive X-ray and shortness of breath?\n    {told}",
+        f"\nDoes smoking tell anything about tuberculosis, once the X-ray is known?\n{separation}",
+    ]
+    listed = [{"question": text, "answer": answer} for text, answer in answers]
+    document = {"facts": model_facts(network), "answers": listed, "best": dict(best), "separation": str(separation)}
+    print_answer("\n".join(lines), document, as_json=as_json)
+
+
+Folder = Annotated[Path, argument("The folder for the pictures; made where it is missing.")]
+ModelNames = Annotated[list[str] | None, argument(f"Of {', '.join(COMPARISONS)}; all where left out.")]
+
+
+@command(examples=("plausible pictures out segment",))
+def run_pictures(folder: Folder, names: ModelNames = None, as_json: AsJson = False) -> None:
+    """Denoise and segment pictures by several engines.
+
+    It writes PNGs of truth, noise and results, and tells what the results are worth.
+    """
+    for name in names or ():
+        if name not in COMPARISONS:
+            raise UnknownExample(f"{name!r} is no comparison of pictures.{suggestion(name, COMPARISONS)}")
+    found: dict[str, Any] = {}
+    for name in names or COMPARISONS:
+        comparison = COMPARISONS[name]()
+        path = write_png(folder / f"{name}.png", comparison.strip())
+        engines = {one.engine: {"score": one.score, "energy": one.result.energy} for one in comparison.attempts}
+        found[name] = {"picture": str(path), **picked(comparison, "measure before bound"), "engines": engines}
+        if not as_json:
+            print_line(f"{comparison.table()}\npicture: {path}\n")
+    if as_json:
+        print_json(found)

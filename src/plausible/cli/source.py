@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from plausible import examples
-from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, piped_file
+from plausible.cli.output import STANDARD_INPUT, is_standard, piped_bytes, piped_file
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, NotSupported, PlausibleError, suggestion
 from plausible.graphs import DAG, UndirectedGraph

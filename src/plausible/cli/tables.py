@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias
 
-from plausible.cli.streams import STANDARD_INPUT, binary_output, is_standard, open_input
+from plausible.cli.output import STANDARD_INPUT, binary_output, is_standard, open_input
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile, PlausibleError
 from plausible.variables import Variable
 

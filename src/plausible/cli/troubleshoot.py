@@ -11,9 +11,8 @@ from typing import Annotated, Any, NamedTuple
 from plausible.cli.commands import command
 from plausible.cli.evidence import SYNTAX, read_findings, read_interventions, state_of
 from plausible.cli.options import AsJson, EvidenceTexts, ModelSource, option
-from plausible.cli.output import json_text, picked, print_answer, print_json, print_line
+from plausible.cli.output import is_standard, json_text, picked, print_answer, print_json, print_line
 from plausible.cli.source import read_bayesian
-from plausible.cli.streams import is_standard
 from plausible.decisions.troubleshooting.device import Costs, read_costs
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step, plan_text, whether_it_works

@@ -16,12 +16,12 @@ from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
     name_of,
+    place_text,
     read_child,
     read_parents,
     record_list,
     states_at,
 )
-from plausible.cpds.rows import place_text
 from plausible.errors import InvalidCPD, UnknownState
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries

@@ -13,18 +13,22 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.options import by_label
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header, state_label
+from plausible.cpds.noisy_or import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.reading import (
+    Row,
     VariableLike,
     check_discrete,
+    check_row,
+    keyed_rows,
     name_of,
+    normalized_rows,
     read_child,
     read_parents,
+    read_row,
     record_field,
     values_by_parent,
 )
-from plausible.cpds.rows import Row, check_row, keyed_rows, normalized_rows, read_row
 from plausible.errors import InvalidCPD
 from plausible.factors import Factor
 from plausible.variables import State, Variable
@@ -152,7 +156,7 @@ class NoisyMax(CPD):
     def to_factors(self) -> tuple[Factor, ...]:
         """A chain of partial maxima, a factor over (M_{i-1}, X_i, M_i) for each parent: linear in the parents.
 
-        See `plausible.cpds.causal_independence.max_factors`.
+        See `plausible.cpds.noisy_or.max_factors`.
         """
         self._require_bound()
         return max_factors(self.variable, self.parents, self._effects, self._leak)

@@ -12,14 +12,29 @@ import numpy as np
 from plausible.base.arrays import Floats, Positions
 from plausible.base.display import format_number, html_of_print
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
-from plausible.cpds.contexts import Context, Nodes, describe, find_leaves, leaf_box, leaf_boxes
+from plausible.cpds.contexts import (
+    Box,
+    Context,
+    Nodes,
+    box_factors,
+    box_table,
+    box_text,
+    describe,
+    find_leaves,
+    index_variable,
+    leaf_box,
+    leaf_boxes,
+    needs_index,
+    partition,
+    varies,
+)
 from plausible.cpds.display import TextLines
-from plausible.cpds.partition import partition
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
     name_of,
+    normalized_rows,
+    probability,
     read_child,
     read_parents,
     record_field,
@@ -27,7 +42,6 @@ from plausible.cpds.reading import (
     state_index,
     states_at,
 )
-from plausible.cpds.rows import normalized_rows, probability
 from plausible.cpds.tree import TreeCPD
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
@@ -238,7 +252,7 @@ class RuleCPD(CPD):
     def to_factors(self) -> tuple[Factor, ...]:
         """One factor for each scope that rules speak of, or factors with the number of the rule as auxiliary.
 
-        See `plausible.cpds.boxes.box_factors`: whichever form has fewer entries.
+        See `plausible.cpds.contexts.box_factors`: whichever form has fewer entries.
         """
         return box_factors(self.scope, self._boxes, self._probabilities.tolist())
 

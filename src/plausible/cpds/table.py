@@ -14,19 +14,24 @@ from plausible.base.display import TextTable
 from plausible.base.options import by_label
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.display import TextLines, heading, row_text
-from plausible.cpds.reading import VariableLike, check_discrete, name_of, read_child, read_parents, record_field
-from plausible.cpds.rows import (
+from plausible.cpds.reading import (
     MAX_ROUNDING,
     BadRow,
     Rounding,
     Row,
+    VariableLike,
+    check_discrete,
     check_key,
     check_row,
     checked_rows,
     keyed_rows,
+    name_of,
     normalized_rows,
     place_text,
+    read_child,
+    read_parents,
     read_row,
+    record_field,
 )
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor

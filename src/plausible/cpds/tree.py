@@ -11,21 +11,37 @@ import numpy as np
 from plausible.base.arrays import Floats, Positions
 from plausible.base.display import num_shown
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
-from plausible.cpds.contexts import Branching, Context, Nodes, describe, find_leaves, leaf_box, leaf_boxes
+from plausible.cpds.contexts import (
+    Box,
+    Branching,
+    Context,
+    Nodes,
+    box_factors,
+    box_table,
+    box_text,
+    describe,
+    find_leaves,
+    index_variable,
+    leaf_box,
+    leaf_boxes,
+    needs_index,
+    varies,
+)
 from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
+    check_row,
     name_of,
+    normalized_rows,
     read_child,
     read_parents,
+    read_row,
     record_field,
     record_list,
     state_index,
     states_at,
 )
-from plausible.cpds.rows import check_row, normalized_rows, read_row
 from plausible.cpds.splits import FlatTree, Leaf, Split, SplitHead, flattened, is_whole, leaves, nested, outline
 from plausible.errors import InvalidCPD
 from plausible.factors import Factor
@@ -205,7 +221,7 @@ class TreeCPD(CPD):
     def to_factors(self) -> tuple[Factor, ...]:
         """One factor for each set of parents that a path looks at, or factors with the leaf as auxiliary variable.
 
-        See `plausible.cpds.boxes.box_factors`: whichever form has fewer entries.
+        See `plausible.cpds.contexts.box_factors`: whichever form has fewer entries.
         """
         return box_factors(self.scope, self._boxes, list(self.rows))
 

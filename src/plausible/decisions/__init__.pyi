@@ -1,11 +1,11 @@
 # Which file has which name of this room: see plausible.base.lazy_names.
 from plausible.decisions.asymmetric.plan import NextStep as NextStep
 from plausible.decisions.asymmetric.plan import PlanBranch as PlanBranch
+from plausible.decisions.asymmetric.problems import FreeDecision as FreeDecision
 from plausible.decisions.asymmetric.sequential import SequentialDiagram as SequentialDiagram
 from plausible.decisions.asymmetric.sequential import SequentialSolution as SequentialSolution
 from plausible.decisions.asymmetric.unconstrained import UnconstrainedDiagram as UnconstrainedDiagram
 from plausible.decisions.asymmetric.unconstrained import UnconstrainedSolution as UnconstrainedSolution
-from plausible.decisions.asymmetric.unconstrained_problem import FreeDecision as FreeDecision
 from plausible.decisions.coordination.graph import CoordinationGraph as CoordinationGraph
 from plausible.decisions.coordination.graph import JointAction as JointAction
 from plausible.decisions.coordination.local_values import ValueRule as ValueRule
@@ -55,19 +55,19 @@ from plausible.decisions.sensitivity.tornado import DecisionTornado as DecisionT
 from plausible.decisions.sensitivity.tornado import TornadoBar as TornadoBar
 from plausible.decisions.sensitivity.tornado import lead_tornado as lead_tornado
 from plausible.decisions.sensitivity.tornado import utility_tornado as utility_tornado
-from plausible.decisions.solving.counting import StrategyCount as StrategyCount
-from plausible.decisions.solving.counting import impossible_information as impossible_information
-from plausible.decisions.solving.counting import information_probabilities as information_probabilities
 from plausible.decisions.solving.elimination import eliminate_joint as eliminate_joint
 from plausible.decisions.solving.elimination import joint_factors as joint_factors
 from plausible.decisions.solving.evaluating import BetterAction as BetterAction
 from plausible.decisions.solving.evaluating import LocalOptimality as LocalOptimality
+from plausible.decisions.solving.evaluating import StrategyCount as StrategyCount
 from plausible.decisions.solving.evaluating import UtilityGap as UtilityGap
+from plausible.decisions.solving.evaluating import impossible_information as impossible_information
+from plausible.decisions.solving.evaluating import information_probabilities as information_probabilities
 from plausible.decisions.solving.evaluating import share_of_gap as share_of_gap
 from plausible.decisions.solving.evaluating import utility_gap as utility_gap
 from plausible.decisions.solving.evaluating import with_negated_utilities as with_negated_utilities
-from plausible.decisions.solving.options import SolvingOptions as SolvingOptions
-from plausible.decisions.solving.options import SolvingState as SolvingState
+from plausible.decisions.solving.problem import SolvingOptions as SolvingOptions
+from plausible.decisions.solving.problem import SolvingState as SolvingState
 from plausible.decisions.solving.solution import Policy as Policy
 from plausible.decisions.solving.solution import Solution as Solution
 from plausible.decisions.solving.solve import SolvingPlan as SolvingPlan

@@ -13,8 +13,8 @@ from plausible.decisions.information.value import (
     value_of_information,
 )
 from plausible.decisions.questions import StrategyQuestions
-from plausible.decisions.solving.counting import StrategyCount, count_strategies
-from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.evaluating import StrategyCount, count_strategies
+from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.structure.edits import AllowedActions
 from plausible.decisions.structure.relevance import (
     InformationReduction,

@@ -14,7 +14,7 @@ from plausible.decisions.solving.evaluating import (
     optimal_rule,
     utility_parts,
 )
-from plausible.decisions.solving.options import Method, Seed, SolvingOptions, SolvingState
+from plausible.decisions.solving.problem import Method, Seed, SolvingOptions, SolvingState
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import SolvingPlan, plan, solve
 from plausible.decisions.strategy import RuleLike, Strategy

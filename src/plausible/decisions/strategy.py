@@ -14,7 +14,7 @@ from plausible.base.display import TextTable, html_page
 from plausible.base.frozen import Frozen, FrozenMapping
 from plausible.base.records import to_plain
 from plausible.cpds import TableCPD
-from plausible.cpds.rows import BadRow, checked_rows
+from plausible.cpds.reading import BadRow, checked_rows
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size, num_entries

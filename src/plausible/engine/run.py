@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats, Ints
-from plausible.engine.pieces import Job, Piece, run_pieces, split_blocks
-from plausible.engine.program import Program
+from plausible.engine.program import Job, Piece, Program, run_pieces, split_blocks
 from plausible.kernels.blocks import Buffers, Layout
 from plausible.kernels.downward import (
     all_marginals,

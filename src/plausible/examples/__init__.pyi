@@ -11,7 +11,7 @@ from plausible.examples.library import Example as Example
 from plausible.examples.library import get as get
 from plausible.examples.library import load as load
 from plausible.examples.library import names as names
-from plausible.examples.models import prenatal_utility as prenatal_utility
-from plausible.examples.models import printer_costs as printer_costs
-from plausible.examples.models import printer_network as printer_network
-from plausible.examples.models import printer_troubleshooter as printer_troubleshooter
+from plausible.examples.library import prenatal_utility as prenatal_utility
+from plausible.examples.library import printer_costs as printer_costs
+from plausible.examples.library import printer_network as printer_network
+from plausible.examples.library import printer_troubleshooter as printer_troubleshooter

@@ -9,13 +9,13 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.records import Result, record
-from plausible.causal.interventional.regimes import regimes
+from plausible.causal.interventional.experiments import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.classes import interventional_essential_graph
 from plausible.graphs.comparison import compare_structure
-from plausible.learn.confidence.bootstrap import bootstrap
+from plausible.learn.confidence.model_average import bootstrap
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.dirichlet import BDeuScore

@@ -17,7 +17,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.comparison import CRITERIA, choose_clusters
 from plausible.learn.mixtures.model import MixturePrior
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Variable
 
 #: Estimates that fewer draws carry are not trusted.

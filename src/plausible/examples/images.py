@@ -17,7 +17,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.errors import InvalidArgument
 from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, QueryInfo
 from plausible.models import MarkovNetwork, ising, metric_network
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 #: What chooses labels: the best ones together, or the most probable one of each pixel.
 Labeller: TypeAlias = Optimizer | Engine

@@ -13,7 +13,6 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named, union_scope
-from plausible.factors.continuous import filled, read_continuous_scope, read_point
 from plausible.factors.definite import (
     LOG_2PI,
     Definite,
@@ -26,6 +25,7 @@ from plausible.factors.definite import (
     symmetric,
 )
 from plausible.factors.moments import MomentGaussian
+from plausible.factors.normal import filled, read_continuous_scope, read_point
 from plausible.variables import Assignment, Variable
 
 

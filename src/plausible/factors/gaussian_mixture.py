@@ -14,10 +14,10 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number, num_shown
 from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
-from plausible.factors.continuous import filled, read_continuous_scope, read_point
 from plausible.factors.definite import LOG_2PI, Matrix, Vector, definite, real_numbers, semi_definite
 from plausible.factors.factor import Factor
 from plausible.factors.moments import MomentGaussian
+from plausible.factors.normal import filled, read_continuous_scope, read_point
 from plausible.variables import State, Variable
 
 

@@ -14,7 +14,6 @@ from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named
-from plausible.factors.continuous import filled, read_continuous_scope, read_point
 from plausible.factors.definite import (
     LOG_2PI,
     Conditioned,
@@ -32,7 +31,7 @@ from plausible.factors.definite import (
     symmetric,
 )
 from plausible.factors.information import log_unit
-from plausible.factors.normal import rectangle_probability
+from plausible.factors.normal import filled, read_continuous_scope, read_point, rectangle_probability
 from plausible.variables import Variable
 
 if TYPE_CHECKING:

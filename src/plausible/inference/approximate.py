@@ -11,9 +11,9 @@ from typing import TypeVar
 from plausible.base.arrays import Floats
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
+from plausible.inference.engine_bases import IterativeEngine
 from plausible.inference.engines import check_known
 from plausible.inference.info import Estimate, QueryInfo
-from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 

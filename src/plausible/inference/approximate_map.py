@@ -12,15 +12,15 @@ import numpy as np
 
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
+from plausible.inference.engine_bases import PROVED, Optimizer
 from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_known
 from plausible.inference.exact_map.marginal_map import MarginalMap
 from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.optimization.map_local_search import Flip, States
-from plausible.inference.optimizer import PROVED, Optimizer
-from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod
-from plausible.search.restarts import PerturbationRestarts
+from plausible.search.metaheuristics import PerturbationRestarts
+from plausible.search.run import Clock
 from plausible.search.search_problem import SearchProblem
 from plausible.variables import Assignment, Evidence, Variable
 

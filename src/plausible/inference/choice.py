@@ -30,8 +30,8 @@ from typing import Literal, TypeAlias, TypeVar
 from plausible.base.remedies import Argument, Remedy
 from plausible.errors import InvalidArgument
 from plausible.inference.budget import Budget
+from plausible.inference.engine_bases import Optimizer
 from plausible.inference.engines import Engine
-from plausible.inference.optimizer import Optimizer
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chains import Gibbs
 

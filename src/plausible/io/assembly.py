@@ -16,7 +16,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Remedy
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
-from plausible.cpds.rows import MAX_ROUNDING, Rounding
+from plausible.cpds.reading import MAX_ROUNDING, Rounding
 from plausible.decisions import Decision, InfluenceDiagram
 from plausible.errors import (
     CyclicGraph,

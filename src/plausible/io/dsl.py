@@ -17,7 +17,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, NoisyMax, TableCPD
-from plausible.cpds.rows import Rounding, checked_rows
+from plausible.cpds.reading import Rounding, checked_rows
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly, Place, check_axes, count_text
 from plausible.io.blocks import Block, Value, parse_blocks, sole_block

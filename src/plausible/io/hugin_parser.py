@@ -14,7 +14,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
-from plausible.cpds.rows import Rounding
+from plausible.cpds.reading import Rounding
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import PlausibleWarning, suggestion
 from plausible.io.assembly import Assembly, Place, check_axes, count_text, warn_reader

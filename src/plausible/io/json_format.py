@@ -27,7 +27,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.cpds import CPD, KINDS, LinearGaussianCPD, TableCPD
-from plausible.cpds.rows import Rounding
+from plausible.cpds.reading import Rounding
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import NotRepresentable, PlausibleError, suggestion
 from plausible.factors import Factor

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from plausible.base.arrays import Floats, Positions
-from plausible.cpds.rows import MAX_ROUNDING
+from plausible.cpds.reading import MAX_ROUNDING
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats, Positions
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
-from plausible.cpds.rows import Rounding, checked_rows
+from plausible.cpds.reading import Rounding, checked_rows
 from plausible.decisions import InfluenceDiagram
 from plausible.decisions.structure.relevance import has_perfect_recall
 from plausible.errors import CyclicGraph, PlausibleWarning, counted, suggestion

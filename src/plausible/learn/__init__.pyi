@@ -1,6 +1,6 @@
 # Which file has which name of this room: see plausible.base.lazy_names.
-from plausible.learn.bayesian.case_sites import CaseSites as CaseSites
 from plausible.learn.bayesian.completion_problem import CompletionProblem as CompletionProblem
+from plausible.learn.bayesian.expectation_propagation import CaseSites as CaseSites
 from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationFit as ExpectationPropagationFit
 from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationState as ExpectationPropagationState
 from plausible.learn.bayesian.expectation_propagation import expectation_propagation as expectation_propagation
@@ -11,6 +11,7 @@ from plausible.learn.bayesian.expectation_propagation import (
     expectation_propagation_step as expectation_propagation_step,
 )
 from plausible.learn.bayesian.parameter_draws import ParameterDraws as ParameterDraws
+from plausible.learn.bayesian.parameter_draws import sample_parameters as sample_parameters
 from plausible.learn.bayesian.samplers import BlockMetropolis as BlockMetropolis
 from plausible.learn.bayesian.samplers import CellGibbs as CellGibbs
 from plausible.learn.bayesian.samplers import CollapsedCellGibbs as CollapsedCellGibbs
@@ -18,7 +19,6 @@ from plausible.learn.bayesian.samplers import ParameterState as ParameterState
 from plausible.learn.bayesian.samplers import ParameterWalk as ParameterWalk
 from plausible.learn.bayesian.samplers import PriorWeighting as PriorWeighting
 from plausible.learn.bayesian.samplers import RowGibbs as RowGibbs
-from plausible.learn.bayesian.sampling import sample_parameters as sample_parameters
 from plausible.learn.bayesian.variational import VariationalFit as VariationalFit
 from plausible.learn.bayesian.variational import VariationalState as VariationalState
 from plausible.learn.bayesian.variational import cluster_by_variational_bayes as cluster_by_variational_bayes
@@ -32,7 +32,6 @@ from plausible.learn.classifiers.kinds import BayesianNetworkClassifier as Bayes
 from plausible.learn.classifiers.kinds import KDBClassifier as KDBClassifier
 from plausible.learn.classifiers.kinds import NaiveBayesClassifier as NaiveBayesClassifier
 from plausible.learn.classifiers.kinds import TANClassifier as TANClassifier
-from plausible.learn.confidence.bootstrap import bootstrap as bootstrap
 from plausible.learn.confidence.chains import OrderPosterior as OrderPosterior
 from plausible.learn.confidence.chains import order_posterior as order_posterior
 from plausible.learn.confidence.chains import sample_orders as sample_orders
@@ -43,6 +42,7 @@ from plausible.learn.confidence.exact_posterior import edge_posterior as edge_po
 from plausible.learn.confidence.exact_posterior import enumerate_posterior as enumerate_posterior
 from plausible.learn.confidence.exact_posterior import score_sensitivity as score_sensitivity
 from plausible.learn.confidence.model_average import ModelAverage as ModelAverage
+from plausible.learn.confidence.model_average import bootstrap as bootstrap
 from plausible.learn.confidence.posteriors import SampledPosterior as SampledPosterior
 from plausible.learn.confidence.weighted_graphs import EdgeStrengths as EdgeStrengths
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs as WeightedGraphs
@@ -150,13 +150,13 @@ from plausible.learn.incomplete.starts_and_stops import SymmetricStart as Symmet
 from plausible.learn.incomplete.starts_and_stops import ValidationGain as ValidationGain
 from plausible.learn.incomplete.starts_and_stops import remaining_error as remaining_error
 from plausible.learn.incomplete.starts_and_stops import symmetric_hidden as symmetric_hidden
+from plausible.learn.incomplete_scores.approximations import LaplaceIntegral as LaplaceIntegral
+from plausible.learn.incomplete_scores.approximations import laplace_integral as laplace_integral
 from plausible.learn.incomplete_scores.cardinality import CardinalityChoice as CardinalityChoice
 from plausible.learn.incomplete_scores.cardinality import CardinalityScore as CardinalityScore
 from plausible.learn.incomplete_scores.cardinality import choose_cardinality as choose_cardinality
 from plausible.learn.incomplete_scores.cardinality import cluster_cardinality as cluster_cardinality
 from plausible.learn.incomplete_scores.cardinality import grow_cardinality as grow_cardinality
-from plausible.learn.incomplete_scores.curvature import LaplaceIntegral as LaplaceIntegral
-from plausible.learn.incomplete_scores.curvature import laplace_integral as laplace_integral
 from plausible.learn.incomplete_scores.information_content import InformationContent as InformationContent
 from plausible.learn.incomplete_scores.information_content import ParameterBudget as ParameterBudget
 from plausible.learn.incomplete_scores.information_content import information_content as information_content
@@ -249,6 +249,7 @@ from plausible.learn.mixtures.comparison import choose_clusters as choose_cluste
 from plausible.learn.mixtures.comparison import compare_clusterings as compare_clusterings
 from plausible.learn.mixtures.comparison import compare_mixtures as compare_mixtures
 from plausible.learn.mixtures.em import MixtureState as MixtureState
+from plausible.learn.mixtures.em import equal_clusters as equal_clusters
 from plausible.learn.mixtures.model import MixturePrior as MixturePrior
 from plausible.learn.mixtures.reports import ClusterFeature as ClusterFeature
 from plausible.learn.mixtures.reports import ClusterProfile as ClusterProfile
@@ -257,13 +258,16 @@ from plausible.learn.mixtures.reports import feature_information as feature_info
 from plausible.learn.mixtures.reports import irrelevant_features as irrelevant_features
 from plausible.learn.mixtures.reports import item_probabilities as item_probabilities
 from plausible.learn.mixtures.reports import predict_feature as predict_feature
-from plausible.learn.mixtures.starts import equal_clusters as equal_clusters
 from plausible.learn.partitions.base_measures import BaseMeasure as BaseMeasure
 from plausible.learn.partitions.base_measures import DirichletStates as DirichletStates
 from plausible.learn.partitions.base_measures import NormalInverseWishart as NormalInverseWishart
 from plausible.learn.partitions.base_measures import default_base as default_base
 from plausible.learn.partitions.base_measures import normal_inverse_gamma as normal_inverse_gamma
 from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture as DirichletProcessMixture
+from plausible.learn.partitions.dirichlet_process_mixture import PartitionPosterior as PartitionPosterior
+from plausible.learn.partitions.dirichlet_process_mixture import pair_distance as pair_distance
+from plausible.learn.partitions.dirichlet_process_mixture import sample_partitions as sample_partitions
+from plausible.learn.partitions.dirichlet_process_mixture import variation_of_information as variation_of_information
 from plausible.learn.partitions.partition_chain import GammaPrior as GammaPrior
 from plausible.learn.partitions.partition_chain import PartitionModel as PartitionModel
 from plausible.learn.partitions.partition_chain import PartitionMoves as PartitionMoves
@@ -272,10 +276,6 @@ from plausible.learn.partitions.partition_chain import PartitionState as Partiti
 from plausible.learn.partitions.partition_chain import cluster_posteriors as cluster_posteriors
 from plausible.learn.partitions.partition_chain import partition_init as partition_init
 from plausible.learn.partitions.partition_chain import partition_step as partition_step
-from plausible.learn.partitions.partition_posterior import PartitionPosterior as PartitionPosterior
-from plausible.learn.partitions.partition_posterior import pair_distance as pair_distance
-from plausible.learn.partitions.partition_posterior import sample_partitions as sample_partitions
-from plausible.learn.partitions.partition_posterior import variation_of_information as variation_of_information
 from plausible.learn.partitions.partition_priors import ChineseRestaurant as ChineseRestaurant
 from plausible.learn.partitions.partition_priors import FiniteDirichlet as FiniteDirichlet
 from plausible.learn.partitions.partition_priors import break_sticks as break_sticks

@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.arrays import Flags, Floats
 from plausible.base.records import Result
 from plausible.cpds import CPD
-from plausible.cpds.rows import place_text
+from plausible.cpds.reading import place_text
 from plausible.data.table_statistics import DataLike
 from plausible.errors import InvalidArgument, NotSupported, counted, warn_caller
 from plausible.learn.estimation.families import CPDLearner, Families, FamilyTask, read_families

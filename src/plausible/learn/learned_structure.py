@@ -23,8 +23,8 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structure_methods import StructureSearch
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, Progress, check_progress
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod
+from plausible.search.run import Clock
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")

@@ -7,10 +7,17 @@ from plausible.models.conversion import chain_rule_network, factorizes, naive_ba
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.factor_graph import FactorGraph
 from plausible.models.hybrid_engine import HybridEngine
-from plausible.models.log_linear import canonical_network, feature, log_linear
+from plausible.models.log_linear import (
+    boltzmann_machine,
+    canonical_network,
+    feature,
+    grid,
+    ising,
+    log_linear,
+    metric_network,
+)
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes, VariableNotes
-from plausible.models.pairwise import boltzmann_machine, grid, ising, metric_network
 from plausible.models.satisfiability import CNF, Literal
 
 __all__ = [

@@ -17,13 +17,13 @@ from plausible.errors import TooLarge
 from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_map import check_map_engine
 from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine
-from plausible.inference.best_within import BestWithin
 from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, MapChoice, OptimizerChoice
+from plausible.inference.engine_bases import Optimizer, check_optimizer
 from plausible.inference.engines import check_engine, check_mentioned
 from plausible.inference.exact_map.search import SearchProgress
 from plausible.inference.info import QueryInfo, difference
-from plausible.inference.optimizer import Optimizer, check_optimizer
+from plausible.inference.within_budget import BestWithin
 from plausible.models.beliefs import NOTHING, Beliefs
 from plausible.models.compiled_model import (
     checked_count,

@@ -39,12 +39,12 @@ from plausible.models.network_parts import (
     rebuilt,
     refuse_parts,
     renamed_variables,
+    requisite,
     with_new_states,
 )
 from plausible.models.notes import Notes
 from plausible.models.number_answers import NumberAnswers
 from plausible.models.question import Parts, Question
-from plausible.models.relevance import requisite
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of, read_findings, settings_of
 

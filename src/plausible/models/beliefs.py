@@ -12,7 +12,6 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
-from plausible.inference.beliefs_within import BeliefsWithin
 from plausible.inference.budget import (
     ADD_EVIDENCE,
     APPROXIMATE,
@@ -29,6 +28,7 @@ from plausible.inference.info import difference, is_surely_zero
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import components, read_targets
 from plausible.inference.relevance import prune
+from plausible.inference.within_budget import BeliefsWithin
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
 from plausible.models.numbers import Numbers

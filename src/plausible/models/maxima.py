@@ -9,16 +9,16 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor
-from plausible.inference.best_within import BestWithin
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
-from plausible.inference.exact_map.k_best import best_assignments
+from plausible.inference.engine_bases import Optimizer
 from plausible.inference.exact_map.marginal_map import marginal_map
-from plausible.inference.optimizer import Optimizer
+from plausible.inference.exact_map.max_elimination import best_assignments
 from plausible.inference.problem import Problem
+from plausible.inference.within_budget import BestWithin
 from plausible.models.lowering import Lowered, lower
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
 #: Distributions are written out up to so many entries: then no search is needed.

@@ -26,7 +26,7 @@ from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
-from plausible.inference.exact_map.k_best import best_assignments
+from plausible.inference.exact_map.max_elimination import best_assignments
 from plausible.inference.gaussian.regression import Regression
 from plausible.inference.hybrid.hybrid_model import HybridModel, Outline
 from plausible.inference.plan import Plan, plan_factors

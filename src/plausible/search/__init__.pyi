@@ -1,7 +1,4 @@
 # Which file has which name of this room: see plausible.base.lazy_names.
-from plausible.search.annealing import CoolingSchedule as CoolingSchedule
-from plausible.search.annealing import ExponentialCooling as ExponentialCooling
-from plausible.search.annealing import SimulatedAnnealing as SimulatedAnnealing
 from plausible.search.branch_and_bound import Branches as Branches
 from plausible.search.branch_and_bound import BranchingState as BranchingState
 from plausible.search.branch_and_bound import branch_and_bound as branch_and_bound
@@ -11,20 +8,23 @@ from plausible.search.chains import ChainRun as ChainRun
 from plausible.search.chains import ChainSteps as ChainSteps
 from plausible.search.chains import HasChains as HasChains
 from plausible.search.chains import run_chains as run_chains
-from plausible.search.clock import Clock as Clock
 from plausible.search.local_search import BasinFlooding as BasinFlooding
 from plausible.search.local_search import BeamSearch as BeamSearch
 from plausible.search.local_search import FirstAscent as FirstAscent
 from plausible.search.local_search import GreedyAscent as GreedyAscent
 from plausible.search.local_search import SearchMethod as SearchMethod
 from plausible.search.local_search import TabuSearch as TabuSearch
-from plausible.search.restarts import PerturbationRestarts as PerturbationRestarts
-from plausible.search.restarts import RandomRestarts as RandomRestarts
+from plausible.search.metaheuristics import CoolingSchedule as CoolingSchedule
+from plausible.search.metaheuristics import ExponentialCooling as ExponentialCooling
+from plausible.search.metaheuristics import PerturbationRestarts as PerturbationRestarts
+from plausible.search.metaheuristics import RandomRestarts as RandomRestarts
+from plausible.search.metaheuristics import SimulatedAnnealing as SimulatedAnnealing
+from plausible.search.run import Clock as Clock
 from plausible.search.run import HasRun as HasRun
 from plausible.search.run import Run as Run
 from plausible.search.run import Stops as Stops
 from plausible.search.run import best_run as best_run
 from plausible.search.run import iterate as iterate
 from plausible.search.search_problem import SearchProblem as SearchProblem
-from plausible.search.search_state import SearchState as SearchState
-from plausible.search.search_state import StopReason as StopReason
+from plausible.search.search_problem import SearchState as SearchState
+from plausible.search.search_problem import StopReason as StopReason

@@ -15,15 +15,19 @@ import numpy as np
 from plausible.base.options import check_count, check_number
 from plausible.search.run import Stops, iterate
 from plausible.search.search_problem import (
+    LIMITS,
+    Grown,
     OperatorT,
     SearchProblem,
+    SearchState,
     StateT,
+    StopReason,
     best_gain,
     gains,
+    improves,
     score_after,
     score_of,
 )
-from plausible.search.search_state import LIMITS, Grown, SearchState, StopReason, improves
 
 #: Told each state after a step; an answer that is true stops the search, which can be resumed later.
 Progress: TypeAlias = Callable[[SearchState[StateT]], object]

@@ -19,18 +19,18 @@ from plausible.utilities.attributes.diagnosis import DiagnosisUtility as Diagnos
 from plausible.utilities.attributes.diagnosis import MixedScale as MixedScale
 from plausible.utilities.attributes.fitting import UtilityFit as UtilityFit
 from plausible.utilities.attributes.fitting import fit_additive_utility as fit_additive_utility
-from plausible.utilities.attributes.preferential import ConditionalPreference as ConditionalPreference
-from plausible.utilities.attributes.preferential import PreferentialIndependence as PreferentialIndependence
-from plausible.utilities.attributes.preferential import conditional_preference as conditional_preference
-from plausible.utilities.attributes.preferential import preferential_independence as preferential_independence
-from plausible.utilities.attributes.utility_independence import MultilinearForm as MultilinearForm
-from plausible.utilities.attributes.utility_independence import MutualUtilityIndependence as MutualUtilityIndependence
-from plausible.utilities.attributes.utility_independence import UtilityIndependence as UtilityIndependence
-from plausible.utilities.attributes.utility_independence import multilinear_form as multilinear_form
-from plausible.utilities.attributes.utility_independence import (
+from plausible.utilities.attributes.independence import ConditionalPreference as ConditionalPreference
+from plausible.utilities.attributes.independence import MultilinearForm as MultilinearForm
+from plausible.utilities.attributes.independence import MutualUtilityIndependence as MutualUtilityIndependence
+from plausible.utilities.attributes.independence import PreferentialIndependence as PreferentialIndependence
+from plausible.utilities.attributes.independence import UtilityIndependence as UtilityIndependence
+from plausible.utilities.attributes.independence import conditional_preference as conditional_preference
+from plausible.utilities.attributes.independence import multilinear_form as multilinear_form
+from plausible.utilities.attributes.independence import (
     mutual_utility_independence as mutual_utility_independence,
 )
-from plausible.utilities.attributes.utility_independence import utility_independence as utility_independence
+from plausible.utilities.attributes.independence import preferential_independence as preferential_independence
+from plausible.utilities.attributes.independence import utility_independence as utility_independence
 from plausible.utilities.elicitation.adaptive import AdaptiveResult as AdaptiveResult
 from plausible.utilities.elicitation.adaptive import AdaptiveSession as AdaptiveSession
 from plausible.utilities.elicitation.adaptive import QuestionValue as QuestionValue

@@ -11,8 +11,7 @@ import pytest
 from map_oracle import NO_EVIDENCE, grid, largest, log_products, random_factors
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
-from plausible.inference.buckets.mini_bucket_max import MiniBucketMax
-from plausible.inference.buckets.mini_buckets import MiniBuckets, probability_bounds
+from plausible.inference.buckets.mini_buckets import MiniBucketMax, MiniBuckets, probability_bounds
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, likelihood
 

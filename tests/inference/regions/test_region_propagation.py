@@ -14,8 +14,13 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
-from plausible.inference.regions.region_choice import join_graph, short_loops
-from plausible.inference.regions.region_graph import RegionGraph, bethe_regions, kikuchi_regions
+from plausible.inference.regions.region_graph import (
+    RegionGraph,
+    bethe_regions,
+    join_graph,
+    kikuchi_regions,
+    short_loops,
+)
 from plausible.inference.regions.region_layout import forest_total
 from plausible.inference.regions.region_propagation import ClusterBP, RegionBP
 from plausible.models import MarkovNetwork

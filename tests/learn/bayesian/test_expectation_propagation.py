@@ -13,9 +13,9 @@ from plausible.cpds import TableCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.bayesian.case_sites import CaseSites
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.expectation_propagation import (
+    CaseSites,
     expectation_propagation,
     expectation_propagation_init,
     expectation_propagation_step,

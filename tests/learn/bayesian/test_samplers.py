@@ -14,6 +14,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.bayesian.completion_problem import CompletionProblem
+from plausible.learn.bayesian.parameter_draws import SAMPLERS, sample_parameters
 from plausible.learn.bayesian.samplers import (
     BlockMetropolis,
     CollapsedCellGibbs,
@@ -23,7 +24,6 @@ from plausible.learn.bayesian.samplers import (
     draw_rows,
     weigh_column,
 )
-from plausible.learn.bayesian.sampling import SAMPLERS, sample_parameters
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, Dirichlet
 from plausible.models import BayesianNetwork

@@ -15,8 +15,14 @@ from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.graphs import DAG
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.gradients.space import tables_of
-from plausible.learn.incomplete_scores.completion_scores import _least_counts, candidate_estimate, exact_completions
-from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
+from plausible.learn.incomplete_scores.approximations import (
+    _least_counts,
+    candidate_estimate,
+    effective_dimension,
+    exact_completions,
+    laplace_integral,
+    posterior_curvature,
+)
 from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES, compare_scores, score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import EdgePenalty

@@ -17,8 +17,7 @@ from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.gaussian import ConditionalGaussian
 from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.search.clock import Clock
-from plausible.search.run import Stops
+from plausible.search.run import Clock, Stops
 
 TRUE = DAG("a -> b -> x -> y -> z; c -> y; c -> z")
 OPTIONS = {"tan": {"class_variable": "a"}, "k2": {"order": list("abcxyz")}, "annealing": {"max_steps": 200}}

@@ -15,9 +15,16 @@ from mixture_oracle import log_joint, random_columns
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, log_prior, mixture_run
+from plausible.learn.mixtures.em import (
+    MixtureProblem,
+    MixtureState,
+    SymmetricStart,
+    equal_clusters,
+    log_prior,
+    mixture_run,
+    start,
+)
 from plausible.learn.mixtures.model import COVARIANCES, MixtureKind, MixtureParameters, MixturePrior, MixtureSpace
-from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters, start
 from plausible.search.run import Stops
 from refusals import refuses
 

@@ -19,7 +19,7 @@ from plausible.learn.partitions.base_measures import (
     default_base,
     normal_inverse_gamma,
 )
-from plausible.learn.partitions.partition_posterior import pair_distance, variation_of_information
+from plausible.learn.partitions.dirichlet_process_mixture import pair_distance, variation_of_information
 from plausible.learn.partitions.partition_priors import (
     ChineseRestaurant,
     FiniteDirichlet,

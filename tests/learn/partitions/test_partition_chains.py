@@ -12,7 +12,7 @@ from partition_oracle import partitions
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.partitions.base_measures import default_base
-from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture
+from plausible.learn.partitions.dirichlet_process_mixture import LOSSES, DirichletProcessMixture, sample_partitions
 from plausible.learn.partitions.partition_chain import (
     GammaPrior,
     PartitionModel,
@@ -23,7 +23,6 @@ from plausible.learn.partitions.partition_chain import (
     partition_init,
     partition_step,
 )
-from plausible.learn.partitions.partition_posterior import LOSSES, sample_partitions
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
 from plausible.search.chains import ChainLengths
 from refusals import refuses

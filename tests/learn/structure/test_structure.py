@@ -18,8 +18,8 @@ from plausible.learn.structure_methods import METHODS
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import ClassWalks
-from plausible.search.annealing import ExponentialCooling
 from plausible.search.local_search import TabuSearch
+from plausible.search.metaheuristics import ExponentialCooling
 from refusals import refuses
 
 NAMES = ["p", "q", "r", "s", "t"]

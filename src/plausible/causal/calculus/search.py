@@ -14,7 +14,7 @@ from plausible.causal.identification.question import MaskGraph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 
 @record

@@ -31,7 +31,7 @@ from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions,
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.structures.knowledge import Constraints, Knowledge
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 Kind: TypeAlias = Literal["opposed marks", "against knowledge", "cycle", "ancestor", "undirected", "no class"]
 End: TypeAlias = tuple[int, int]

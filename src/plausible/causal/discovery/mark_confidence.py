@@ -19,7 +19,7 @@ from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import stands_for_class
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_questions import definite_ancestors, possible_ancestors
-from plausible.learn.confidence.bootstrap import Samples
+from plausible.learn.confidence.model_average import Samples
 
 if TYPE_CHECKING:
     import pandas as pd

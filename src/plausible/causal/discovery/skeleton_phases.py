@@ -14,7 +14,7 @@ from plausible.learn.constraint_based.orientation import Triple
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonSearch, SkeletonWork
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 
 def continued(test: IndependenceTest, skeleton: Skeleton, search: SkeletonSearch, known: Constraints) -> SkeletonWork:

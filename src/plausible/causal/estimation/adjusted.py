@@ -12,8 +12,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.causal.adjustment.problem import AdjustableGraph
-from plausible.causal.estimation.covariates import choose_covariates
-from plausible.causal.estimation.estimate import Means, PreparedEstimate
+from plausible.causal.estimation.estimate import Means, PreparedEstimate, choose_covariates
 from plausible.causal.estimation.rows import (
     EffectRows,
     EffectTask,

@@ -14,26 +14,23 @@ from plausible.causal.adjustment.mediators import front_door_set
 from plausible.causal.adjustment.problem import AdjustableGraph, KnownGraph, may_cause, read_problem
 from plausible.causal.adjustment.sets import adjustment_set, instruments, unclear_reason
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
-from plausible.causal.estimation.covariates import (
+from plausible.causal.estimation.estimate import (
+    Bootstrap,
+    EffectEstimate,
+    EffectMethod,
     ExperimentRows,
+    Means,
+    PreparedEstimate,
     as_one_graph,
     experiment_rows,
     missing_columns,
     no_causal_path,
     observed_nodes,
-    without_causes_of_set,
-)
-from plausible.causal.estimation.estimate import (
-    Bootstrap,
-    EffectEstimate,
-    EffectMethod,
-    Means,
-    PreparedEstimate,
     read_bootstrap,
     uncertainty,
+    without_causes_of_set,
 )
-from plausible.causal.estimation.mediators_and_instruments import FrontDoor, InstrumentalVariable
-from plausible.causal.estimation.plug_in import Identified, PlugIn
+from plausible.causal.estimation.methods import FrontDoor, Identified, InstrumentalVariable, PlugIn
 from plausible.causal.estimation.rows import EffectTask, effect_rows, read_levels, scored_state, state_scores
 from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table, TableLike

@@ -13,7 +13,7 @@ from plausible.base.display import TextTable, format_number, num_shown
 from plausible.base.records import Result, record
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.causal.adjustment.sets import is_adjustment_set
-from plausible.causal.estimation.covariates import experiment_rows
+from plausible.causal.estimation.estimate import experiment_rows
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.association import effect_table

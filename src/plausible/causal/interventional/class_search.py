@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from plausible.base.records import Result, record
-from plausible.causal.interventional.regimes import regimes
+from plausible.causal.interventional.experiments import regimes
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -28,8 +28,8 @@ from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.exact.equivalence import ClassGraph, ClassSearch, TimeIsUp, class_constraints, direct
 from plausible.learn.structures.knowledge import Knowledge, check_progress
-from plausible.search.clock import Clock
-from plausible.search.search_state import improves
+from plausible.search.run import Clock
+from plausible.search.search_problem import improves
 
 
 class ClassTurn(NamedTuple):

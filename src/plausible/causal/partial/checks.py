@@ -19,7 +19,7 @@ from plausible.causal.partial.systems import ROUNDING, Contradictions, confidenc
 from plausible.causal.queries.observed import CausalLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
 from plausible.learn.structures.knowledge import check_progress
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 #: The largest joint table of all variables that the bounds look at.
 _MAX_CELLS = 2**22

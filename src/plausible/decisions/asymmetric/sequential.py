@@ -21,7 +21,7 @@ from plausible.decisions.asymmetric.plan import (
     plan_text,
     read_history,
 )
-from plausible.decisions.asymmetric.sequential_problem import NotedHistory, SequentialProblem
+from plausible.decisions.asymmetric.problems import NotedHistory, SequentialProblem
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.totals import utility_rounding
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode

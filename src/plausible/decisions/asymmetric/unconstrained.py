@@ -21,7 +21,7 @@ from plausible.decisions.asymmetric.plan import (
     plan_text,
     read_history,
 )
-from plausible.decisions.asymmetric.unconstrained_problem import UnconstrainedProblem
+from plausible.decisions.asymmetric.problems import UnconstrainedProblem
 from plausible.decisions.totals import utility_rounding
 from plausible.decisions.trees.tree import path_tables
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge

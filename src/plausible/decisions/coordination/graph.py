@@ -19,8 +19,8 @@ from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, clo
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.graphs import UndirectedGraph
+from plausible.inference.engine_bases import Optimizer
 from plausible.inference.exact_map.max_elimination import constrained_order, max_tables
-from plausible.inference.optimizer import Optimizer
 from plausible.variables import Assignment, Evidence, State, Variable
 
 #: The largest and the least difference between exponents that messages are made of.

@@ -27,7 +27,7 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import TooLarge
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Variable
 from plausible.variables.evidence import EvidenceLike, findings_of
 

@@ -18,7 +18,7 @@ from plausible.base.tolerances import SCORE_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import observing, read_candidates, seen_tables
 from plausible.decisions.information.value import InformationValue, gain
-from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import utility_rounding
 from plausible.errors import InvalidArgument, TooLarge, counted

@@ -23,7 +23,7 @@ from plausible.decisions.information.observing import (
     unobserving,
 )
 from plausible.decisions.parts import Decision
-from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import utility_rounding

@@ -13,8 +13,7 @@ from plausible.base.records import Result, record
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
-from plausible.decisions.solving.options import SolvingOptions
-from plausible.decisions.solving.problem import impossible, read_findings
+from plausible.decisions.solving.problem import SolvingOptions, impossible, read_findings
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.totals import utility_rounding

@@ -19,7 +19,7 @@ from plausible.decisions.sensitivity.numbers import (
     read_number,
     read_numbers,
 )
-from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.totals import proof_rounding

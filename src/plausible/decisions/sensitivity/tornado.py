@@ -15,7 +15,7 @@ from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
 from plausible.decisions.sensitivity.numbers import DiagramNumber, NumberLike, VariationState, one_by_one, read_numbers
 from plausible.decisions.solving.evaluating import expected_utility
-from plausible.decisions.solving.options import SolvingOptions
+from plausible.decisions.solving.problem import SolvingOptions
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import Asked
 from plausible.errors import InvalidArgument

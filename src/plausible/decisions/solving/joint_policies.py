@@ -12,9 +12,8 @@ import numpy as np
 
 from plausible.base.tolerances import PROOF
 from plausible.decisions.solving.joint_tree import Weighing
-from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.policy_sets import search_policies
-from plausible.decisions.solving.problem import DecisionProblem
+from plausible.decisions.solving.problem import DecisionProblem, SolvingState, Watch
 from plausible.decisions.solving.stages import Stages, read_stages
 from plausible.decisions.solving.team import RuleSearch, Team, can_list_rules, read_team
 from plausible.decisions.solving.updating import Rules, ascend, first_best_rule, put, random_rules

@@ -27,7 +27,7 @@ from plausible.decisions.solving.arithmetic import (
     summed_to,
 )
 from plausible.decisions.solving.problem import DecisionProblem, Tabled
-from plausible.engine.ordering import best_elimination
+from plausible.engine.compilation import best_elimination
 from plausible.errors import TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import Variable

@@ -15,9 +15,19 @@ from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.elimination import query_rules, reverse_arcs, sum_max_sum
 from plausible.decisions.solving.joint_policies import settle
 from plausible.decisions.solving.joint_tree import Weighing, fits, lay_out, weighing
-from plausible.decisions.solving.options import Method, SolvingOptions, Watch, check_method
 from plausible.decisions.solving.policy_sets import search_policies
-from plausible.decisions.solving.problem import Task, impossible, read_findings, read_problem, read_structure, read_task
+from plausible.decisions.solving.problem import (
+    Method,
+    SolvingOptions,
+    Task,
+    Watch,
+    check_method,
+    impossible,
+    read_findings,
+    read_problem,
+    read_structure,
+    read_task,
+)
 from plausible.decisions.solving.solution import FoundRules, Solution, finish
 from plausible.decisions.solving.stages import read_stages
 from plausible.decisions.solving.team import enumerate_rules

@@ -14,8 +14,7 @@ from plausible.base.remedies import Argument, Remedy
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.solving.arithmetic import placed, summed_to
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.options import SolvingState, Watch
-from plausible.decisions.solving.problem import DecisionProblem
+from plausible.decisions.solving.problem import DecisionProblem, SolvingState, Watch
 from plausible.decisions.solving.updating import Rules, best_rule, first_best_rule
 from plausible.errors import TooLarge
 from plausible.search.branch_and_bound import Branches

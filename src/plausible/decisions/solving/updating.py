@@ -12,8 +12,7 @@ from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.solving.arithmetic import PLAIN, placed, scaled_or_logs, summed_to
 from plausible.decisions.solving.joint_tree import Weighing
-from plausible.decisions.solving.options import SolvingState, Watch
-from plausible.decisions.solving.problem import DecisionProblem
+from plausible.decisions.solving.problem import DecisionProblem, SolvingState, Watch
 from plausible.decisions.structure.relevance import temporal_order
 from plausible.errors import ImpossibleEvidence
 

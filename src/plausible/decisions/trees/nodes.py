@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.cpds.rows import MAX_ROUNDING
+from plausible.cpds.reading import MAX_ROUNDING
 from plausible.errors import InvalidModel, RoundedProbabilities, warn_caller
 from plausible.variables import State
 
@@ -112,7 +112,7 @@ def read_distribution(name: str, probabilities: Iterable[Any]) -> tuple[float, .
     """Probabilities as floats that sum to one.
 
     A sum that misses one by rounding is made up for in proportion, with a warning that says where and by how much, as
-    for the rows of a table (`plausible.cpds.rows`); one that misses it by more than 1e-3 is an error.
+    for the rows of a table (`plausible.cpds.reading`); one that misses it by more than 1e-3 is an error.
     """
     listed = tuple(probabilities)
     if not listed:

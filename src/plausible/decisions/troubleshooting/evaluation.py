@@ -19,7 +19,7 @@ from plausible.decisions.troubleshooting.device import Costs, Device
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, TroubleshootingSession, as_session
 from plausible.errors import InvalidArgument
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 Ints = npt.NDArray[np.intp]
 #: Cases between two reports of progress.

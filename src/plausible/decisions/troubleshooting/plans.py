@@ -10,9 +10,8 @@ from typing import TypeAlias
 from plausible.base.tolerances import PROOF
 from plausible.causal.counterfactuals.potential import Finding
 from plausible.decisions.troubleshooting.advice import advise, is_worth_going_on, possible_steps
-from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, enumerate_profiles
 from plausible.decisions.troubleshooting.device import Costs
-from plausible.decisions.troubleshooting.profiles import enumerate_profiles
 from plausible.decisions.troubleshooting.steps import Outcome, PlanNode, Step
 from plausible.decisions.troubleshooting.troubleshooter import (
     Troubleshooter,
@@ -22,7 +21,7 @@ from plausible.decisions.troubleshooting.troubleshooter import (
 )
 from plausible.decisions.troubleshooting.worlds import Worlds, WorldState
 from plausible.errors import TooLarge
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Jeffrey, State
 
 _FIXED = PlanNode(0.0, is_fixed=True)

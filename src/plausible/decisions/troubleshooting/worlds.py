@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Flags, Floats
 from plausible.base.tolerances import PROBABILITY_NOISE
-from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs
+from plausible.decisions.troubleshooting.beliefs import DeviceBeliefs, Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.device import Costs, Device
-from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.factors import Factor
 from plausible.variables import State

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.engine.ordering import best_elimination
+from plausible.engine.compilation import best_elimination
 from plausible.inference.exact_map.max_elimination import constrained_order
 from plausible.inference.problem import Problem
 

@@ -22,7 +22,7 @@ from plausible.factors.alignment import reduce_axes
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
-from plausible.search.clock import UNLIMITED, Clock
+from plausible.search.run import UNLIMITED, Clock
 
 Axes: TypeAlias = frozenset[int]
 

@@ -18,7 +18,7 @@ from plausible.inference.exact_map.search import SearchProgress, search_in_stage
 from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import components
 from plausible.inference.relevance import reduce_states
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Assignment, Evidence, Variable
 
 #: How a marginal MAP is found.

@@ -22,7 +22,7 @@ from plausible.factors.alignment import table_shape, union_scope, wide
 from plausible.inference.budget import refusal
 from plausible.inference.exact_map.bounds import BoundPlan, BoundTree, LogTable, TimeUpError, bound_tree, plan_bound
 from plausible.inference.info import QueryInfo
-from plausible.search.clock import UNLIMITED, Clock
+from plausible.search.run import UNLIMITED, Clock
 from plausible.variables import Variable
 
 #: The seconds between two reports.

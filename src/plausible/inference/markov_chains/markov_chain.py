@@ -17,10 +17,15 @@ from plausible.base.seeds import generator_of
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
-from plausible.inference.markov_chains.chain_elimination import censored
-from plausible.inference.markov_chains.chain_input import Start, array_of, estimated_chain, some_of
-from plausible.inference.markov_chains.chain_kinds import Absorption, ChainKinds
-from plausible.inference.markov_chains.chain_limits import SMALL, power_of, stationary_vector, steps_to_mix
+from plausible.inference.markov_chains.chain_kinds import (
+    Absorption,
+    ChainKinds,
+    Start,
+    array_of,
+    estimated_chain,
+    some_of,
+)
+from plausible.inference.markov_chains.chain_limits import SMALL, censored, power_of, stationary_vector, steps_to_mix
 from plausible.inference.markov_chains.spectral_gap import gap_of, log_balance
 from plausible.kernels.markov_chain import walk
 from plausible.variables import State

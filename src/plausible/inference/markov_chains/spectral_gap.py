@@ -11,8 +11,13 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import WEIGHT_NOISE
 from plausible.errors import NotSupported
-from plausible.inference.markov_chains.chain_elimination import censored, eliminated_pattern
-from plausible.inference.markov_chains.chain_limits import SMALL, Structure, stationary_vector
+from plausible.inference.markov_chains.chain_limits import (
+    SMALL,
+    Structure,
+    censored,
+    eliminated_pattern,
+    stationary_vector,
+)
 
 
 def log_balance(matrix: Any) -> Floats | None:

@@ -15,12 +15,11 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
+from plausible.inference.engine_bases import IterativeEngine, Optimizer, Optimum
 from plausible.inference.info import QueryInfo
-from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseEnergy, minimize_binary
-from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 #: The numbers that are looked at at once.
 _BLOCK = 2**22

@@ -17,17 +17,15 @@ from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import reduce_axes
 from plausible.graphs.undirected import UndirectedGraph
+from plausible.inference.engine_bases import PROVED, IterativeEngine, Optimizer, Optimum
 from plausible.inference.exact_map.bounds import BoundPlan, TimeUpError, plan_bound
 from plausible.inference.info import QueryInfo
-from plausible.inference.iteration import IterativeEngine
-from plausible.inference.optimization.dual_decomposition import DualDecomposition, MaxSum
 from plausible.inference.optimization.map_local_search import LocalSearch
-from plausible.inference.optimizer import PROVED, Optimizer, Optimum
+from plausible.inference.optimization.relaxations import DualDecomposition, MaxSum
 from plausible.inference.problem import Problem
 from plausible.kernels.depth_first import BoundingTables, Path, depth_first
-from plausible.search.clock import UNLIMITED, Clock
 from plausible.search.local_search import GreedyAscent
-from plausible.search.run import CONVERGED, Run
+from plausible.search.run import CONVERGED, UNLIMITED, Clock, Run
 
 #: The nodes between two looks at the clock: some hundredths of a second.
 _CHUNK = 2**17

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import InvalidArgument
+from plausible.inference.engine_bases import Optimizer, Optimum
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.kernels.local_moves import Attempts, FlipFields, FlipLayout, Moves, Tabu, Tally, climb, fill, wander
-from plausible.search.annealing import SimulatedAnnealing
 from plausible.search.local_search import FirstAscent, GreedyAscent, SearchMethod, TabuSearch
-from plausible.search.restarts import PerturbationRestarts, Restarts
-from plausible.search.search_problem import SearchProblem
-from plausible.search.search_state import SearchState, StopReason, improves
+from plausible.search.metaheuristics import PerturbationRestarts, Restarts, SimulatedAnnealing
+from plausible.search.search_problem import SearchProblem, SearchState, StopReason, improves
 
 States: TypeAlias = tuple[int, ...]
 

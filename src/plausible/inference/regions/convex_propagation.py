@@ -12,8 +12,8 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import Beliefs, ResumableEngine
+from plausible.inference.engine_bases import RoundState
 from plausible.inference.info import Estimate, QueryInfo
-from plausible.inference.iteration import RoundState
 from plausible.inference.problem import Problem
 from plausible.inference.regions.counting_numbers import (
     ConvexSplit,

@@ -20,7 +20,7 @@ from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_widt
 from plausible.inference.sampling.chain_layout import ChainLayout, live_states, move_chains
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 #: The logarithm that zero has until the last temperature.
 _SOFT_LOG_ZERO = -25.0

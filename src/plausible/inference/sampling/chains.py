@@ -38,8 +38,7 @@ from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.kernels.jit import repeated
-from plausible.search.clock import UNLIMITED, Clock
-from plausible.search.run import Run
+from plausible.search.run import UNLIMITED, Clock, Run
 from plausible.variables import Evidence
 
 #: The burn-in is made in so many steps, or fewer.

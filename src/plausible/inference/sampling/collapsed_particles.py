@@ -14,9 +14,9 @@ from plausible.base.options import read_names, set_counts
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.engine_bases import IterativeEngine
 from plausible.inference.engines import Engine
 from plausible.inference.info import Estimate, QueryInfo
-from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.chain_beliefs import ONE_CHAIN, cut_text
@@ -30,7 +30,7 @@ from plausible.inference.sampling.chain_diagnostics import (
     told_r_hat,
 )
 from plausible.inference.sampling.chain_layout import blocking_factor
-from plausible.search.clock import UNLIMITED, Clock
+from plausible.search.run import UNLIMITED, Clock
 from plausible.variables import Evidence, Variable
 
 _NOTHING = Evidence.read({}, {})

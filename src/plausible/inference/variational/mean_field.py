@@ -16,8 +16,8 @@ from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.compiled import compile_factors
+from plausible.inference.engine_bases import IterativeEngine
 from plausible.inference.info import Estimate, QueryInfo
-from plausible.inference.iteration import IterativeEngine
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import (
     Group,

@@ -19,8 +19,7 @@ from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs import DAG
 from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit
 from plausible.learn.estimation.priors import PriorLike
-from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
+from plausible.search.run import CONVERGED, Clock, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
 

@@ -14,7 +14,7 @@ from plausible.base.options import check_count, check_number, check_seconds
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints, check_progress
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 Pair: TypeAlias = frozenset[str]  # Two variables, in whichever order
 

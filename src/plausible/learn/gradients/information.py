@@ -11,7 +11,7 @@ import numpy as np
 from plausible.base.arrays import Codes, Floats, Positions
 from plausible.base.records import Result, record
 from plausible.cpds import CPD, TreeCPD
-from plausible.cpds.rows import place_text
+from plausible.cpds.reading import place_text
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, counted
 from plausible.factors.definite import pivoted_root

@@ -19,8 +19,7 @@ from plausible.learn.gradients.space import Objective, ObservedLikelihood, Param
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
 from plausible.search.ascent import AscentLike, AscentState, ascent_step, init_ascent, read_ascent
-from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, HasRun, Run, Stops, best_run, iterate
+from plausible.search.run import CONVERGED, Clock, HasRun, Run, Stops, best_run, iterate
 
 #: Called with the state after each step; returning true stops the ascent.
 Progress: TypeAlias = Callable[[AscentState], object]

@@ -40,8 +40,7 @@ from plausible.learn.incomplete.starts_and_stops import (
 )
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
-from plausible.search.clock import Clock
-from plausible.search.run import HasRun, Run, Stops, best_run, iterate
+from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
 #: Told the state after each step; a true answer ends the run.

@@ -28,8 +28,7 @@ from plausible.learn.incomplete.expectations import ExactExpectations, Expectati
 from plausible.learn.incomplete.problem import EMProblem, hidden_variables, read_problem
 from plausible.learn.incomplete.starts_and_stops import StartLike, warn_of_symmetry
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
-from plausible.search.run import Stops
+from plausible.search.run import Clock, Stops
 from plausible.variables import State, Variable
 
 

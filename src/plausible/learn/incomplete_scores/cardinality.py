@@ -25,7 +25,7 @@ from plausible.learn.incomplete_scores.score import read_incomplete_score, score
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.mixtures.comparison import ClusterChoice, choose_clusters
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Variable
 
 

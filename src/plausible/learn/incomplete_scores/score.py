@@ -16,17 +16,19 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, close_match
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress
-from plausible.learn.incomplete_scores.completion_scores import (
+from plausible.learn.incomplete_scores.approximations import (
     candidate_estimate,
     completion_counts,
+    effective_dimension,
     exact_log_marginal,
+    laplace_integral,
+    posterior_curvature,
     variational_bound,
 )
-from plausible.learn.incomplete_scores.curvature import effective_dimension, laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.scores.structure_prior import StructurePrior
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.variables import Variable
 
 _AT_RANDOM = "cells are missing at random"

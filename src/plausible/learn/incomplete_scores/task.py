@@ -23,8 +23,7 @@ from plausible.learn.incomplete.em import EMFit, EMProgress, best_em, em_run
 from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.learn.incomplete.starts_and_stops import start_network
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
-from plausible.search.run import Stops
+from plausible.search.run import Clock, Stops
 from plausible.variables import Variable
 
 #: The tolerance of EM, relative, with which starts are compared.

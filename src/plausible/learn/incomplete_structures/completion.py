@@ -40,8 +40,7 @@ from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.models import BayesianNetwork
 from plausible.models.display import learned_html, title_of
-from plausible.search.clock import Clock
-from plausible.search.run import HasRun, Run, Stops, best_run, iterate
+from plausible.search.run import Clock, HasRun, Run, Stops, best_run, iterate
 from plausible.variables import Variable
 
 #: So many completed rows are as soon counted as the parts of those that are not complete.

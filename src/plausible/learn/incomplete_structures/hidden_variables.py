@@ -42,8 +42,7 @@ from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import check_progress
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, Stops, best_first
+from plausible.search.run import CONVERGED, Clock, Stops, best_first
 
 Signal = Literal["semi-cliques", "mutual-information"]
 

@@ -57,9 +57,8 @@ from plausible.learn.structure_methods import OVERALL_METHODS, StructureSearch
 from plausible.learn.structures.constructive import learn_tree
 from plausible.learn.structures.knowledge import FoundGraph, StructureTask
 from plausible.models import BayesianNetwork
-from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, Run, Stops
-from plausible.search.search_state import SearchState
+from plausible.search.run import CONVERGED, Clock, Run, Stops
+from plausible.search.search_problem import SearchState
 from plausible.variables import Variable
 
 

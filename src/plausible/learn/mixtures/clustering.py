@@ -14,9 +14,8 @@ from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer, read_features, with_unseen_missing
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, log_joint, log_totals
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, best_mixture, given_shares, log_joint, log_totals
 from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixturePrior, MixtureSpace, mixture_network
-from plausible.learn.mixtures.starts import best_mixture, given_shares
 from plausible.models import BayesianNetwork
 from plausible.search.run import Run, Stops
 from plausible.variables import Variable

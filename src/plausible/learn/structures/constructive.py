@@ -17,7 +17,7 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Constraints, FoundGraph, StructureTask, search_ended
 from plausible.search.local_search import GreedyAscent
-from plausible.search.search_state import improves
+from plausible.search.search_problem import improves
 
 Edge = tuple[int, int]
 

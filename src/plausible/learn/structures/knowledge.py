@@ -19,9 +19,8 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import consistent_extension, essential_graph
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.search.clock import Clock
-from plausible.search.run import Run
-from plausible.search.search_state import SearchState
+from plausible.search.run import Clock, Run
+from plausible.search.search_problem import SearchState
 
 Mask = NDArray[np.bool_]
 

@@ -17,11 +17,16 @@ from plausible.learn.structures.constructive import learn_tree
 from plausible.learn.structures.exact.equivalence import search_classes
 from plausible.learn.structures.graph_search import GraphSearch
 from plausible.learn.structures.knowledge import Families, FoundGraph, StructureTask, search_ended
-from plausible.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.search.local_search import BasinFlooding, BeamSearch, FirstAscent, GreedyAscent, SearchMethod, TabuSearch
-from plausible.search.restarts import PerturbationRestarts, RandomRestarts, Restarts
-from plausible.search.search_problem import OperatorT, SearchProblem, StateT
-from plausible.search.search_state import SearchState, improves
+from plausible.search.metaheuristics import (
+    CoolingSchedule,
+    ExponentialCooling,
+    PerturbationRestarts,
+    RandomRestarts,
+    Restarts,
+    SimulatedAnnealing,
+)
+from plausible.search.search_problem import OperatorT, SearchProblem, SearchState, StateT, improves
 
 #: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
 _WALK = 20

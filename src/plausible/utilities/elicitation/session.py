@@ -13,7 +13,7 @@ from plausible.base.display import TextTable
 from plausible.base.frozen import Frozen
 from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument, shortened, suggestion
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.utilities.elicitation.questions import Answer, Question, Respondent
 from plausible.utilities.lotteries.curve_base import UtilityCurve
 from plausible.utilities.lotteries.curve_fitting import CurveFamily, fit_curve

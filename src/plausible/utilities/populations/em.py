@@ -15,8 +15,7 @@ from plausible.base.arrays import Flags, Floats, Ints
 from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
 from plausible.errors import InvalidArgument
-from plausible.search.clock import Clock
-from plausible.search.run import CONVERGED, Run, Stops, best_run, iterate
+from plausible.search.run import CONVERGED, Clock, Run, Stops, best_run, iterate
 from plausible.utilities.attributes.additive_utility import UtilityBasis
 from plausible.utilities.attributes.outcome_tables import read_numbers
 

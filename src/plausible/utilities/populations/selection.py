@@ -15,7 +15,7 @@ from plausible.base.records import Result, record
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 from plausible.utilities.attributes.additive_utility import sum_text, utility_basis
 from plausible.utilities.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.utilities.attributes.outcome_tables import Names

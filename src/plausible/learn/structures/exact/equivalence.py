@@ -18,9 +18,8 @@ from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.knowledge import Constraints, FoundGraph, Knowledge, found_graph
-from plausible.search.clock import Clock
-from plausible.search.run import Run
-from plausible.search.search_state import improves
+from plausible.search.run import Clock, Run
+from plausible.search.search_problem import improves
 
 _BASES_AT_ONCE = 64  # Families with so many sets of parents are scored between two looks at the clock
 

@@ -19,8 +19,7 @@ from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.orders import OrderSearch, half_of, usual_method
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_graph
-from plausible.search.clock import Clock
-from plausible.search.run import Run
+from plausible.search.run import Clock, Run
 
 _AT_A_TIME = 2**18  # Sets between two looks at the clock
 

@@ -20,8 +20,7 @@ from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood, Penalty, half_log, price_of
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_graph
-from plausible.search.clock import Clock
-from plausible.search.run import Run
+from plausible.search.run import Clock, Run
 
 _MAX_CELLS = 2**16  # Likelihoods of families with more cells are worked out by the rows
 

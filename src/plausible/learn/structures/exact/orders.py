@@ -13,10 +13,9 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
 from plausible.learn.structures.knowledge import FoundGraph, Knowledge, found_graph
-from plausible.search.clock import Clock
 from plausible.search.local_search import SearchMethod, TabuSearch
-from plausible.search.restarts import RandomRestarts
-from plausible.search.run import Run
+from plausible.search.metaheuristics import RandomRestarts
+from plausible.search.run import Clock, Run
 from plausible.search.search_problem import SearchProblem
 
 Order = tuple[int, ...]

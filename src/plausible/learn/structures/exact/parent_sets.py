@@ -21,7 +21,7 @@ from plausible.kernels.parent_sets import find_fitting
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
-from plausible.search.clock import Clock
+from plausible.search.run import Clock
 
 Words = NDArray[np.uint64]
 
