@@ -429,6 +429,14 @@ def test_resamples_average_both_levels_over_the_same_strata(method):
     assert "the interval may be too narrow" in str(estimate)
 
 
+def test_strata_with_fewer_than_five_cases_of_a_level_are_sparse():
+    """Of three strata with four, five and six treated cases, the first."""
+    place = np.tile(np.arange(30), 3)
+    rows = {"C": np.repeat([0, 1, 2], 30), "T": (place < np.repeat([4, 5, 6], 30)).astype(int), "Y": 1.0 * place}
+    report = estimate_effect(CONFOUNDED, rows, "Y", "T", method="standardization", bootstrap=NO_RESAMPLES).positivity
+    assert [(cell.level, dict(cell.covariates), cell.num_cases) for cell in report.sparse] == [(1, {"C": 0}, 4.0)]
+
+
 def test_front_door_resamples_average_over_the_same_treatments():
     """A cell that is empty in a resample must not compare mediators among differently treated cases."""
     rng = np.random.default_rng(1)

@@ -90,6 +90,36 @@ def is_hedge(hedge, graph, outcome, treatment):
     )
 
 
+def is_living_district(graph, nodes, roots):
+    """Whether latent causes among these nodes join them all, and each leads to a root through others of them."""
+    joined, living = {min(roots)}, set(roots)
+    for _ in nodes:
+        for edge in graph.edges:
+            left, right = edge.ends
+            if edge.is_bidirected and {left, right} & joined and {left, right} <= nodes:
+                joined |= {left, right}
+            if edge.is_directed and edge.right in living and edge.left in nodes:
+                living.add(edge.left)
+    return joined == nodes == living
+
+
+def has_smaller_hedge(hedge, graph, treatment):
+    """Whether some nodes of F can be spared and a hedge for the same roots is left."""
+    roots, free = set(hedge.roots), set(hedge.outer.nodes) - set(hedge.roots)
+    for size in range(len(free)):
+        for chosen in combinations(sorted(free), size):
+            nodes = roots | set(chosen)
+            if not nodes & set(treatment) or not is_living_district(graph, nodes, roots):
+                continue
+            untreated = nodes - roots - set(treatment)
+            for inner in range(len(untreated) + 1):
+                if any(
+                    is_living_district(graph, roots | set(c), roots) for c in combinations(sorted(untreated), inner)
+                ):
+                    return True
+    return False
+
+
 def parity_rows(hedge, ignoring, cut):
     """All nodes of F for all values of its latent bits: each is the parity of its causes.
 
@@ -120,6 +150,7 @@ def test_every_refusal_comes_with_a_hedge_that_makes_two_models(seed):
             continue
         refused += 1
         assert is_hedge(hedge, graph, outcome, treatment), (graph, hedge)
+        assert not has_smaller_hedge(hedge, graph, treatment), (graph, hedge)
         listening, deaf = (parity_rows(hedge, ignoring, cut=()) for ignoring in (False, True))
         assert sorted(listening) == sorted(deaf)
         listening, deaf = (parity_rows(hedge, ignoring, cut=treatment) for ignoring in (False, True))

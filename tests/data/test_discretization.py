@@ -63,6 +63,13 @@ def test_equal_widths_follow_the_range():
     assert found["x"].variable.states == ("below 3", "3 to 6", "from 6")
     labels = found.transform({"x": [1e300, -1e300, 3.0, None]})["x"].tolist()
     assert labels[:3] == ["from 6", "below 3", "3 to 6"]
+    assert Discretizer.fit({"x": [-2.0, 10.0, 3.0]}, "equal-width", bins=4)["x"].cuts == pytest.approx((1.0, 4.0, 7.0))
+
+
+def test_without_values_an_outer_interval_is_as_wide_as_its_neighbour():
+    """Or, beside a single cut, as wide as that is large; what stands for an interval is its middle."""
+    assert Discretizer.at({"x": [1.0, 3.0, 9.0]})["x"].representatives == (0.0, 2.0, 6.0, 12.0)
+    assert Discretizer.at({"x": [4.0]})["x"].representatives == (2.0, 6.0)
 
 
 def test_classes_beyond_the_range_of_powers_of_three_have_a_price():

@@ -124,8 +124,24 @@ def test_statistics_of_parts_add_up_and_can_be_taken_away():
         doubled = (whole + 2 * first - first).counts(child, parents)
         np.testing.assert_array_equal(doubled, whole.counts(child, parents) + first.counts(child, parents))
     assert (whole - first).total == 120
+    gaps = TableStatistics(Table.read({"v0": [0, None], "v1": [None, None], "v2": [0, 1]}, table.variables.values()))
+    assert (first + gaps).missing == {"v0": 1, "v1": 2}
     with pytest.raises(InvalidArgument, match="same variables"):
         first + TableStatistics({"x": [1, 2]})
+
+
+def test_moments_are_those_of_the_rows_with_each_joint_state_of_the_parents():
+    rng = np.random.default_rng(4)
+    rows = {name: rng.integers(size, size=200) for name, size in (("a", 3), ("b", 2), ("c", 3))}
+    numbers = {"x": rng.normal(size=200), "y": rng.normal(size=200)}
+    (found,) = TableStatistics({**rows, **numbers}).moments_of([Request("x", ("a", "b", "c", "y"))])
+    assert len(found.states) == len(np.unique(np.stack([*rows.values()]), axis=1).T) == 18
+    for states, weight, mean, scatter in zip(found.states, found.weight, found.mean, found.scatter, strict=True):
+        here = np.all([column == state for column, state in zip(rows.values(), states, strict=True)], axis=0)
+        part = np.stack([numbers["x"][here], numbers["y"][here]])
+        assert weight == here.sum()
+        np.testing.assert_allclose(mean, part.mean(axis=1))
+        np.testing.assert_allclose(scatter, weight * np.cov(part, ddof=0), atol=1e-12)
 
 
 def test_wrong_families_are_refused_with_their_names():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -22,6 +23,7 @@ from diagram_oracle import (
 )
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, share_of_gap, utility_gap
+from plausible.decisions.solving import evaluating
 from plausible.decisions.solving.evaluating import (
     RuleCount,
     count_strategies,
@@ -262,6 +264,21 @@ def test_the_gap_is_between_the_least_and_the_largest_value_of_all_strategies(se
         mixed = diagram.uniform_strategy()
         expected = (diagram.expected_utility(mixed) - values.min()) / np.ptp(values)
         assert gap.share(mixed) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("is_best_proved", [True, False])
+def test_a_gap_is_exact_only_if_both_of_its_ends_are_proved(is_best_proved, monkeypatch):
+    """The worst strategy is the best one of another diagram, asked for by itself."""
+    solved = evaluating.Asked.solved
+
+    def one_unproved(asked, diagram=None):
+        found = solved(asked, diagram)
+        return found if (diagram is None) == is_best_proved else replace(found, upper_bound=math.inf)
+
+    monkeypatch.setattr(evaluating.Asked, "solved", one_unproved)
+    gap = utility_gap(solving_oracle.random_diagram(np.random.default_rng(0), 3, 2, 2))
+    assert not gap.is_exact
+    assert str(gap).endswith("not proved.")
 
 
 def test_a_strategy_of_another_diagram_has_no_place_in_the_gap():

@@ -184,6 +184,11 @@ def test_a_constant_added_to_utilities_changes_no_tie(unit, level):
     assert better.undominated == (1,)
 
 
+def test_regrets_that_differ_by_rounding_alone_are_ties():
+    """1 - 0.7 is 0.3, though not in floats."""
+    assert minimax_regret({"a": {"s": 1.0, "t": 0.0}, "b": {"s": 0.7, "t": 0.3}}).best == ("a", "b")
+
+
 @pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e12])
 def test_mixtures_do_not_hang_on_the_unit(unit):
     """Regrets (0, 1) and (3, 0): the first with probability 3/4 makes both 3/4."""
