@@ -73,6 +73,18 @@ def test_hidden_variables_leave_certain_paths_that_are_true_and_counterexamples_
     assert num_certain > 0
 
 
+def test_lines_of_a_class_are_selected_effects_of_both_ends():
+    """A cycle without a chord that selection alone explains: no path in it is causal."""
+    dag = DAG("A -> S1 <- B; B -> S2 <- C; C -> S3 <- D; D -> S4 <- A")
+    found = causal_certainty(pag_of(dag, selection=["S1", "S2", "S3", "S4"]), selection=True)
+    other = found.counterexample("A", "C")
+    assert other.latent == ()
+    assert {frozenset(other.graph.parents(node)) for node in other.selection} == set(
+        map(frozenset, ("AB", "BC", "CD", "DA"))
+    )
+    assert other.graph.num_edges == 8
+
+
 def test_fewer_assumptions_leave_fewer_certain_paths():
     """(a) no hidden variables, (b) hidden ones, (c) selection: each is less sure than the one before."""
     rng = np.random.default_rng(2)

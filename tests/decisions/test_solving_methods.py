@@ -15,6 +15,7 @@ from plausible.decisions import Decision, InfluenceDiagram
 from plausible.decisions.solving import elimination
 from plausible.decisions.solving.elimination import eliminate_joint, joint_factors, reverse_arcs, utility_network
 from plausible.decisions.solving.problem import read_findings
+from plausible.decisions.solving.updating import first_best_rule
 from plausible.errors import ImpossibleEvidence, InvalidFactor, NotSupported
 from plausible.factors.joint_factor import JointFactor, combined
 from plausible.utilities import Utility
@@ -239,6 +240,12 @@ def test_maximization_takes_the_best_action_where_it_is_possible():
     left, rule = pair.maximize("A")
     assert rule.reorder(["B", "A"]).values.tolist() == [[0, 1], [1, 0], [1, 0]]
     assert left.contract().values.tolist() == [1.0, 2.0, 0.0]
+
+
+def test_the_first_of_actions_that_differ_by_rounding_alone_is_taken():
+    """0.1 + 0.2 is 0.3, though not in floats."""
+    found = first_best_rule(np.array([[0.3, 0.1 + 0.2, 0.0], [0.3, 0.3001, 0.0]]))
+    assert found.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 
 
 def test_a_negative_probability_and_an_infinite_utility_are_refused():

@@ -33,7 +33,7 @@ def test_pieces_are_a_tree_of_all_cliques():
     rng = np.random.default_rng(0)
     parents = [int(rng.integers(position + 1, min(position + 6, 199) + 1)) for position in range(199)] + [-1]
     entries = rng.integers(1, 1000, 200).tolist()
-    entries[50] = entries[120] = 10**6
+    entries[50] = entries[120] = entries[199] = 10**6  # the root is last, and has no message to share out
     cut = cut_into_pieces(entries, parents)
     assert sorted(np.concatenate([piece.cliques for piece in cut]).tolist()) == list(range(200))
     assert [piece.cliques.tolist() for piece in cut if piece.is_split] == [[120], [50]]
