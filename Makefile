@@ -12,7 +12,7 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 	tests/utilities/test_ties.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
 	tests/learn/incomplete_structures/test_rescoring.py
 
-.PHONY: run test test-interpreted test-slow test-portable check bench clean
+.PHONY: run test test-interpreted test-slow test-portable mutants check bench clean
 
 run: .venv/installed
 	$(BIN)/plausible demo
@@ -37,6 +37,12 @@ test-portable: .venv/installed-dev
 			|| exit 1; \
 	done
 
+# Faults put into the source, one at a time: which does no test convict? MUTANTS="--number 100 --seed 1 --only learn/scores"
+MUTANTS ?=
+mutants: .venv/installed-dev
+	$(BIN)/plausible compile
+	$(BIN)/python tests/mutants.py $(MUTANTS)
+
 check: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,7 +55,7 @@ bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
