@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.base.arrays import Positions
 from plausible.data.columns import factorize
 from plausible.data.sources import columns_of
-from plausible.errors import InvalidArgument, NotSupported, PlausibleError, close_match
+from plausible.errors import InvalidArgument, NotSupported, PlausibleError, PlausibleWarning, close_match, warn_caller
 from plausible.variables import Variable
 from plausible.variables.variable import is_missing
 
@@ -71,10 +71,7 @@ class Estimator:
     def _check_fitted(self) -> None:
         if self.__sklearn_is_fitted__():
             return
-        kind: type = NotFitted
-        if "sklearn" in sys.modules:  # a kind of it that code written for scikit-learn catches, too
-            also = import_module("sklearn.exceptions").NotFittedError
-            kind = type("NotFitted", (NotFitted, also), {})
+        kind = _shared(NotFitted, "NotFittedError")
         raise kind(f"This {type(self).__name__} has not seen any data yet: call fit first.")
 
     def _note_names(self, X: Any, names: Iterable[str]) -> None:
@@ -105,6 +102,13 @@ class Clusterer(Estimator):
             target_tags=utils.TargetTags(required=False),
             input_tags=utils.InputTags(allow_nan=True, categorical=True, string=True),
         )
+
+
+def _shared(kind: type[Any], name: str) -> type[Any]:
+    """The kind or, where scikit-learn is in use, one that code written for it also knows as its exception of a name."""
+    if "sklearn" not in sys.modules:
+        return kind
+    return type(name, (kind, getattr(import_module("sklearn.exceptions"), name)), {})
 
 
 class Classes(NamedTuple):
@@ -149,11 +153,16 @@ def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
     """The classes, sorted; named as the column that they come from, or "class"."""
     if y is None:
         raise InvalidArgument("A classifier requires y to be passed, but the target y is None.")
-    values = np.asarray(y)
+    values, name = np.asarray(y), getattr(y, "name", None)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warn_caller(
+            "A column-vector y was passed when a 1d array was expected, and taken as one: give y.ravel().",
+            _shared(PlausibleWarning, "DataConversionWarning"),
+        )
+        name = next(iter(getattr(y, "columns", ())), None)
+        y, values = np.asarray(y, dtype=object)[:, 0], values[:, 0]
     # Numbers among texts stay numbers there.
     cells = (np.asarray(y, dtype=object) if values.dtype.kind in "US" else values).tolist()
-    if values.ndim == 2 and values.shape[1] == 1:
-        raise InvalidArgument("A column-vector y was passed when a 1d array was expected: give y.ravel().")
     if values.ndim != 1:
         raise InvalidArgument(f"y is a list with the class of each row, but has the shape {values.shape}.")
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values != np.floor(values)).any():
@@ -163,7 +172,6 @@ def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
         )
     if any(value is None or is_missing(value) or value in (np.inf, -np.inf) for value in cells):
         raise InvalidArgument("y has missing or infinite values (NaN, None, inf): leave these rows out.")
-    name = getattr(y, "name", None)
     if isinstance(name, str) and name in features:
         raise InvalidArgument(f"X has the column {name!r}, which is also the class: leave it out of X.")
     if not isinstance(name, str) or not name:
