@@ -324,8 +324,9 @@ class RoundedProbabilities(PlausibleWarning):
 
 def close_match(name: Hashable, candidates: Iterable[Hashable]) -> str:
     """The candidates that `name` may stand for, in a sentence (with a leading space); empty where none is close."""
-    by_folded = {str(candidate).casefold(): candidate for candidate in candidates}
-    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.6)
+    # By their beginnings: the time to compare texts is quadratic in their lengths.
+    by_folded = {str(candidate)[:200].casefold(): candidate for candidate in candidates}
+    close = get_close_matches(str(name)[:200].casefold(), by_folded, n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(shown(by_folded[text]) for text in close)}?" if close else ""
 
 

@@ -115,3 +115,29 @@ def test_a_text_that_is_cut_off_never_gives_other_numbers(kind):
         result = outcome(kind, text[:end])
         if isinstance(result, BayesianNetwork):
             assert all(whole.cpd(name) == cpd for name, cpd in result.cpds.items())
+
+
+MANY = 100_000
+LONG = "".join(chr(0x4E00 + number % 150) for number in range(MANY))
+A = "network n {} variable A { type discrete [ 2 ] { a, b }; } "
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("net", "net { a =" + " " * MANY + '"b"; }'),
+        ("net", 'net { a = "' + '\\"' * MANY + " % c"),
+        ("net", "continuous node X { } potential (X) { data = (normal(" + "1" * MANY + "x, 1)); }"),
+        ("dne", 'bnet n { a = "' + '\\"' * MANY + " // c"),
+        ("bif", "network" + " " * MANY),
+        ("bif", "variable A { property " * (MANY // 5) + "//"),
+        ("bif", A + "probability ( A ) { default" + " " * MANY + "0.5 0.5; }"),
+        ("bif", A.replace("variable A", f"variable {LONG}") + f"probability ( {LONG}x ) {{ table 1, 0; }}"),
+    ],
+    ids=range(8),
+)
+def test_blanks_digits_and_quotes_in_numbers_are_read_in_linear_time(kind, text):
+    """Each of these took time in proportion to the square of its length: minutes, for this one."""
+    begin = time.process_time()
+    outcome(kind, text)
+    assert time.process_time() - begin < 3

@@ -92,10 +92,10 @@ PROPERTIES: Final = Dialect(lambda text: not _NOT_LITERAL.search(text), lambda v
 
 
 _PROPERTY: Final = rf"(?:{QUOTED_PROPERTY.pattern}|[^;]*)"
-_COMMENTS: Final = re.compile(rf'"[^"\n]*"|\bproperty\b{_PROPERTY};|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))')
+_COMMENTS: Final = re.compile(rf'"[^"\n]*"|\bproperty\b{_PROPERTY}(?:;|\Z)|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))')
 _BLOCKS: Final = ("network", "variable", "probability")
 _BLOCK: Final = re.compile(r"\s*(?:([^\s(){}\[\];\"|,#]+)|(#[^\n]*)|\Z)")
-_HEAD: Final = re.compile(r'\s*((?:[^"{};]|"[^"\n]*")*+)\{')
+_HEAD: Final = re.compile(r'\s*+((?:[^"{};]|"[^"\n]*")*+)\{')
 _STATEMENT: Final = re.compile(rf"\s*(?:(property\b)({_PROPERTY});|(type\b)|(\}}))")
 _TYPE: Final = re.compile(
     r'\s*(?:(discrete)\s*(?:\[\s*(\d{1,9})\s*\])?|([^\s{;\[]+)[^{;]*)\s*(?:\{((?:[^"{}]|"[^"\n]*")*+)\})?\s*;?'

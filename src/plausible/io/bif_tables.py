@@ -26,7 +26,7 @@ MAX_DEFAULT_ENTRIES: Final = 2**24
 #: A property that is a string, or whose value is one, which may hold semicolons; up to its own semicolon.
 QUOTED_PROPERTY: Final = re.compile(r'(?:[^";=]*+=)?\s*+"[^"\n]*+"\s*+(?=;)')
 
-_ROW: Final = re.compile(r"\s*\(([^()]*)\)([^();]*);")
+_ROW: Final = re.compile(r"\(([^()]*+)\)([^();]*+);")
 _TABLE: Final = re.compile(r"\s*table\b([^;]*);\s*")
 _STATEMENT: Final = re.compile(r"\s*(?:(property\b)|(table\b|default\b)|(\()|(\}))", re.DOTALL)
 _PARENTHESIS: Final = re.compile(r'"[^"\n]*"|[(){};]')

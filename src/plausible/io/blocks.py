@@ -20,9 +20,9 @@ from plausible.io.scanner import floats, is_numeric, shown
 #: Blocks may be nested this deeply.
 MAX_DEPTH: Final = 50
 
-_HEAD: Final = re.compile(r'\s*([^{}=;"]*)([{}=;"]|\Z)')
-_SIMPLE: Final = re.compile(r'\s*([^;{}"]*);')
-_QUOTED: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*+")\s*;', re.DOTALL)
+_HEAD: Final = re.compile(r'\s*+([^{}=;"]*+)([{}=;"]|\Z)')
+_SIMPLE: Final = re.compile(r'\s*+([^;{}"]*+);')
+_QUOTED: Final = re.compile(r'\s*+("(?:[^"\\]|\\.)*+")\s*+;', re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _MARK: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(){};"]', re.DOTALL)
 _ITEM: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(),]|[^\s(),"]+', re.DOTALL)

@@ -29,7 +29,7 @@ KEYWORDS: Final = frozenset(
     ("net", "class", "node", "discrete", "continuous", "decision", "utility", "function", "potential", "normal")
 )
 
-_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>%[^\n]*)', re.DOTALL)
+_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>%[^\n]*)', re.DOTALL)
 _NODE: Final = re.compile(r"(?:(discrete|continuous) )?(node|decision|utility) (\S+)")
 _FUNCTION: Final = re.compile(r"(?:(?:discrete|continuous) )?function (?:node )?(\S+)")
 _OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(function|class|instance|object)\b")
@@ -37,7 +37,7 @@ _CLASS: Final = re.compile(r"class (\S+)")
 _POTENTIAL: Final = re.compile(r"potential ?\(([^|()]*)(?:\|([^|()]*))?\)")
 _NAMES: Final = re.compile(r"[^\s,]+")
 _NORMAL: Final = re.compile(r"normal\s*\(([^,()]*),([^,()]*)\)")
-_NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER: Final = r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 _NAME: Final = r"[^\W\d]\w*"
 _TERM: Final = re.compile(
     rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*({_NAME})|({_NAME})(?:\s*\*\s*({_NUMBER}))?|({_NUMBER}))\s*(?=[+-]|\Z)"

@@ -15,7 +15,7 @@ from plausible.errors import FormatError
 from plausible.io.assembly import Place
 
 #: Comments as in C++, and the strings that may hold their marks.
-C_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))', re.DOTALL)
+C_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))', re.DOTALL)
 
 _NUMERIC: Final = b"0123456789+-.eE, \t\r\n"
 _NEXT: Final = re.compile(r"[(}]|(?:table|default|property)\b")
@@ -29,7 +29,8 @@ def blank_comments(text: str, pattern: re.Pattern[str], marks: Iterable[str]) ->
     """The text with every comment replaced by blanks, so that all else keeps its place.
 
     The pattern matches what may hold the mark of a comment without being one (a quoted string, say), or, as its group
-    `comment`, a comment. A comment that starts with `/*` and does not end is an error.
+    `comment`, a comment. A comment that starts with `/*` and does not end is an error. What it matches ends with the
+    text if it does not end before, so that none of it is looked through twice.
 
     >>> blank_comments('a "%" % b', re.compile('"[^"]*"|(?P<comment>%.*)'), "%")
     'a "%"    '

@@ -42,7 +42,7 @@ from plausible.variables import State, Variable
 #: A noisy-max of another program is read as a table of at most this many numbers.
 MAX_NOISY_ENTRIES = 2**24
 #: Decisions may remember this many things, all together.
-MAX_REMEMBERED = 2**22
+MAX_REMEMBERED = 2**20
 _MAX_TOLD: Final = 8
 
 _Entry = TypeVar("_Entry", np.float64, np.intp)

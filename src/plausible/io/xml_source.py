@@ -25,6 +25,7 @@ MAX_ELEMENTS = 2**22
 #: What counts as white space in XML.
 WHITESPACE = " \t\r\n"
 
+_LONG_WORD = 200
 _LATE_DECLARATION = re.compile(r"[\s\ufeff]+<\?xml\s[^<>]*\?>")
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -104,7 +105,9 @@ class Element:
         for _ in range(self.place.line - 1):
             start = self.source.find("\n", start) + 1
         start = self.source.find(">", start + self.place.column - 1)
-        found = re.compile(rf"(?<![^\s>]){re.escape(word)}(?![^\s<])").search(self.source, start)
+        # A pattern costs a thousand times its text; so many characters are no other word, if they are not all of it.
+        end = r"(?![^\s<])" if len(word) <= _LONG_WORD else ""
+        found = re.compile(rf"(?<![^\s>]){re.escape(word[:_LONG_WORD])}{end}").search(self.source, start)
         return Place.at(self.source, found.start()) if found else self.place
 
 
