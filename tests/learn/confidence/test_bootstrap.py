@@ -148,6 +148,17 @@ def test_the_consensus_keeps_all_strong_edges_and_has_no_cycle():
     assert set(graph.edges) == {("A", "B"), ("B", "C"), ("A", "C")}
 
 
+def test_no_share_of_graphs_exceeds_one():
+    """An edge that all graphs have, some in the other direction: its shares add up to one, whatever graphs weigh."""
+    graphs = [DAG("A -> B"), DAG("B -> A")] * 2 + [DAG("A -> B")]
+    for weights in np.random.default_rng(0).random((300, 5)):
+        found = WeightedGraphs.of(graphs, weights)
+        strengths = found.strengths()
+        assert 1 - 1e-12 < strengths.strength("A", "B") <= 1
+        assert max(strengths.strengths.max(), strengths.blankets.max()) <= 1
+        assert found.probability(lambda graph: True) == 1
+
+
 def test_errors_name_the_fix():
     refuses(InvalidArgument, "'ordinary' or 'bayesian'", bootstrap, _rows(), kind="jackknife")
     refuses(InvalidArgument, "num_samples=0", bootstrap, _rows(), num_samples=0)

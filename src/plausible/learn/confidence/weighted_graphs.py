@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -42,9 +43,11 @@ class EdgeStrengths(Result):
     is_posterior: bool = False
 
     def __post_init__(self) -> None:
-        for matrix in (self.edges, self.paths, self.blankets):
-            if matrix is not None:
-                matrix.setflags(write=False)
+        for name in ("edges", "paths", "blankets"):
+            if (matrix := getattr(self, name)) is not None:
+                bounded = np.minimum(matrix, 1.0)  # sums of shares may exceed one by rounding
+                bounded.setflags(write=False)
+                object.__setattr__(self, name, bounded)
 
     def edge(self, parent: str, child: str) -> float:
         """The probability of parent -> child."""
@@ -52,7 +55,7 @@ class EdgeStrengths(Result):
 
     def strength(self, first: str, second: str) -> float:
         """The probability of an edge between two variables, whatever its direction."""
-        return self.edge(first, second) + self.edge(second, first)
+        return min(self.edge(first, second) + self.edge(second, first), 1.0)
 
     def direction(self, parent: str, child: str) -> float:
         """The probability of parent -> child, given that there is an edge; NaN if there is none."""
@@ -70,7 +73,7 @@ class EdgeStrengths(Result):
     @property
     def strengths(self) -> Floats:
         """The probabilities of edges, whatever their direction: a symmetric matrix."""
-        return self.edges + self.edges.T
+        return np.minimum(self.edges + self.edges.T, 1.0)
 
     @property
     def threshold(self) -> float:
@@ -240,8 +243,8 @@ class WeightedGraphs(Result):
     def probability(self, feature: Callable[[DAG | PDAG], float]) -> float:
         """P(f) = Σ f(G) P(G) of any feature: a function of a graph that is true, or a number. Asked once a graph."""
         distinct = self.distinct()
-        found = sum(mass * float(feature(g)) for mass, g in zip(distinct.masses, distinct._graphs(), strict=True))
-        return float(found / self.masses.sum())
+        found = (mass * float(feature(g)) for mass, g in zip(distinct.masses.tolist(), distinct._graphs(), strict=True))
+        return math.fsum(found) / math.fsum(distinct.masses)  # exact sums: no share exceeds one
 
     def strengths(self) -> EdgeStrengths:
         """The probabilities of edges, directed paths and Markov blankets."""
@@ -256,7 +259,7 @@ class WeightedGraphs(Result):
             paths += np.tensordot(masses, closures(arrows), 1)
             shared = _product(arrows, arrows.transpose(0, 2, 1))
             blankets += np.tensordot(masses, (matrices | turned | shared) & ~np.eye(num, dtype=np.bool_), 1)
-        edges, paths, blankets = (np.minimum(sums / self.masses.sum(), 1.0) for sums in (edges, paths, blankets))
+        edges, paths, blankets = (sums / self.masses.sum() for sums in (edges, paths, blankets))
         return EdgeStrengths(self.names, edges, paths, blankets, self.source, self.is_posterior)
 
     def __str__(self) -> str:
