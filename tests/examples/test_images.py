@@ -234,7 +234,7 @@ def test_a_uniform_picture_stays_as_it_is():
     assert (denoise(np.full((3, 4), 2.0), 5, noise=1.0, smoothness=1.0, truncation=2.0).labels == 2).all()
     assert (denoise(np.full((3, 4), 2.0), 1, noise=1.0, smoothness=1.0, truncation=2.0).labels == 0).all()
     image = np.full((3, 4, 3), 0.5)
-    assert (segment(image, ColourModel.fit(image, 1)).labels == 0).all()
+    assert (segment(image, ColourModel.fit(image, 1, restarts=0)).labels == 0).all()
 
 
 def test_without_coupling_each_pixel_is_as_observed():
@@ -273,7 +273,7 @@ def test_a_field_can_be_asked_about_a_pixel():
         (lambda: ColourModel.from_scribbles(np.zeros((1, 2, 3)), np.array([[0, 2]])), "segment 1"),
         (lambda: ColourModel.from_scribbles(np.zeros((1, 2, 3)), np.array([[-1, -1]])), "segment 0"),
         (lambda: ColourModel.from_scribbles(np.zeros((1, 2, 3)), np.array([[0]])), r"shape \(1, 1\)"),
-        (lambda: ColourModel.fit(np.zeros((2, 2, 3)), 1, restarts=0), "restarts=0"),
+        (lambda: ColourModel.fit(np.zeros((2, 2, 3)), 1, restarts=-1), "restarts=-1"),
         (lambda: png_bytes(np.zeros((2, 2))), "float64"),
         (lambda: png_bytes(np.zeros((2, 2, 4), np.uint8)), r"\(2, 2, 4\)"),
     ],

@@ -185,6 +185,20 @@ def test_predict_gives_the_most_probable_state():
     assert list(net.compile().predict_proba(frame, "A").columns) == ["no", "yes"]
 
 
+@pytest.mark.parametrize("others", [[], [LinearGaussianCPD("x", variance=1.0)]], ids=["tables", "numbers"])
+def test_a_column_of_the_target_is_no_evidence_for_its_prediction(others):
+    """Known answers, among them one that is no state, change nothing; a question takes them as evidence."""
+    b = TableCPD("B", {"no": [0.7, 0.3], "yes": [0.2, 0.8]}, parents=["A"], states=["low", "high"])
+    net = BayesianNetwork(TableCPD("A", [0.6, 0.4], states=["no", "yes"]), b, *others)
+    engine, labels = net.compile(), ["yes", "no", "unknown"]
+    expected = [[0.42 / 0.5, 0.08 / 0.5], [0.18 / 0.5, 0.32 / 0.5], [0.6, 0.4]]
+    for frame in ({"A": labels, "B": ["low", "high", None]}, pd.DataFrame({"A": labels, "B": ["low", "high", None]})):
+        np.testing.assert_allclose(engine.predict_proba(frame, "A").to_numpy(), expected, atol=1e-12)
+        assert engine.predict(frame, "A").tolist() == ["no", "yes", "no"]
+    assert engine.predict_proba({"A": labels}, "A").shape == (3, 2)
+    assert net.query("A", {"A": "yes", "B": "low"})["yes"] == 1.0
+
+
 def test_no_rows_give_no_answers():
     """An empty table is answered with empty arrays and zero counts."""
     engine = BayesianNetwork(TableCPD("A", [0.6, 0.4])).compile()

@@ -60,9 +60,3 @@ class EvidenceColumns:
         """One of the rows by the names of its states."""
         found = self.evidence(row)
         return {**{name: self.variables[name].states[state] for name, state in found.hard.items()}, **found.values}
-
-    def without(self, name: str) -> EvidenceColumns:
-        """The rows with a variable not observed."""
-        states = {other: column for other, column in self.states.items() if other != name}
-        numbers = {other: column for other, column in self.numbers.items() if other != name}
-        return EvidenceColumns(self.variables, states, numbers, self.num_rows)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.options import check_count
 from plausible.errors import InvalidArgument
 from plausible.inference import AlphaExpansion, Engine, GraphCut, Optimizer, QueryInfo
 from plausible.models import MarkovNetwork, ising, metric_network
@@ -245,7 +246,7 @@ class ColourModel:
         return cls(np.full(len(counts), 1 / len(counts)), fitted.means, fitted.covariances)
 
     @classmethod
-    def fit(cls, image: Floats, num_segments: int, *, restarts: int = 8, seed: int = 0) -> ColourModel:
+    def fit(cls, image: Floats, num_segments: int, *, restarts: int = 7, seed: int = 0) -> ColourModel:
         """From the picture alone: the most likely of several mixtures that EM finds.
 
         Each run begins with k-means++ (Arthur & Vassilvitskii 2007); its steps take time in proportion to pixels,
@@ -254,7 +255,7 @@ class ColourModel:
         Parameters
         ----------
         restarts
-            How many runs: there are local optima.
+            Further runs from other starts: there are local optima.
 
         Examples
         --------
@@ -264,13 +265,13 @@ class ColourModel:
         """
         colours = image.reshape(-1, image.shape[-1])
         num_different = len(np.unique(colours, axis=0))
-        if not 1 <= num_segments <= num_different or restarts < 1:
+        check_count("restarts", restarts)
+        if not 1 <= num_segments <= num_different:
             raise InvalidArgument(
-                f"num_segments={num_segments}, restarts={restarts}: a picture of {num_different} colours has from 1 to "
-                "that many segments, and there is at least one run."
+                f"num_segments={num_segments}: a picture of {num_different} colours has from 1 to that many segments."
             )
         rng = np.random.default_rng(seed)
-        models = [_mixture(colours, num_segments, rng) for _ in range(restarts)]
+        models = [_mixture(colours, num_segments, rng) for _ in range(1 + restarts)]
         return max(models, key=lambda model: model.log_likelihood(colours))
 
     def log_likelihood(self, colours: Floats) -> float:

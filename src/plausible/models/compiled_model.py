@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.display import html_page
 from plausible.base.seeds import Seed
+from plausible.data.columns import frame_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries
@@ -140,8 +141,9 @@ class CompiledModel(ABC):
     def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
         """Compute P(target | row) for each row of evidence, a column per state; missing cells are not observed.
 
-        A column of the target itself is not looked at. Identical rows are computed once; a row that can't happen is
-        an error with its number and the cells that contradict each other.
+        A column of the target itself is not looked at, so that rows with known answers can be given as they are; to
+        `query` what is observed of its target is evidence like any other. Identical rows are computed once; a row that
+        can't happen is an error with its number and the cells that contradict each other.
 
         Parameters
         ----------
@@ -165,19 +167,20 @@ class CompiledModel(ABC):
 
         variable = self._target(target)
         columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
-        return pd.DataFrame(self._row_beliefs(frame, variable), columns=columns, index=index_of(frame))
+        beliefs = self._row_beliefs(unlabelled(frame, target), variable)
+        return pd.DataFrame(beliefs, columns=columns, index=index_of(frame))
 
     def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
-        """Find the most probable state of the target for each row; ties go to the first state."""
+        """Find the most probable state of the target for each row, as `predict_proba`; ties go to the first state."""
         import pandas as pd
 
         variable = self._target(target)
-        best = self._row_beliefs(frame, variable).argmax(axis=1)
+        best = self._row_beliefs(unlabelled(frame, target), variable).argmax(axis=1)
         return pd.Series([variable.states[place] for place in best], index=index_of(frame), name=target)
 
     @abstractmethod
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
-        """P(target | row), a row each."""
+        """P(target | row), a row each; nothing is observed of the target."""
 
     def _target(self, target: str) -> Variable:
         """The one variable that rows are asked about."""
@@ -190,6 +193,12 @@ class CompiledModel(ABC):
     def _impossible_row(self, row: int, findings: Mapping[str, Any]) -> ImpossibleEvidence:
         """The error for a row that can't happen, with the cells that contradict each other."""
         return impossible_row(row, contradiction_of(self, findings))
+
+
+def unlabelled(frame: Any, target: str) -> Any:
+    """The rows with nothing observed of the target."""
+    columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
+    return {**columns, target: np.full(len(columns[target]), np.nan)} if target in columns else frame
 
 
 def index_of(frame: Any) -> Any:

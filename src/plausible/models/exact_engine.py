@@ -145,7 +145,6 @@ class ExactEngine(CompiledModel):
 
     def _row_beliefs(self, frame: Any, target: Variable) -> Floats:
         rows = encode_evidence(frame, self.variables, self.place)
-        rows[:, list(self.variables).index(target.name)] = -1
         answers = self.sums.answer_rows(rows, target.name)
         self._refuse_impossible(rows, answers.log_totals)
         assert answers.marginals is not None

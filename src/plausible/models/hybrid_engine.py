@@ -21,7 +21,7 @@ from plausible.inference.budget import Budget
 from plausible.inference.gaussian.regression import EvidenceWeight
 from plausible.inference.hybrid.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan
-from plausible.models.compiled_model import CompiledModel, checked_weights, index_of, named_families
+from plausible.models.compiled_model import CompiledModel, checked_weights, index_of, named_families, unlabelled
 from plausible.models.lowering import lower
 from plausible.models.numbers import Numbers, ancestors_of, regression_of
 from plausible.models.question import Parts, Question, QuestionKind
@@ -98,7 +98,7 @@ class HybridEngine(CompiledModel):
                 f"predict_moments(frame, {target.name!r}) gives its mean and variance for each row, moments(...) and "
                 "mixture(...) its distribution for one."
             )
-        return self._answers(self._rows(frame).without(target.name), groups=[(target,)]).joints[0]
+        return self._answers(self._rows(frame), groups=[(target,)]).joints[0]
 
     def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
         """For each row the most probable state of a discrete target, or the mean of a continuous one."""
@@ -122,7 +122,7 @@ class HybridEngine(CompiledModel):
 
         if not self._target(target).is_continuous:
             raise NotSupported(f"{target!r} is discrete: predict_proba(frame, {target!r}) gives its probabilities.")
-        answers = self._answers(self._rows(frame).without(target), target=target)
+        answers = self._answers(self._rows(unlabelled(frame, target)), target=target)
         return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=index_of(frame))
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
