@@ -112,3 +112,35 @@ def test_a_frame_has_a_row_for_each_record_that_is_listed_or_one():
     empty = Week(1, ()).to_frame()
     assert (len(empty), list(empty.columns)) == (0, ["degrees"])
     assert Warm(1.0, "here").to_frame().to_dict("list") == {"degrees": [1.0], "place": ["here"]}
+
+
+def test_verdicts_that_are_properties_are_told_with_the_fields():
+    """Also in the columns of a frame without rows."""
+    graph, rows = pb.CausalGraph("Z -> X -> Y; Z -> Y"), {"a": [0, 0, 1, None], "b": [0, 1, 1, 1]}
+    check = pb.causal.check_adjustment(graph, "Y", "X", [])
+    assert (check.to_dict()["is_valid"], check.is_valid) == (False, False)
+    net = pb.BayesianNetwork(pb.TableCPD("A", [0.5, 0.5]), pb.TableCPD("B", [[0.8, 0.2], [0.2, 0.8]], parents=["A"]))
+    impact = net.evidence_impact("A", {"B": 1})
+    (told,) = impact.to_dict()["findings"]
+    assert told["divergence"] == pytest.approx(0.8 * math.log(1.6) + 0.2 * math.log(0.4))
+    assert told["change"] == pytest.approx({"0": -0.3, "1": 0.3})
+    diagram = pb.InfluenceDiagram(
+        [pb.TableCPD("M", [0.5, 0.5])], [pb.Decision("D", ["no", "yes"])], [pb.Utility(["M", "D"], [[0, -4], [0, 8]])]
+    )
+    worth = diagram.value_of_information("M", decision="D", cost=0.5).to_dict()
+    assert (worth["value"], worth["net_value"], worth["is_worthwhile"]) == (2.0, 1.5, True)
+    score = pb.learn.score_incomplete("a -> b", rows, "bic").to_dict()
+    assert score["value"] == pytest.approx(sum(score["terms"].values()))
+    compared = pb.learn.compare_scores("a -> b", rows, ["bic"]).to_dict()
+    assert compared["scores"]["a -> b"]["bic"]["value"] == pytest.approx(score["value"])
+    assert json.loads(json.dumps([worth, score, compared, told])) == [worth, score, compared, told]
+
+
+def test_bounds_tell_their_ends_and_what_they_are():
+    shares = np.array([[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]])
+    effect = pb.causal.average_causal_effect({"O": 1}, {"T": 1}, {"T": 0})
+    trial = pb.Factor({"A": 2, "T": 2, "O": 2}, shares / 2)
+    told = pb.causal.bounds("A -> T -> O; T <-> O", effect, trial).to_dict()
+    assert [told[name] for name in ("lower", "upper", "width")] == pytest.approx([0.392, 0.78, 0.388])
+    assert (told["is_identified"], told["latent"]) == (False, [])
+    assert told == json.loads(json.dumps(told))

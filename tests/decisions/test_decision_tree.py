@@ -321,3 +321,15 @@ def test_tree_of_another_diagram_is_refused():
     """A tree whose choices are no decisions of the diagram."""
     with pytest.raises(InvalidArgument, match="'F', which is no decision"):
         strategy_of_tree(InfluenceDiagram(decisions=[Decision("D", 2)]), decision_tree(entrepreneur()).solve())
+
+
+def test_a_very_deep_tree_is_told_without_end_of_the_stack():
+    """The nodes within each other are those of the tree, to the last of 20,000."""
+    node = Outcome(1.0)
+    for number in range(20_000):
+        node = Choice(f"c{number}", {"go": node})
+    told, depth = DecisionTree(node).to_dict()["root"], 0
+    while "children" in told:
+        assert (told["name"], told["actions"]) == (f"c{19_999 - depth}", ["go"])
+        (told,), depth = told["children"], depth + 1
+    assert (depth, told) == (20_000, {"utility": 1.0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ from plausible.inference import (
     TreeReweightedBP,
 )
 from plausible.inference.buckets.mini_buckets import MiniBucketMax
+from plausible.inference.engine_bases import IterativeEngine
 from plausible.variables import Evidence
 
 NAMES = "ABCDEFGHI"
@@ -150,3 +151,41 @@ def test_branch_and_bound_goes_on_from_a_state_that_had_no_time(problem):
     finished = BranchAndBound().run(problem, stopped)
     assert finished.converged
     assert finished.state.value == pytest.approx(BranchAndBound(max_entries=4).run(problem).state.value)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A state of one's own."""
+
+    num_steps: int = 0
+    converged: bool = False
+
+
+class Counting(IterativeEngine):
+    """An engine of one's own, by what users are told to say: `init` and `step`."""
+
+    def init(self, problem):
+        return Counted()
+
+    def step(self, problem, state):
+        return Counted(state.num_steps + 1, state.num_steps + 1 == len(problem.variables))
+
+
+class Watched(LoopyBP):
+    """An engine of the house with a step of one's own."""
+
+    def step(self, problem, state):
+        SEEN.append(state.num_steps)
+        return LoopyBP.step(self, problem, state)
+
+
+SEEN: list[int] = []
+
+
+def test_engines_of_ones_own_say_init_and_step_and_are_run_by_them(problem):
+    """A run makes the steps that `step` makes, also where it is overridden."""
+    run = Counting().run(problem)
+    assert (run.state, run.num_steps, run.converged) == (Counted(len(problem.variables), True), 9, True)
+    SEEN.clear()
+    rounds = Watched().run(problem).num_steps
+    assert list(range(rounds)) == SEEN

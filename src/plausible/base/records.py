@@ -40,6 +40,8 @@ class Result:
 
     #: The attributes that `to_dict` tells; where there are none, the fields.
     _told: ClassVar[tuple[str, ...]] = ()
+    #: What it tells besides: verdicts and sums that are properties.
+    _also: ClassVar[tuple[str, ...]] = ()
     #: The field of records that are the rows of `to_frame`, a tuple; "" where the result is one row.
     _rows: ClassVar[str] = ""
 
@@ -48,7 +50,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """What it tells in the types that JSON knows: numbers, text, lists, dictionaries; graphs and models as text."""
-        return {name: to_plain(getattr(self, name)) for name in self._told or _public_fields(self)}
+        return {name: to_plain(getattr(self, name)) for name in _told_names(self)}
 
     def to_frame(self) -> pd.DataFrame:
         """What it tells as a data frame: a row for each record that it lists, or else one row."""
@@ -117,10 +119,15 @@ def _public_fields(value: Any) -> list[str]:
     return [part.name for part in fields(value) if not part.name.startswith("_")]
 
 
+def _told_names(result: Any) -> list[str]:
+    """The attributes that a record, or each record of a class, tells."""
+    return [*(getattr(result, "_told", ()) or _public_fields(result)), *getattr(result, "_also", ())]
+
+
 def _listed_fields(kind: type, name: str) -> list[str]:
-    """The fields of the records that a field is a tuple of, as its annotation says."""
+    """What the records tell that a field is a tuple of, as its annotation says."""
     (annotation,) = (str(part.type) for part in fields(kind) if part.name == name)
-    return _public_fields(vars(sys.modules[kind.__module__])[annotation.removeprefix("tuple[").removesuffix(", ...]")])
+    return _told_names(vars(sys.modules[kind.__module__])[annotation.removeprefix("tuple[").removesuffix(", ...]")])
 
 
 def _key(key: Any) -> str:

@@ -113,11 +113,6 @@ def compile_program(
     ------
     TreeTooLarge
         Before anything large is allocated.
-
-    Examples
-    --------
-    >>> print(compile_program(((0,), (0, 1), (1, 2)), (2, 2, 2)))
-    2 cliques, width 1, 8 entries, 0.0 MiB, about 2e-06 s
     """
 
     flat, starts = _flat(scopes)

@@ -74,12 +74,6 @@ def resampled_rows(log_weights: Floats, num_rows: int, generator: np.random.Gene
     Systematic resampling (Kitagawa 1996): a sample of weight w stands ⌊n w / Σ w⌋ or ⌈n w / Σ w⌉ times among n rows,
     in random order. With E = (Σ w)² / Σ w² effective samples the rows are worth about 1 / (1 / n + 1 / E). Samples of
     equal weight are taken as they come, each at most once as long as there are enough.
-
-    Examples
-    --------
-    >>> rows, size = resampled_rows(np.log([1.0, 3.0]), 4, np.random.default_rng(0))
-    >>> sorted(rows.tolist()), round(size, 3)
-    ([0, 1, 1, 1], 1.143)
     """
     if num_rows <= len(log_weights) and np.ptp(log_weights) == 0:
         return np.arange(num_rows), float(num_rows)

@@ -57,11 +57,6 @@ def chosen(
 
     `fits` says whether that is within its budget, and what "auto" stands for where not is `otherwise`. An engine
     that is named has limits of its own, and is refused beside a budget.
-
-    >>> chosen("auto", None, lambda: True, lambda: BELIEFS) is None
-    True
-    >>> chosen("auto", None, lambda: False, lambda: BELIEFS)
-    LoopyBP(schedule='sequential', damping=0.3, tolerance=1e-08, max_steps=1000)
     """
     if isinstance(engine, str) and engine == "auto":
         return None if fits() else otherwise()

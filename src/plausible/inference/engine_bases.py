@@ -26,7 +26,7 @@ RoundT = TypeVar("RoundT", bound="RoundState")
 
 
 class IterativeEngine(ABC, Generic[StateT]):
-    """An engine whose states can be looked into, stored, and taken up again."""
+    """An engine whose states can be looked into, stored, and taken up again: one of your own says `init` and `step`."""
 
     __slots__ = ()
 
@@ -34,23 +34,13 @@ class IterativeEngine(ABC, Generic[StateT]):
     max_steps: int | None = None
     time_limit: float | None = None
 
-    def _prepared(self, problem: Problem, clock: Clock) -> Any:
-        """What the steps of a run share, made once for it: what `_first` and `_next` are given."""
-        return problem
-
     @abstractmethod
-    def _first(self, prepared: Any) -> StateT: ...
-
-    @abstractmethod
-    def _next(self, prepared: Any, state: StateT) -> StateT: ...
-
     def init(self, problem: Problem) -> StateT:
         """The state before any step."""
-        return self._first(self._prepared(problem, UNLIMITED))
 
+    @abstractmethod
     def step(self, problem: Problem, state: StateT) -> StateT:
         """One step; a state that is finished stays as it is."""
-        return self._next(self._prepared(problem, UNLIMITED), state)
 
     def run(
         self,
@@ -60,9 +50,12 @@ class IterativeEngine(ABC, Generic[StateT]):
     ) -> Run[StateT]:
         """Steps until a state is the last one, or a limit of the engine is met; steps before `start` count."""
         clock = Clock.of(self.time_limit)
-        prepared = self._prepared(problem, clock)
-        start = self._first(prepared) if start is None else start
-        return self._iterate(partial(self._next, prepared), start, progress, clock)
+        begin, go_on = self._beginning(problem, clock)
+        return self._iterate(go_on, begin() if start is None else start, progress, clock)
+
+    def _beginning(self, problem: Problem, clock: Clock) -> tuple[Callable[[], StateT], Callable[[StateT], StateT]]:
+        """How a run begins, and how it goes on."""
+        return partial(self.init, problem), partial(self.step, problem)
 
     def _iterate(
         self,
@@ -79,6 +72,34 @@ class IterativeEngine(ABC, Generic[StateT]):
     def _ends(self, state: Any) -> str:
         """Why a state is the last one; "" if it is not."""
         return ends_converged(state)
+
+
+class PreparedEngine(IterativeEngine[StateT]):
+    """One whose steps share what is made once for a run."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _prepared(self, problem: Problem, clock: Clock) -> Any:
+        """What `_first` and `_next` are given."""
+
+    @abstractmethod
+    def _first(self, prepared: Any) -> StateT: ...
+
+    @abstractmethod
+    def _next(self, prepared: Any, state: StateT) -> StateT: ...
+
+    def init(self, problem: Problem) -> StateT:
+        """The state before any step."""
+        return self._first(self._prepared(problem, UNLIMITED))
+
+    def step(self, problem: Problem, state: StateT) -> StateT:
+        """One step; a state that is finished stays as it is."""
+        return self._next(self._prepared(problem, UNLIMITED), state)
+
+    def _beginning(self, problem: Problem, clock: Clock) -> tuple[Callable[[], StateT], Callable[[StateT], StateT]]:
+        prepared = self._prepared(problem, clock)
+        return partial(self._first, prepared), partial(self._next, prepared)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

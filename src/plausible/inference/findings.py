@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import ranked
-from plausible.base.display import html_of_print
 from plausible.base.plain_values import shown
 from plausible.base.records import Result, record
 from plausible.base.tolerances import SCORE_NOISE
@@ -37,9 +35,11 @@ Findings: TypeAlias = Mapping[str, Any]
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class FindingImpact:
+@record
+class FindingImpact(Result):
     """What one finding did to the belief about a target."""
+
+    _also = ("divergence", "divergence_alone", "change", "log_bayes_factors", "log_bayes_factors_alone")
 
     #: The variable, and what was found of it.
     name: str
@@ -80,13 +80,8 @@ class FindingImpact:
         """The same for the finding by itself."""
         return _log_odds_change(self.alone, self.prior)
 
-    def __repr__(self) -> str:
-        return f"<{self}>"
-
     def __str__(self) -> str:
         return f"{self.name}={shown(self.finding)}: {self.divergence:.4g} nats, {self.divergence_alone:.4g} alone"
-
-    _repr_html_ = html_of_print
 
 
 def _log_odds_change(after: Factor, before: Factor) -> dict[State, float]:
@@ -105,8 +100,8 @@ def _log_odds_change(after: Factor, before: Factor) -> dict[State, float]:
     return changes
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class EvidenceImpact:
+@record
+class EvidenceImpact(Result):
     """The impact of each finding on the belief about a target, the most decisive finding first."""
 
     target: str  # The name of the target
@@ -128,7 +123,7 @@ class EvidenceImpact:
     def __len__(self) -> int:
         return len(self.findings)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """The belief before and after, and the first findings; `to_frame()` has them all."""
         beliefs = zip(self.posterior.scope[0].states, self.prior.flat, self.posterior.flat, strict=True)
         moves = [f"{state} {before:.4g} -> {after:.4g}" for state, before, after in beliefs]
@@ -163,12 +158,6 @@ def evidence_impact(
     """Which finding moved P(T | e) most: each left out of the evidence in turn, and each alone; 2n + 2 queries for n.
 
     Findings of the context are always there and not examined.
-
-    >>> joint = Factor({"T": 2, "A": 2, "B": 2}, [[[0.3, 0.1], [0.05, 0.05]], [[0.05, 0.05], [0.1, 0.3]]])
-    >>> def ask(evidence):
-    ...     return joint.reduce(evidence).marginal("T").normalize()
-    >>> [impact.name for impact in evidence_impact(ask, {"B": 1, "A": 1})]
-    ['A', 'B']
     """
     always = dict(context or {})
     examined = {name: finding for name, finding in evidence.items() if name not in always}
@@ -210,11 +199,6 @@ def conflict(
     Findings that support each other have a negative conflict, independent ones none. The likelihoods of virtual
     evidence may have any scale, and findings of the context are always there and not examined. It takes 2n + 1
     probabilities of evidence for n findings.
-
-    >>> joint = Factor({"A": 2, "B": 2}, [[0.4, 0.1], [0.1, 0.4]])
-    >>> found = conflict(lambda some: math.log(joint.reduce(some).sum()), {"A": 0, "B": 1})
-    >>> round(found.value, 6), found.is_positive
-    (0.916291, True)
     """
     always = dict(context or {})
     examined = {name: finding for name, finding in evidence.items() if name not in always}
@@ -259,10 +243,6 @@ def information_about(
 
     I(T; X | e) = Σ_t P(t | e) D(P(X | t, e) ‖ P(X | e)): by how much observing X is expected to lower the entropy of T.
     `given` has P(X | t, e) of every X for each state t with P(t | e) > 0.
-
-    >>> copy = {0: {"X": Factor({"X": 2}, [1.0, 0.0])}, 1: {"X": Factor({"X": 2}, [0.0, 1.0])}}
-    >>> round(information_about(Factor({"T": 2}, [0.5, 0.5]), copy, base=2)["X"], 9)
-    1.0
     """
     unit = log_unit(base)
     states = [state for state, weight in zip(target.scope[0].states, target.flat, strict=True) if weight > 0]

@@ -126,10 +126,6 @@ def difference(first: float, second: float) -> float:
     """first - second, an estimate where one of them is: as good as both together, a number that is none being exact.
 
     A first of -inf, log zero, stays that.
-
-    >>> info = QueryInfo("mean field", exact=False)
-    >>> difference(Estimate(3.0, info, lower=2.5), Estimate(1.0, info, upper=1.5))
-    2.0 (at least 1, by mean field)
     """
     if not (isinstance(first, Estimate) or isinstance(second, Estimate)):
         return first - second

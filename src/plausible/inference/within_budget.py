@@ -55,13 +55,6 @@ class BeliefsWithin(ApproximateEngine):
     Beliefs are those of `LoopyBP` where draws by `Gibbs` agree with them as well as they can tell, else those of the
     draws; `info.error` is how far the two are apart and what the draws themselves may be off. Where only a few groups
     are asked for, mini-buckets bound them for certain.
-
-    >>> from plausible.factors import Factor
-    >>> from plausible.variables import Evidence
-    >>> ring = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")] + [Factor({"A": 2}, [3, 1])]
-    >>> found = BeliefsWithin().log_total(ring, Evidence.read({}, {}))
-    >>> found.lower <= math.log(56) <= found.upper, found.is_bound
-    (True, True)
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -198,13 +191,6 @@ class BestWithin(Optimizer):
     `GraphCut` where that is exact; else a `BranchAndBound` with small tables, then `MaxProduct`, then another one with
     large tables, from the best assignment so far, for a tenth of the budget. The answer is the best assignment of all
     these, and its bound the least: never worse than `MaxProduct` alone.
-
-    >>> from plausible.factors import Factor
-    >>> from plausible.variables import Evidence
-    >>> ring = [Factor({a: 2, b: 2}, [[1, 3], [2, 1]]) for a, b in ("AB", "BC", "CA")]
-    >>> best = BestWithin().best(ring, Evidence.read({}, {}))
-    >>> best.info.engine, best.info.exact
-    ('branch and bound', True)
     """
 
     budget: Budget = field(default_factory=Budget)

@@ -103,11 +103,7 @@ class MapLimits:
         time_limit: float | None,
         progress: Callable[[SearchProgress], None] | None = None,
     ) -> MapLimits:
-        """Those given, no wider than a budget where there is one.
-
-        >>> MapLimits.of(Budget(seconds=5.0, bytes=2**20), 2**22, None)
-        MapLimits(max_entries=32768, time_limit=5.0, progress=None)
-        """
+        """Those given, no wider than a budget where there is one."""
         check_seconds("time_limit", time_limit)
         if budget is None:
             return cls(max_entries, time_limit, progress)

@@ -141,11 +141,6 @@ class Grown(Generic[ItemT]):
 
     A sequence and those grown out of it share one table of items, each knowing how many of them are its own. Only
     what grows out of a sequence that has been grown already is copied, so that n items cost O(n), not O(n²).
-
-    >>> few = Grown(["a", "b"])
-    >>> more = few.with_items("c")
-    >>> list(few), list(more), "c" in few, "c" in more
-    (['a', 'b'], ['a', 'b', 'c'], False, True)
     """
 
     __slots__ = ("_num", "_places")
@@ -207,11 +202,7 @@ LIMITS: frozenset[StopReason] = frozenset(
 
 
 def improves(gain: float, score: float) -> bool:
-    """Whether a gain on a score is more than rounding; any gain on an infinite score counts.
-
-    >>> improves(0.1, -5.0), improves(0.0, -5.0), improves(1e-9, -1e6), improves(np.inf, -np.inf)
-    (True, False, False, True)
-    """
+    """Whether a gain on a score is more than rounding; any gain on an infinite score counts."""
     return gain > score_noise(score)
 
 

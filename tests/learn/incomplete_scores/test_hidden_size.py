@@ -211,7 +211,8 @@ def test_numbers_that_are_too_large_for_a_score_are_told_and_the_others_kept():
     found = choose_cardinality("H -> a; H -> b; H -> c", data, "H", [1, 4], "exact")
     assert [score.cardinality for score in found.tried] == [1]
     assert "tiny data" in found.refused[4]
-    assert len(repr(found)) < 200
+    assert "Network" not in repr(found)
+    assert (found.to_dict()["best"], list(found.to_frame()["cardinality"])) == (1, [1])
     limited = choose_cardinality("H -> a; H -> b; H -> c", data, "H", [1, 2, 3], time_limit=0.0)
     assert [score.cardinality for score in limited.tried] == [1]
 

@@ -21,7 +21,7 @@ from plausible.graphs.trails import Trail
 
 
 @record
-class MediationCheck(Result, Check):
+class MediationCheck(Check, Result):
     """Whether P(y_{x, M_x'}) = Σ_{m,w} P(y | x, m, w) P(m | x', w) P(w), and if not, why."""
 
     #: Y, X, M and W.
@@ -158,7 +158,7 @@ def _read(
 
 
 @record
-class FrontDoorCheck(Result, Check):
+class FrontDoorCheck(Check, Result):
     """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why."""
 
     #: Y, X and M.

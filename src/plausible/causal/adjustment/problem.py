@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from plausible.base.display import html_of_print, repr_of_print
 from plausible.causal.queries.observed import read_nodes, refuse_overlap
@@ -48,6 +48,8 @@ class Check(ABC):
     """Whether a choice is right by the graph; prints what is wrong with it."""
 
     __slots__ = ()
+
+    _also: ClassVar[tuple[str, ...]] = ("is_valid",)
 
     @property
     @abstractmethod

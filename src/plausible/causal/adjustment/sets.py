@@ -30,7 +30,7 @@ from plausible.graphs.trails import Trail
 
 
 @record
-class AdjustmentCheck(Result, Check):
+class AdjustmentCheck(Check, Result):
     """Whether P(y | do(x)) = Σ_w P(y | x, w) P(w) in every model of a graph, and if not, why."""
 
     #: Y, X and W.
@@ -285,7 +285,7 @@ class Instrument(Result):
 
 
 @record
-class InstrumentCheck(Result, Check):
+class InstrumentCheck(Check, Result):
     """Whether a variable is an instrument given a set, and if not, why."""
 
     #: Z and W.

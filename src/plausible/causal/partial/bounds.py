@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print
+from plausible.base.records import Result, record
 from plausible.base.remedies import Call, Remedy
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
@@ -157,9 +157,11 @@ class BoundsProgram:
 End = Literal["lower", "upper"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+@record(eq=False)
+class Bounds(Result):
     """Where a quantity lies, and the models that attain the ends."""
+
+    _also = ("width", "is_identified", "latent", "num_types", "num_constraints", "rank")
 
     query: LinearQuery  # What was asked
     #: The ends.
@@ -239,15 +241,10 @@ class Bounds:
             lines.append(f"Not observed, and so taken to be latent: {', '.join(map(str, self.latent))}.")
         return "\n".join(lines)
 
-    _repr_html_ = html_of_print
-
     def _range(self) -> str:
         if self.is_identified:
             return f"{self.query} = {_shown(self.lower)}"
         return f"{_shown(self.lower)} <= {self.query} <= {_shown(self.upper)}"
-
-    def __repr__(self) -> str:
-        return f"<Bounds: {self._range()}{f', moved by {self.violation:.3g}' if self.violation > 0 else ''}>"
 
 
 def _shown(value: float) -> str:

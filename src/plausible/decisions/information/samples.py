@@ -213,6 +213,8 @@ def _finding(sample: str, cpd: CPD, weights: Floats) -> TableCPD:
 class ValueOfSample(Result):
     """What a number of independent observations is worth."""
 
+    _also = ("net_value",)
+
     #: What is observed, and how often.
     variable: str
     size: int

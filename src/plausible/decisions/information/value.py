@@ -105,6 +105,8 @@ class AlreadySeen:
 class ValueOfInformation(Result):
     """What it is worth to see some variables at a decision, and why."""
 
+    _also = ("net_value", "is_worthwhile")
+
     variables: tuple[str, ...]  # What is seen
     decision: str  # The first decision that sees it; later ones do, too
     value: float  # MEU with them less MEU without; never negative, and zero exactly where no action changes
@@ -210,6 +212,8 @@ def gain(after: float, before: float, rounding: float) -> float:
 class ValueOfControl(Result):
     """What it is worth to decide on a chance variable."""
 
+    _also = ("net_value", "settings")
+
     variable: str  # The variable that becomes a decision
     sees: tuple[str, ...]  # What is known when it is set
     #: MEU with control less MEU without; negative only where less is known than what the variable depends on.
@@ -274,6 +278,8 @@ _MAX_TREE = 2**22
 @record
 class InformationValue(Result):
     """What it is worth to see some variables, and what it costs."""
+
+    _also = ("net_value",)
 
     variables: tuple[str, ...]  # What is seen
     value: float  # MEU with them less MEU without

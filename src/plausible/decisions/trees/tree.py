@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
-from typing import TypeAlias
+from dataclasses import field, fields
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
-from plausible.base.records import Result, record
+from plausible.base.records import Result, record, to_plain
 from plausible.base.tolerances import UTILITY_NOISE
 from plausible.decisions.diagram import Diagram
 from plausible.decisions.strategy import Strategy
@@ -114,6 +114,19 @@ class DecisionTree(Result):
         return cls(Choice(name, branches))
 
     # --- what is there ---
+
+    def to_dict(self) -> dict[str, Any]:
+        """The nodes as dictionaries within each other, made one by one: depth is no matter of Python's stack."""
+        told: dict[str, Any] = {}
+        waiting: list[tuple[Any, Any, TreeNode]] = [(told, "root", self.root)]
+        while waiting:
+            above, place, node = waiting.pop()
+            names = [part.name for part in fields(node) if part.name != "children"]
+            above[place] = {name: to_plain(getattr(node, name)) for name in names}
+            if not isinstance(node, Outcome):
+                below = above[place]["children"] = [None] * len(node.children)
+                waiting += [(below, number, child) for number, child in enumerate(node.children)]
+        return told
 
     def nodes(self) -> Iterator[tuple[Path, TreeNode]]:
         """Every node with the path to it, parents before children, branches in order."""

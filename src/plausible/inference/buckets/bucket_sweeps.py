@@ -73,7 +73,7 @@ class BucketOptions:
         check_count("max_steps", self.max_steps)
         check_number("tolerance", self.tolerance, least=0)
 
-    def begun(
+    def _begun(
         self,
         problem: Problem,
         tree: BucketTree,
@@ -89,7 +89,7 @@ class BucketOptions:
         matched = swept(tree, side, side.pace)
         return matched if matched.is_better_than(plain) else plain
 
-    def told(self, trees: Sequence[BucketTree], *, is_exact: bool, residual: float, **facts: Any) -> QueryInfo:
+    def _worth(self, trees: Sequence[BucketTree], *, is_exact: bool, residual: float, **facts: Any) -> QueryInfo:
         """What answers from some trees are worth."""
         entries = [number for tree in trees for number in tree.entries]
         return QueryInfo(

@@ -46,12 +46,7 @@ class ProbabilityBounds:
 
 
 def probability_bounds(log_lower: Floats, log_upper: Floats) -> ProbabilityBounds:
-    """L(s) / (L(s) + Σ U of the others) ≤ P(s) ≤ U(s) / (U(s) + Σ L of the others).
-
-    >>> found = probability_bounds(np.log([1.0, 2.0]), np.log([1.0, 4.0]))
-    >>> found.lower.round(4).tolist(), found.upper.round(4).tolist()
-    ([0.2, 0.6667], [0.3333, 0.8])
-    """
+    """L(s) / (L(s) + Σ U of the others) ≤ P(s) ≤ U(s) / (U(s) + Σ L of the others)."""
     peak = log_upper.max()
     low, high = np.exp(log_lower - peak).ravel(), np.exp(log_upper - peak).ravel()
     under, over = low + _others(high), high + _others(low)
@@ -163,7 +158,7 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
         num_kept = math.prod(problem.sizes[list(kept)].tolist())
         limits = Limits(self.bound, max(self.max_entries // num_kept, 1))
         tree = tree_of(problem, free_order(problem), kept, limits)
-        upper = self.begun(problem, tree, self._weights(tree), _SOFTNESS)
+        upper = self._begun(problem, tree, self._weights(tree), _SOFTNESS)
         spread = _SPREAD if self.is_weighted else _NARROW
         rest = [len(bucket) - 1 for bucket in tree.buckets()]
         weights = [weight for num in rest for weight in (1 + spread * num, *[-spread] * num)]
@@ -174,13 +169,10 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
         states = decoded(tree, upper, states)
         if problem.log_product(states[None, :])[0] == -math.inf:
             states = np.array(LocalSearch().run(problem).best, dtype=np.int64)
-        lower = self.begun(problem, tree, weights, _SOFTNESS, tuple(states.tolist()))
+        lower = self._begun(problem, tree, weights, _SOFTNESS, tuple(states.tolist()))
         return MiniBucketState(tree, upper, lower, converged=tree.is_exact or self.max_steps == 0)
 
-    def _first(self, problem: Problem) -> MiniBucketState:
-        return self.init(problem)
-
-    def _next(self, problem: Problem, state: MiniBucketState) -> MiniBucketState:
+    def step(self, problem: Problem, state: MiniBucketState) -> MiniBucketState:
         """A sweep with shifts for each side."""
         if state.tree.is_exact:
             return replace(state, converged=True)
@@ -237,7 +229,7 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
         """
         places = list(max_places)
         tree = tree_of(problem, sums_first(problem, places), (), Limits(self.bound, self.max_entries))
-        side = self.begun(problem, tree, self._weights(tree, set(places)), _SOFTNESS)
+        side = self._begun(problem, tree, self._weights(tree, set(places)), _SOFTNESS)
         best = decoded(tree, side, np.zeros(len(problem.variables), dtype=np.int64))
         found = self._given(problem, places, best)
 
@@ -252,7 +244,7 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
             best, found = (later, other) if float(other) > float(found) else (best, found)
         if side.total == -math.inf:
             raise ImpossibleEvidence.outright()
-        info = self.told(
+        info = self._worth(
             [tree],
             is_exact=tree.is_exact and found.info.exact,
             residual=side.change,
@@ -294,7 +286,7 @@ class MiniBuckets(BucketOptions, IterativeEngine[MiniBucketState], ApproximateEn
 
     def _info(self, states: Sequence[MiniBucketState]) -> QueryInfo:
         is_exact = all(state.tree.is_exact for state in states)
-        return self.told(
+        return self._worth(
             [state.tree for state in states],
             is_exact=is_exact,
             residual=max((state.residual for state in states), default=0.0),
@@ -359,14 +351,14 @@ class MiniBucketMax(BucketOptions, IterativeEngine[MiniBucketMaxState], Optimize
     (3.583519, True)
     """
 
-    def _first(self, problem: Problem) -> MiniBucketMaxState:
+    def init(self, problem: Problem) -> MiniBucketMaxState:
         """The mini-buckets after a first sweep, and what it favours."""
         tree = tree_of(problem, free_order(problem), (), Limits(self.bound, self.max_entries))
-        side = self.begun(problem, tree, [0.0] * len(tree.clusters), _MAX_SOFTNESS)
+        side = self._begun(problem, tree, [0.0] * len(tree.clusters), _MAX_SOFTNESS)
         nothing = np.zeros(len(problem.variables), dtype=np.int64)
         return self._decoded(problem, MiniBucketMaxState(tree, side, nothing, -math.inf))
 
-    def _next(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
+    def step(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
         """A sweep with shifts, and the assignment that it favours, if it is better."""
         if state.converged:
             return state
@@ -382,7 +374,7 @@ class MiniBucketMax(BucketOptions, IterativeEngine[MiniBucketMaxState], Optimize
         advice = "" if is_proved else f"Raise bound above {self.bound}, or search with BranchAndBound()."
         facts = {"converged": state.converged, "num_steps": state.num_steps, "advice": advice}
         return Optimum(
-            state.states, state.upper, self.told([state.tree], is_exact=is_proved, residual=state.residual, **facts)
+            state.states, state.upper, self._worth([state.tree], is_exact=is_proved, residual=state.residual, **facts)
         )
 
     def _decoded(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:

@@ -49,12 +49,6 @@ def decomposition_tree(
     """The tree that an elimination order leads to: for each variable the trees that have it are joined.
 
     Its largest cluster is at most the largest clique of the elimination (Darwiche 2001, §5). Targets are never closed.
-
-    >>> tree = decomposition_tree([["A"], ["A", "B"], ["B", "C"]], ["A", "B", "C"])
-    >>> tree.children
-    ((), (), (), (0, 1), (2, 3))
-    >>> [sorted(names) for names in tree.closed]
-    [[], [], ['C'], ['A'], ['B']]
     """
     builder = _Builder(scopes, targets)
     for name in order:

@@ -44,12 +44,7 @@ def condition_plan(
     max_table_entries: int = MAX_TABLE_ENTRIES,
     max_cache_entries: int = MAX_CACHE_ENTRIES,
 ) -> ConditioningPlan:
-    """What `conditioned_sum` would do with the same arguments, and its price; no table is touched.
-
-    >>> triangle = [Factor({a: 2, b: 2}, [[1, 2], [3, 4]]) for a, b in ("AB", "BC", "CA")]
-    >>> condition_plan(triangle, [], max_table_entries=4).cutset
-    ('A',)
-    """
+    """What `conditioned_sum` would do with the same arguments, and its price; no table is touched."""
     if max_table_entries < 1 or max_cache_entries < 0:
         raise InvalidArgument(
             f"max_table_entries={max_table_entries} must be positive, and max_cache_entries={max_cache_entries} not "
@@ -90,13 +85,6 @@ def conditioned_sum(
     Memory: the remembered entries, and a few tables for each level of the tree at which variables are set. Time:
     `condition_plan(...).cost`. With room for everything it is that of variable elimination; with none it is
     exponential in the width times the depth of the tree.
-
-    Examples
-    --------
-    >>> triangle = [Factor({a: 2, b: 2}, [[1, 2], [3, 4]]) for a, b in ("AB", "BC", "CA")]
-    >>> result = conditioned_sum(triangle, ["A"], max_table_entries=4, max_cache_entries=0)
-    >>> result.factor.values * math.exp(result.log_scale)
-    array([ 37., 118.])
     """
     listed = list(factors)
     plan = condition_plan(listed, targets, order, max_table_entries, max_cache_entries)

@@ -78,12 +78,6 @@ def plan_bound(
     makes a table too large, hidden variables go in an order that is good for them alone instead, and maximised ones
     make way. What exceeds the limit even then is planned all the same: no answer can do without it. `TimeUpError`
     after the clock's time.
-
-    Examples
-    --------
-    >>> plan = plan_bound([(0, 1), (0, 2), (0, 3)], [2, 2, 2, 2], [1, 2, 3], limit=8)
-    >>> [(bucket.variable, sorted(bucket.scope)) for bucket in plan.buckets]
-    [(1, [0, 1]), (0, [0, 2, 3]), (2, [2, 3]), (3, [3])]
     """
     state = _Planning(scopes, sizes, maximized)
     state.empty_all(limit, clock)

@@ -29,11 +29,6 @@ class Regression:
 
     All arrays begin with an axis for each variable of `scope`. Scopes are in alphabetical order and hold no one-state
     variables, so that arrays over different scopes align by putting in axes of length one.
-
-    Examples
-    --------
-    >>> float(Regression.of(Variable("y"), ["x"], (), 1.0, [2.0], 0.5).given({}, {"x": 3.0}).intercept)
-    7.0
     """
 
     variable: Variable  # X, continuous
@@ -135,12 +130,6 @@ def reverse_arc(parent: Regression, child: Regression) -> tuple[Regression, Regr
     none turns negative, none is lost beside a larger one, and zeros are exact, so that deterministic relations need
     no care. Where v = 0, Y says nothing about X. Cowell (2005) builds exact inference in hybrid networks on this step.
     No longer path may lead from X to Y. The result is X given Y and the parents of both, and Y without X.
-
-    >>> x = Regression.of(Variable("x"), [], (), 1.0, [], 4.0)
-    >>> y = Regression.of(Variable("y"), ["x"], (), -3.5, [0.5], 4.0)
-    >>> given_y, alone = reverse_arc(x, y)
-    >>> float(given_y.given({}, {"y": 2.0}).intercept), float(alone.variance)
-    (3.0, 5.0)
     """
     scope = joint_scope((parent.scope, child.scope))
     shared = tuple(dict.fromkeys((*parent.parents, *(name for name in child.parents if name != parent.name))))

@@ -227,16 +227,6 @@ class GaussianBlock:
     """The joint distribution of some continuous variables, one for each configuration of discrete ones.
 
     x = mean + root · z with independent standard normal z: the root of the covariance keeps twice the digits of it.
-
-    Examples
-    --------
-    >>> from plausible.variables import Variable
-    >>> x = Regression.of(Variable("x"), [], (), 1.0, [], 4.0)
-    >>> y = Regression.of(Variable("y"), ["x"], (), -3.5, [0.5], 4.0)
-    >>> block = GaussianBlock.of([x, y])
-    >>> found, _ = block.given(np.array([[np.nan, 2.0], [np.nan, np.nan]]), target="x")
-    >>> found.mean, found.variance
-    (array([3., 1.]), array([3.2, 4. ]))
     """
 
     names: tuple[str, ...]  # The continuous variables, parents first

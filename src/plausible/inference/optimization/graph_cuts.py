@@ -15,7 +15,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import check_count, check_seconds
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
-from plausible.inference.engine_bases import IterativeEngine, Optimizer, Optimum
+from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseEnergy, minimize_binary
 from plausible.inference.problem import Problem
@@ -103,7 +103,7 @@ class LabelState:
 _Prepared: TypeAlias = tuple[Problem, PairwiseEnergy, Clock]
 
 
-class LabelMoves(IterativeEngine[LabelState], Optimizer):
+class LabelMoves(PreparedEngine[LabelState], Optimizer):
     """Sweeps of moves, each the best of exponentially many and found by one cut, until none helps."""
 
     __slots__ = ()

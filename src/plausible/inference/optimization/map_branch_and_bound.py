@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, combinations
 from typing import Any
 
@@ -58,13 +57,6 @@ def mini_bucket_heuristic(
     A variable whose table does not fit is given copies that need not agree, which can only raise the maximum. Set in
     the opposite order, f(x₁..x_d) = Σ log φ known so far + Σ messages from variables that are not set to those that are
     bounds every completion, and changes by a few table entries from one variable to the next.
-
-    >>> ring = [(0, 1), (1, 2), (0, 2)]
-    >>> tables = [np.array([[0.0, -1.0], [-2.0, 0.0]])] * 2 + [np.array([[-3.0, 0.0], [0.0, -3.0]])]
-    >>> plans = [plan_bound(ring, [2, 2, 2], range(3), limit) for limit in (8, 4)]
-    >>> exact, loose = (mini_bucket_heuristic(ring, tables, [2, 2, 2], plan).upper for plan in plans)
-    >>> float(exact), float(loose)
-    (-1.0, 0.0)
     """
     everything = list(zip(scopes, tables, strict=True))
     for bucket in plan.buckets:
@@ -245,12 +237,11 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         check_count("seed", self.seed)
         check_seconds("time_limit", self.time_limit)
 
-    def _prepared(self, problem: Problem, clock: Clock) -> tuple[Problem, Clock]:
-        return problem, clock
-
-    def _first(self, prepared: tuple[Problem, Clock]) -> BranchAndBoundState:
+    def init(self, problem: Problem) -> BranchAndBoundState:
         """Messages, a first assignment and the tables."""
-        problem, clock = prepared
+        return self._begun(problem, UNLIMITED)
+
+    def _begun(self, problem: Problem, clock: Clock) -> BranchAndBoundState:
         dual = DualDecomposition(_SWEEPS, _PACE).run(problem, progress=lambda state: clock.is_over).state
         ceiling = -math.inf if MaxSum.of(problem).is_impossible(dual.upper) else dual.upper
         # Shifts so large that they leave a proof no digits are not made.
@@ -277,9 +268,6 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
             best = search.run(problem, search.init(problem, np.array(climbed, dtype=np.int64))).best
         return np.array(best, dtype=np.int64)
 
-    def _next(self, prepared: tuple[Problem, Clock], state: BranchAndBoundState) -> BranchAndBoundState:
-        return _advanced(state, _CHUNK)
-
     def step(self, problem: Problem, state: BranchAndBoundState, num_nodes: int = _CHUNK) -> BranchAndBoundState:
         """Some nodes more in each part, whose tables are made where they were not."""
         return _advanced(self._with_tables(problem, state, UNLIMITED), num_nodes)
@@ -291,11 +279,13 @@ class BranchAndBound(IterativeEngine[BranchAndBoundState], Optimizer):
         progress: Callable[[BranchAndBoundState], object] | None = None,
     ) -> Run[BranchAndBoundState]:
         """Search until finished or late; from a state that was left late it goes on, for as long again."""
+        clock = Clock.of(self.time_limit)
         if start is None:
-            return IterativeEngine.run(self, problem, None, progress)
-        clock, begun = Clock.of(self.time_limit), start if isinstance(start, Run) else Run(start)
-        begun = replace(begun, state=self._with_tables(problem, begun.state, clock))
-        return self._iterate(partial(self._next, (problem, clock)), begun, progress, clock)
+            begun = Run(self._begun(problem, clock))
+        else:
+            begun = start if isinstance(start, Run) else Run(start)
+            begun = replace(begun, state=self._with_tables(problem, begun.state, clock))
+        return self._iterate(lambda state: _advanced(state, _CHUNK), begun, progress, clock)
 
     def _ends(self, state: BranchAndBoundState) -> str:
         return "" if state.is_searching else CONVERGED if state.converged else "time limit"

@@ -37,10 +37,6 @@ def minimum_cut(from_source: Floats, to_sink: Floats, arcs: Ints, forward: Float
     Real capacities are rounded down to whole numbers, for which a maximum flow is found (`scipy`, Dinic's algorithm);
     what it leaves is rounded again, ever finer. What the last cut still lets through bounds its distance from the
     minimum, so the answer carries its proof.
-
-    >>> cut = minimum_cut(np.array([3.0, 0.0]), np.array([0.0, 2.0]), np.array([[0, 1]]), np.ones(1), np.ones(1))
-    >>> cut.is_sink_side.tolist(), cut.gap
-    ([False, True], 0.0)
     """
     sides = from_source, to_sink, forward, backward
     # Powers of two: neither capacities nor whole flows are rounded on their way there and back.

@@ -11,7 +11,7 @@ from plausible.base.arrays import Floats, Ints, starts_of
 from plausible.base.options import check_count, check_flag, check_number, check_seconds
 from plausible.base.tolerances import PROOF
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
-from plausible.inference.engine_bases import IterativeEngine, Optimizer, Optimum
+from plausible.inference.engine_bases import Optimizer, Optimum, PreparedEngine
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.kernels.max_sum import SumLayout, ascend, shift_all
@@ -121,7 +121,7 @@ class DualState:
 
 
 @dataclass(frozen=True, slots=True)
-class DualDecomposition(IterativeEngine[DualState], Optimizer):
+class DualDecomposition(PreparedEngine[DualState], Optimizer):
     """Find a good assignment and an ever tighter bound on the best one; if they meet, the assignment is optimal.
 
     Every factor is maximised by itself; messages δ_fi(x_i) shift values between factors so that

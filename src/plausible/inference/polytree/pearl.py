@@ -125,10 +125,6 @@ def polytree_sum(
     (Pearl 1988, §4.4.2): once they are known, the edges that leave them carry no message, and loops fall open.
 
     Edges that leave observed variables are cut as well.
-
-    >>> chain = [Factor({"A": 2}, [0.6, 0.4]), Factor({"A": 2, "B": 2}, [[0.7, 0.3], [0.2, 0.8]])]
-    >>> polytree_sum(chain, [chain[1].scope[1]], Evidence.read({}, {})).factor.normalize().values.round(6)
-    array([0.5, 0.5])
     """
     families = cut_outgoing(factors, evidence.hard)
     known = {variable.name: variable for factor in families for variable in factor.scope}

@@ -62,12 +62,7 @@ def _no_network(problem: str) -> NotSupported:
 
 
 def read_polytree(factors: Iterable[Factor]) -> Polytree:
-    """The polytree of some families; a loop in the skeleton is refused by name. Linear in the tables.
-
-    >>> chain = [Factor({"A": 2}, [0.6, 0.4]), Factor({"A": 2, "B": 2}, [[0.7, 0.3], [0.2, 0.8]])]
-    >>> read_polytree(chain).parents
-    ((), (0,))
-    """
+    """The polytree of some families; a loop in the skeleton is refused by name. Linear in the tables."""
     listed = list(factors)
     families = families_by_child(listed)
     positions = {name: position for position, name in enumerate(families)}

@@ -66,7 +66,7 @@ class MessageEngine(IterativeEngine[MessageState]):
     def _weights(self, clusters: Clusters) -> Floats:
         """How often each factor counts."""
 
-    def _first(self, problem: Problem) -> MessageState:
+    def init(self, problem: Problem) -> MessageState:
         """Messages from factors that say nothing, and from variables that tell their fields."""
         clusters = read_clusters(problem)
         graph, order = message_graph(clusters, self._weights(clusters)), walking_order(clusters)
@@ -78,7 +78,7 @@ class MessageEngine(IterativeEngine[MessageState]):
             return state
         return state.at_rest(is_contradictory=not is_possible)
 
-    def _next(self, problem: Problem, state: MessageState) -> MessageState:
+    def step(self, problem: Problem, state: MessageState) -> MessageState:
         """One round: each variable's messages renewed once, or twice if sequential.
 
         If residual, as many turns as there are variables, each for the one with most news.

@@ -303,15 +303,15 @@ class MaxProduct(ReweightedEngine, Optimizer):
     def _weights(self, clusters: Clusters) -> Floats:
         return ReweightedEngine._weights(self, clusters) if self.reweighted else np.ones(clusters.num_factors)
 
-    def _first(self, problem: Problem) -> MaxProductState:
+    def init(self, problem: Problem) -> MaxProductState:
         """Messages that say nothing, and each variable in its first state."""
-        start = MessageEngine._first(self, problem)
+        start = MessageEngine.init(self, problem)
         parts = {field.name: getattr(start, field.name) for field in fields(start)}
         return MaxProductState(**parts, states=np.zeros(start.order.size, dtype=np.int64))
 
-    def _next(self, problem: Problem, state: MessageState) -> MaxProductState:
+    def step(self, problem: Problem, state: MessageState) -> MaxProductState:
         """One round, and every few rounds, or where the messages have settled, an assignment and a bound."""
-        after = cast(MaxProductState, MessageEngine._next(self, problem, state))
+        after = cast(MaxProductState, MessageEngine.step(self, problem, state))
         is_due = after.converged or after.num_steps % _ROUNDS == 0 or after.num_steps >= self.max_steps
         return self._judged(problem, after) if is_due and not after.is_contradictory else after
 

@@ -196,14 +196,14 @@ class ConvexBP(ResumableEngine[ConvexState]):
         check_number("tolerance", self.tolerance, least=0)
         check_count("max_steps", self.max_steps, 1)
 
-    def _first(self, problem: Problem) -> ConvexState:
+    def init(self, problem: Problem) -> ConvexState:
         """Nothing taken yet."""
         maker = self.counts if callable(self.counts) else _MAKERS[self.counts]
         layout = lay_out_convex(problem, maker(problem))
         state = ConvexState(layout, problem.logs, np.zeros(layout.num_messages))
         return state if problem.variables else state.at_rest(is_contradictory=False)
 
-    def _next(self, problem: Problem, state: ConvexState) -> ConvexState:
+    def step(self, problem: Problem, state: ConvexState) -> ConvexState:
         """One turn of each variable."""
         logs, messages, residual = state.logs.copy(), state.messages.copy(), 0.0
         for turn in state.layout.turns:

@@ -72,7 +72,7 @@ class RegionEngine(ResumableEngine[RegionState]):
     def regions(self, problem: Problem) -> RegionGraph:
         """The regions that messages go between."""
 
-    def _first(self, problem: Problem) -> RegionState:
+    def init(self, problem: Problem) -> RegionState:
         """Messages that say nothing."""
         layout = lay_out(problem, self.regions(problem), in_waves=self.schedule == "sequential")
         state = RegionState(layout, np.zeros(int(layout.message_starts[-1])))
@@ -83,7 +83,7 @@ class RegionEngine(ResumableEngine[RegionState]):
             return state
         return state.at_rest(is_contradictory=is_contradictory)
 
-    def _next(self, problem: Problem, state: RegionState) -> RegionState:
+    def step(self, problem: Problem, state: RegionState) -> RegionState:
         """One round: the waves of messages forth and back, or all messages at once."""
         if state.has_diverged:
             return replace(state, num_steps=state.num_steps + 1)

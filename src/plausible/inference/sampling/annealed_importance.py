@@ -14,6 +14,7 @@ from plausible.base.arrays import Floats, Ints
 from plausible.base.options import set_counts
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import Beliefs, ResumableEngine
+from plausible.inference.engine_bases import PreparedEngine
 from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
@@ -73,7 +74,7 @@ class AnnealingState:
 
 
 @dataclass(frozen=True, slots=True)
-class AnnealedImportance(ResumableEngine[AnnealingState]):
+class AnnealedImportance(PreparedEngine[AnnealingState], ResumableEngine[AnnealingState]):
     """Estimate log Z by annealed importance sampling (Neal 2001), and beliefs from the weighted particles.
 
     Particles start with independent variables, each drawn from its single-variable factors. At step t of T every other

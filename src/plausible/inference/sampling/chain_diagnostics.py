@@ -116,11 +116,7 @@ def monte_carlo_error(draws: ArrayLike) -> Floats:
 
 
 def told_r_hat(value: float) -> str:
-    """That an R-hat is too large, with as many digits as it takes to see that.
-
-    >>> told_r_hat(1.2345), told_r_hat(1.010004)
-    ('R-hat is 1.23, more than 1.01', 'R-hat is 1.010004, more than 1.01')
-    """
+    """That an R-hat is too large, with as many digits as it takes to see that."""
     texts = (f"{value:.{digits}g}" for digits in range(3, 18))
     return f"R-hat is {next(text for text in texts if float(text) > MAX_R_HAT)}, more than {MAX_R_HAT}"
 

@@ -164,12 +164,7 @@ def live_states(problem: Problem) -> list[Flags]:
 
 
 def num_islands(support: Flags, blocks: Sequence[Sequence[int]]) -> int:
-    """Into how many parts moves of blocks of axes, from one true cell to another, divide the true cells of an array.
-
-    >>> both_or_none = np.eye(2, dtype=bool)
-    >>> num_islands(both_or_none, [[0], [1]]), num_islands(both_or_none, [[0, 1]])
-    (2, 1)
-    """
+    """Into how many parts moves of blocks of axes, from one true cell to another, divide the true cells of an array."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

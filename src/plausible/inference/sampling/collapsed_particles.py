@@ -14,7 +14,7 @@ from plausible.base.options import read_names, set_counts
 from plausible.base.tolerances import PROBABILITY_NOISE
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.approximate import ApproximateEngine, Beliefs
-from plausible.inference.engine_bases import IterativeEngine
+from plausible.inference.engine_bases import PreparedEngine
 from plausible.inference.engines import Engine
 from plausible.inference.info import Estimate, QueryInfo
 from plausible.inference.problem import Problem
@@ -76,7 +76,7 @@ class CollapsedState:
 
 
 @dataclass(frozen=True, slots=True)
-class CollapsedGibbs(IterativeEngine[CollapsedState], ApproximateEngine):
+class CollapsedGibbs(PreparedEngine[CollapsedState], ApproximateEngine):
     """Gibbs sampling of some variables S, while another engine answers for the others (cutset sampling).
 
     A sweep redraws each x_i of S from P(x_i | the rest of S), for which the inner engine sums over all other variables.

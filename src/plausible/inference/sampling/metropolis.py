@@ -52,11 +52,7 @@ def log_density(problem: Problem, guide: Floats, states: Ints) -> Floats:
 
 
 def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
-    """The column of `log_weights` that each chain is at after each proposal, by Metropolis' rule for independent ones.
-
-    >>> accepted_places(np.log([[1.0, 0.1, 2.0, 1.5]]), np.log([[0.5, 0.9, 0.6]]))
-    array([[0, 2, 3]])
-    """
+    """The column of `log_weights` that each chain is at after each of its independent proposals (Metropolis' rule)."""
     places = np.zeros(levels.shape, dtype=np.int64)
     accept_in_turn(log_weights, levels, places)
     return places

@@ -41,12 +41,6 @@ def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> OrderedFa
     of the smallest. Any such choice is right: the product of all factors stays the same. Factors without variables are
     left out. An observed parent that has no family among the factors is fixed: what it depends on does not matter. A
     variable without a family, or that is its own ancestor, is refused.
-
-    >>> rain = Factor({"rain": 2}, [0.8, 0.2])
-    >>> wet = Factor({"rain": 2, "wet": 2}, [[0.9, 0.1], [0.2, 0.8]])
-    >>> forecast = Factor({"rain": 2}, [0.1, 3.0])
-    >>> list(ordered_families([forecast, wet, rain], Evidence.read({}, {})).families)
-    ['rain', 'wet']
     """
     if evidence.values:
         raise NotSupported(f"{next(iter(evidence.values))!r} is continuous: these samplers draw states, not numbers.")

@@ -38,16 +38,7 @@ NOISE = FLOOR * 1e10
 
 @dataclass(frozen=True, eq=False)
 class FamilyProduct:
-    """Conditional tables and other factors, the product of which is a probability up to a known constant.
-
-    >>> rain = Factor({"rain": 2}, [0.8, 0.2])
-    >>> grass = Factor({"rain": 2, "grass": 2}, [[0.9, 0.1], [0.0, 1.0]])
-    >>> product = FamilyProduct({"rain": rain, "grass": grass})
-    >>> wet = Evidence.read({"grass": 1}, product.variables)
-    >>> derivatives(product, wet)["grass"].round(6)
-    array([[0. , 0.8],
-           [0. , 0.2]])
-    """
+    """Conditional tables and other factors, the product of which is a probability up to a known constant."""
 
     #: Name of the child -> P(child | parents) with axes (parents..., child): the tables to differentiate in.
     families: Mapping[str, Factor]

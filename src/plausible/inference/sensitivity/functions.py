@@ -271,13 +271,7 @@ Variation: TypeAlias = Literal["relative", "absolute", "odds"]
 
 
 def varied(values: Floats, vary: Variation, amount: float) -> tuple[Floats, Floats]:
-    """Parameters made smaller and larger, inside [0, 1]: θ (1 ± amount), θ ± amount, or odds divided and multiplied.
-
-    >>> [end.tolist() for end in varied(np.array([0.5, 0.9]), "absolute", 0.2)]
-    [[0.3, 0.7], [0.7, 1.0]]
-    >>> [end.tolist() for end in varied(np.array([0.5, 0.0]), "odds", 3.0)]
-    [[0.2, 0.0], [0.8, 0.0]]
-    """
+    """Parameters made smaller and larger, inside [0, 1]: θ (1 ± amount), θ ± amount, or odds divided and multiplied."""
     if not (isinstance(amount, (int, float, np.number)) and 0 < amount < math.inf):
         raise InvalidArgument(f"The amount by which parameters vary must be positive and finite, not {amount!r}.")
     if vary == "relative":

@@ -143,10 +143,6 @@ def sensitivity_set(graph: DAG, target: str, evidence: Evidence) -> list[str]:
 
     Those are the ones whose parameters, seen as parents of their own, are d-connected with the target (Shachter 1998;
     Coupé & van der Gaag 2002), after all variables that are below target and findings have been left out.
-
-    >>> found = Evidence.read({"B": 0}, {"B": Variable("B", 2)})
-    >>> sensitivity_set(DAG("A -> B -> C -> D"), "C", found)
-    ['C']
     """
     if target in evidence.hard:
         return []

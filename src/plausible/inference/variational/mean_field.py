@@ -110,15 +110,12 @@ class MeanField(ResumableEngine[MeanFieldState]):
         """Where a run begins; raises `ImpossibleEvidence` where zeros are found to leave no assignment."""
         return self._start(problem, self._plan(problem), restart)
 
-    def _first(self, problem: Problem) -> MeanFieldState:
-        return self.init(problem)
-
     def _start(self, problem: Problem, plan: MeanFieldPlan, restart: int) -> MeanFieldState:
         generator = np.random.default_rng([self.seed, restart])
         beliefs = first_beliefs(problem, plan, generator, restart)
         return MeanFieldState(plan, beliefs, np.zeros_like(beliefs), np.full(len(plan.groups), -math.inf))
 
-    def _next(self, problem: Problem, state: MeanFieldState) -> MeanFieldState:
+    def step(self, problem: Problem, state: MeanFieldState) -> MeanFieldState:
         """Update every block once: the energy never falls."""
         plan = state.plan
         beliefs, potentials, gains = state.beliefs.copy(), state.potentials.copy(), state.gains.copy()

@@ -17,12 +17,7 @@ from plausible.variables import Variable
 
 @dataclass(frozen=True, eq=False)
 class FamilyTables:
-    """How tables with axes (parents..., child) lie one after the other, in the order of the variables.
-
-    >>> tables = FamilyTables({"a": Variable("a", 2), "b": Variable("b", 3)}, {"a": (), "b": ("a",)})
-    >>> tables.named(np.arange(8.0))["b"].tolist(), tables.row_sums(np.arange(8.0)).tolist()
-    ([[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]], [1.0, 9.0, 18.0])
-    """
+    """How tables with axes (parents..., child) lie one after the other, in the order of the variables."""
 
     variables: Mapping[str, Variable]  # Name -> variable; name -> the names of its parents
     parents: Mapping[str, tuple[str, ...]]

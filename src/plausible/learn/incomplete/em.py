@@ -78,11 +78,7 @@ _FEW_STEPS = 10
 
 
 def read_em_method(method: EMMethodLike) -> EMMethod:
-    """The method that a name stands for.
-
-    >>> read_em_method("squared")
-    SquaredEM(longest=1000.0)
-    """
+    """The method that a name stands for."""
     if isinstance(method, EMMethod):
         return method
     if method not in EM_METHODS:

@@ -36,10 +36,6 @@ class NumberUnits(NamedTuple):
 
     Digits are lost where large means are summed, and a floor of variances means something only relative to the spread
     of a column. A variable that no case observes, or that never varies, has the scale one.
-
-    >>> from plausible.variables import Variable
-    >>> NumberUnits.of(Cases.of([Variable("x")], {"x": [1.0, 5.0, None]}, has_numbers=True))
-    NumberUnits(names=('x',), center=array([3.]), scale=array([2.]))
     """
 
     names: tuple[str, ...]

@@ -39,12 +39,6 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
     Of completions that are equally probable, states that come first are taken, variable by variable in the reverse
     order of elimination. Cost: cases times the tables of an elimination of what is missing; cases that lack the same
     cells go together. A distribution whose variable was set from outside counts for nothing.
-
-    >>> from plausible.cpds import TableCPD
-    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
-    >>> found = most_probable_completions(coin, Cases.of(coin.variables, {"coin": [None], "call": [1]}))
-    >>> found.codes.tolist(), found.log_probabilities.round(4).tolist()
-    ([[1, 1]], [-0.9163])
     """
     codes, logs = cases.codes.copy(), np.zeros(cases.num_cases)
     with np.errstate(divide="ignore"):
@@ -66,13 +60,7 @@ def most_probable_completions(network: BayesianNetwork, cases: Cases) -> Complet
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HardExpectations:
-    """The counts of the most probable completion of each case, and log P of these: Q has all its weight in one place.
-
-    >>> from plausible.cpds import TableCPD
-    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
-    >>> HardExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]})).at(coin).counts["coin"]
-    array([1., 1.])
-    """
+    """The counts of the most probable completion of each case, and log P of these: Q has its weight in one place."""
 
     cases: Cases
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.display import html_of_print
 from plausible.base.options import check_count
+from plausible.base.records import Result, record
 from plausible.cpds import TableCPD
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable, counted
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
@@ -41,9 +41,12 @@ class CardinalityScore(NamedTuple):
 Progress: TypeAlias = Callable[[CardinalityScore], object]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CardinalityChoice:
+@record(eq=False)
+class CardinalityChoice(Result):
     """The numbers of states that were tried; made by `choose_cardinality` or `grow_cardinality`."""
+
+    _also = ("best",)
+    _rows = "tried"
 
     hidden: str  # The variable
     score: str  # By which they were judged
@@ -94,12 +97,6 @@ class CardinalityChoice:
         lines = [f"{k:>6}  {value:>16.3f}{marks[k]}" for k, value, *_ in self.tried]
         lines += [f"{number:>6}  {text}" for number, text in self.refused.items()]
         return "\n".join([f"{'states':>6}  {self.score:>16}", *lines])
-
-    _repr_html_ = html_of_print
-
-    def __repr__(self) -> str:
-        numbers = ", ".join(str(found.cardinality) for found in self.tried)
-        return f"<CardinalityChoice: {counted(self.best, 'state')} of {self.hidden!r}, of {numbers} by {self.score}>"
 
 
 def choose_cardinality(
@@ -285,12 +282,7 @@ def grow_cardinality(
 
 
 def split_state(network: BayesianNetwork, hidden: str, state: int, rng: np.random.Generator) -> BayesianNetwork:
-    """The network in which one state of a variable has become two that differ a little; the new one comes last.
-
-    >>> net = BayesianNetwork(TableCPD("H", [0.4, 0.6]), TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], ["H"]))
-    >>> split_state(net, "H", 1, np.random.default_rng(0)).cpd("H").to_factor().values
-    array([0.4, 0.3, 0.3])
-    """
+    """The network in which one state of a variable has become two that differ a little; the new one comes last."""
     size = network.variables[hidden].num_states
     wider = {**network.variables, hidden: Variable(hidden, size + 1)}
     cpds = []

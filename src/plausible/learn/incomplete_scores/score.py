@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausible.base.display import html_of_print
+from plausible.base.records import Result, record
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, close_match
 from plausible.learn.estimation.priors import PriorLike
@@ -50,8 +50,8 @@ class _Scored(NamedTuple):
     fit: EMFit | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IncompleteScore:
+@record(eq=False)
+class IncompleteScore(Result):
     """A score of a structure, and how it was got; made by `score_incomplete`."""
 
     score: str  # Its name
@@ -70,15 +70,10 @@ class IncompleteScore:
     def __float__(self) -> float:
         return self.value
 
-    def __repr__(self) -> str:
-        return f"<IncompleteScore: {self.score} {self.value:.6g}>"
-
     def __str__(self) -> str:
         lines = [f"{self.score}: {self.value:.4f}" + (f" ± {self.error:.2g}" if self.error else "")]
         lines += [f"  {name}: {term:.4f}" for name, term in self.terms.items()]
         return "\n".join([*lines, *(f"  assumes that {text}" for text in self.assumed)])
-
-    _repr_html_ = html_of_print
 
 
 def score_incomplete(
@@ -240,8 +235,8 @@ _SCORES: Mapping[str, Callable[[ScoreTask], _Scored]] = MappingProxyType(
 INCOMPLETE_SCORES: tuple[str, ...] = tuple(_SCORES)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreComparison:
+@record(eq=False)
+class ScoreComparison(Result):
     """Scores of structures; made by `compare_scores`."""
 
     scores: Mapping[str, Mapping[str, IncompleteScore]]  # Structure -> name of the score -> the score
@@ -270,14 +265,8 @@ class ScoreComparison:
         rows = [{name: float(score) for name, score in found.items()} for found in self.scores.values()]
         return pd.DataFrame(rows, index=list(self.scores), columns=columns, dtype=np.float64)
 
-    def __repr__(self) -> str:
-        num = sum(map(len, self.scores.values()))
-        return f"<ScoreComparison: {num} scores of {len(self.scores)} structures, {len(self.refused)} refused>"
-
     def __str__(self) -> str:
         return str(self.to_frame().round(3).to_string())
-
-    _repr_html_ = html_of_print
 
 
 def compare_scores(

@@ -227,10 +227,6 @@ def pairwise_moments(table: Table) -> MomentStatistics:
 
     Correlations that no data could have together are made so: eigenvalues below a thousandth are raised to it, and the
     diagonal is brought back to ones. They count as many rows as the pair has that fewest rows have.
-
-    >>> rows = Table.read({"x": [1.2, 2.1, 3.4, None, 5.3], "y": [1.5, 2.5, 3.1, 4.2, None]})
-    >>> pairwise_moments(rows).total
-    3.0
     """
     seen = ~np.isnan(table.numbers)
     filled, have = np.where(seen, table.numbers, 0.0), seen.astype(np.float64)

@@ -258,11 +258,6 @@ def start_graph(
     variables "naive-bayes" has the required edges alone, as "empty" has, and "random" is a sparse graph along a random
     order. By default "naive-bayes". Warns of hidden variables without an edge: they are independent of all that is
     observed, hence in the completed data too, and no edge gains (Koller & Friedman 2009, exercise 19.27).
-
-    >>> from plausible.variables import Variable
-    >>> cases = Cases.of([Variable("H", 2), Variable("a", 2), Variable("b", 2)], {"a": [0, 1], "b": [0, 1]})
-    >>> start_graph(None, cases, Knowledge(), np.random.default_rng(0)).edges
-    (('H', 'a'), ('H', 'b'))
     """
     names = [*cases.variables, *cases.continuous]
     policy = start if start is not None else "naive-bayes"

@@ -66,13 +66,6 @@ def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, ge
     """The complete rows, and for each other row `num_draws` exact draws of its missing cells, which share its weight.
 
     What was set from outside in a row says nothing about its causes, which are drawn without it.
-
-    >>> from plausible.learn.incomplete.em import learn_em
-    >>> rows = Table.read({"rain": ["no", "yes", None, "no"], "degrees": [9.5, 3.5, 4.5, None]})
-    >>> network = learn_em("rain -> degrees", rows).network
-    >>> drawn = drawn_completions(rows, network, 5, np.random.default_rng(0))
-    >>> drawn.num_rows, round(drawn.total, 6), drawn.missing
-    (12, 4.0, {})
     """
     has_gap = incomplete_rows(table)
     rows = np.concatenate([np.flatnonzero(~has_gap), np.repeat(np.flatnonzero(has_gap), num_draws)])

@@ -54,10 +54,6 @@ def fit_gaussian(
 
     The E-step fills each missing cell with its conditional mean and adds the conditional covariance to the scatter
     (Little & Rubin 2019, section 11.2); see `PatternRows`.
-
-    >>> run = fit_gaussian(np.array([[1.0, 2.0], [2.0, 4.1], [3.0, np.nan], [4.0, 8.2]]))
-    >>> run.state.mean.round(2)
-    array([2.5 , 5.11])
     """
     weights = np.ones(len(numbers)) if weights is None else np.asarray(weights, dtype=np.float64)
     counted = (weights > 0) & ~np.isnan(numbers).all(axis=1)
