@@ -31,7 +31,7 @@ CONTAINERS = {
     [
         ([1.5, None, 2.5], ()),
         ([Decimal("1.5"), None, Decimal("2.5")], ()),
-        ([1.0, 2.0, 1.0], ()),
+        ([1.0, 2.0, 1.0], (1, 2)),
         ([1.0, None, 0.0], (0, 1)),
         ([1, None, 0], (0, 1)),
         ([True, None, True], (False, True)),
@@ -56,11 +56,59 @@ def test_times_are_times_in_any_unit(hold, unit):
     assert table.codes.tolist() == [[1, -1, 0]]
 
 
-def test_many_whole_floats_stay_continuous():
-    """A measurement in whole grams, with a missing one, is no variable with a state for each weight."""
-    grams = [*np.arange(3000.0, 3021.0), np.nan]
-    assert Table.read({"x": grams}).variables["x"].is_continuous
-    assert not Table.read({"x": grams[1:]}).variables["x"].is_continuous
+def _in_file(frame, path):
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    return path
+
+
+FILES = {
+    "csv": lambda values, folder: _in_file(pd.DataFrame({"x": values, "y": "a"}), folder / "x.csv"),
+    "parquet": lambda values, folder: _in_file(pd.DataFrame({"x": values}), folder / "x.parquet"),
+    "numpy": lambda values, folder: {"x": np.array(values, dtype=float)},
+    "small floats": lambda values, folder: {"x": np.array(values, dtype=np.float32)},
+    "pandas nullable": lambda values, folder: {"x": pd.Series(values, dtype="Float64")},
+    "pandas arrow": lambda values, folder: {"x": pd.Series(values, dtype="float64[pyarrow]")},
+    **{name: lambda values, folder, hold=hold: hold(values) for name, hold in CONTAINERS.items()},
+}
+
+
+@pytest.mark.parametrize("hold", FILES.values(), ids=FILES)
+@pytest.mark.parametrize(
+    ("values", "is_continuous"),
+    [
+        ([1.0, 0.0], False),
+        ([-1.0, 1e6, 3.0], False),
+        ([0.5, 1.0], True),
+        (list(map(float, range(3000, 3020))), False),
+        (list(map(float, range(3000, 3021))), True),
+    ],
+    ids=["two", "far", "fraction", "20 whole", "21 whole"],
+)
+def test_gaps_do_not_change_what_floats_are(hold, values, is_continuous, tmp_path):
+    """At most 20 different whole numbers are states, whatever holds them; more, and others, are measurements."""
+    whole, gappy = Table.read(hold(values, tmp_path)), Table.read(hold([*values, None], tmp_path))
+    first, second = (next(iter(table.variables.values())) for table in (whole, gappy))
+    assert first == second
+    assert first.states == (() if is_continuous else tuple(sorted(map(int, values))))
+    column = whole.column(first.name) if is_continuous else np.array(first.states)[whole.column(first.name)]
+    assert column.tolist() == values
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda values: {"x": values},
+        lambda values: pl.DataFrame({"x": values}),
+        lambda values: pa.table({"x": values}),
+        lambda values: {"x": pd.Series(values, dtype="Int64")},
+    ],
+    ids=["list", "polars", "arrow", "pandas"],
+)
+def test_whole_numbers_are_states_with_and_without_gaps(hold):
+    """However many and large they are."""
+    values = [*range(40), 2**60, 2**60 + 1]
+    for gap in ([], [None]):
+        assert Table.read(hold(values + gap)).variables["x"].states == tuple(values)
 
 
 @pytest.mark.parametrize("values", [[1, True, 0], [True, 1, 0], [0.5, True], ["a", True, 1]], ids=str)

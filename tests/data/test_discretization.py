@@ -53,7 +53,7 @@ def test_quantiles_of_different_values_are_equally_full():
     assert labels["x"].nunique() == 1
     x = rng.normal(size=1000)
     assert Discretizer.fit({"x": x}, bins=4).transform({"x": x})["x"].value_counts().tolist() == [250] * 4
-    assert Discretizer.fit({"x": [0.0] * 90 + [1.0] * 5 + [2.0] * 5}, bins=4)["x"].cuts == (0.5,)
+    assert Discretizer.fit({"x": [0.0] * 90 + [1.0] * 5 + [2.0] * 5}, bins=4, columns=["x"])["x"].cuts == (0.5,)
 
 
 def test_equal_widths_follow_the_range():
@@ -132,7 +132,7 @@ def test_a_cut_stands_if_its_gain_exceeds_the_price_of_fayyad_and_irani(counts):
     price = (np.log2(total - 1) + np.log2(3**2 - 2) - spread) / total
     x = np.repeat([0.0, 0.0, 1.0, 1.0], counts)
     y = np.repeat(["p", "q", "p", "q"], counts).tolist()
-    assert bool(Discretizer.fit({"x": x, "y": y}, "mdl", target="y")["x"].cuts) == (gain > price)
+    assert bool(Discretizer.fit({"x": x, "y": y}, "mdl", columns=["x"], target="y")["x"].cuts) == (gain > price)
 
 
 def information(x, y):
@@ -219,7 +219,7 @@ def test_labels_miss_cuts_by_a_hundredth_of_the_way_to_their_neighbours(numbers)
     ("ask", "error", "hint"),
     [
         (lambda: Discretizer.fit({"x": [1.0]}, "quantil"), InvalidArgument, "Did you mean 'quantile'"),
-        (lambda: Discretizer.fit({"x": [1.0]}, bins=0), InvalidArgument, "positive whole number"),
+        (lambda: Discretizer.fit({"x": [1.5]}, bins=0), InvalidArgument, "positive whole number"),
         (lambda: Discretizer.fit({"x": [1.0]}, columns=["y"]), UnknownVariable, "'y'"),
         (lambda: Discretizer.fit({"x": ["a"]}, columns=["x"]), InvalidArgument, "no numbers to cut"),
         (lambda: Discretizer.fit({"x": [1.0], "y": [0.5]}, "mdl", target="y"), InvalidArgument, "continuous"),

@@ -74,12 +74,14 @@ def test_values_that_mean_missing_are_missing_wherever_they_come_from(tmp_path, 
 
 @pytest.mark.parametrize("num_values", [20, 21])
 @pytest.mark.parametrize("has_gap", [False, True])
-def test_whole_numbers_of_a_file_are_typed_as_pandas_reads_the_same_file(csv_file, num_values, has_gap):
+def test_whole_numbers_of_a_file_are_states_with_and_without_gaps(csv_file, num_values, has_gap):
+    """As pandas reads the same file, unless gaps have made floats of many of them."""
     path = csv_file("x,y\n" + "".join(f"{number},a\n" for number in range(num_values)) + (",a\n" if has_gap else ""))
     ours, theirs = Table.read(path), Table.read(pd.read_csv(path))
-    assert ours.variables["x"] == theirs.variables["x"]
-    assert ours.variables["x"].is_continuous == (has_gap and num_values > 20)
-    np.testing.assert_array_equal(ours.column("x"), theirs.column("x"))
+    assert ours.variables["x"].states == tuple(range(num_values))
+    assert theirs.variables["x"].is_continuous == (has_gap and num_values > 20)
+    if not theirs.continuous:
+        np.testing.assert_array_equal(ours.column("x"), theirs.column("x"))
 
 
 def test_commands_are_told_which_numbers_are_measurements_and_which_are_states(csv_file):
@@ -115,9 +117,9 @@ def test_given_states_are_found_by_their_text(csv_file, text, states, codes):
         (["1.0", "", "0.0"], (0, 1)),
         (["true", "", "true"], (False, True)),
         (["1", "x", "2"], ("1", "2", "x")),
-        (["1.0", "2.0", "1.0"], ()),
+        (["1.0", "2.0", "1.0"], (1, 2)),
         (["1.5", "", "2"], ()),
-        (["1e3", "2", "2"], ()),
+        (["1e3", "2", "2"], (2, 1000)),
     ],
 )
 def test_texts_of_a_column_tell_its_type(csv_file, cells, states):

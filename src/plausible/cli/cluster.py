@@ -54,8 +54,8 @@ def run_cluster(
     """Find clusters of rows, and tell what sets them apart.
 
     Cells may be missing. Columns of fractional numbers are Gaussian in each cluster; all others have the states that
-    occur. Whole numbers are states, unless cells are empty among more than 20 different ones; --continuous and --states
-    say otherwise.
+    occur, whole numbers too (1.0 is one if there are at most 20 different numbers, all whole); --continuous and
+    --states say otherwise.
     """
     if (clusters is None) == (choose is None):
         raise InvalidArgument("Say how many clusters with -k 3, or in which range to choose with --choose 1:10.")

@@ -123,10 +123,11 @@ def run_learn(
     """Learn a network from data: its graph, then its numbers.
 
     The graph is found by a search, unless it is given; tables and densities follow. Columns of fractional numbers are
-    continuous; all others have the states that occur. Whole numbers are states, unless cells are empty among more than
-    20 different ones; --continuous and --states say otherwise. --bootstrap tells in what share of the samples each edge
-    was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search counts
-    them; tables are then learned by EM, unless rows with empty cells are dropped.
+    continuous; all others have the states that occur, whole numbers too (1.0 is one if there are at most 20 different
+    numbers, all whole); --continuous and --states say otherwise. Ids, dates and other columns with a value of its own
+    for most rows are left out of a search, unless an option names them. --bootstrap tells in what share of the samples
+    each edge was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search
+    counts them; tables are then learned by EM, unless rows with empty cells are dropped.
     """
     check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
@@ -143,6 +144,9 @@ def run_learn(
         groups = [_names(tier) for tier in tiers.split("|")] if tiers.strip() else []
         knowledge = Knowledge(required, forbidden, groups, max_parents)
         named = None if order is None else _names(order)
+        table = Table.for_learning(
+            table, [*knowledge.names, *(named or ()), *([class_variable] if class_variable else [])]
+        )
         way = method or "hill-climbing"
         search = Search(way, score, knowledge, class_variable, named, alpha, variant, seed, missing)
         _warn_of_names(table)

@@ -11,12 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.data.columns import as_list, as_objects, factorize, read_numbers, refuse_no_list
+from plausible.data.columns import (
+    as_objects,
+    factorize,
+    identified,
+    looked_up,
+    merge_equal,
+    read_numbers,
+    refuse_no_list,
+)
 from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 
-#: A column of fractional type with missing cells and at most so many values, all whole, is one of whole numbers.
+#: A column of fractional type with at most so many different values, all of them whole, is one of whole numbers.
 MOST_WHOLE_STATES = 20
 
 
@@ -24,29 +32,32 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     """The variable of a column and its encoded values, -1 or NaN where they are missing.
 
     Categories keep their order, seen or not; booleans have the states False and True; whole numbers and texts have the
-    states that occur, sorted; numbers with a fraction type (float, decimal) make a continuous variable. Whole numbers
-    stay what they are if missing cells have made them floats: a column with missing cells and at most 20 different
-    numbers, all of them whole, has these as states. Neither the order of the rows nor what holds the column matters.
+    states that occur, sorted. Numbers of a fractional type (float, decimal) make a continuous variable, unless there
+    are at most 20 different ones, all of them whole: these are states, as the whole numbers that they stand for. It
+    matters neither whether cells are missing, nor in what order the rows are, nor what holds the column.
 
     >>> read_column("smokes", [True, True])
-    (Variable('smokes', [False, True]), array([1, 1]))
+    (Variable('smokes', [False, True]), array([1, 1], dtype=int8))
     >>> read_column("grade", ["b", None, "a"])
-    (Variable('grade', ['a', 'b']), array([ 1, -1,  0]))
+    (Variable('grade', ['a', 'b']), array([ 1, -1,  0], dtype=int8))
     >>> read_column("height", [1.5, None])
     (Variable('height'), array([1.5, nan]))
     >>> read_column("children", [2.0, None, 0.0])
-    (Variable('children', [0, 2]), array([ 1, -1,  0]))
+    (Variable('children', [0, 2]), array([ 1, -1,  0], dtype=int8))
     """
     refuse_no_list(name, column)
     kind = getattr(column, "dtype", None)
-    if kind is None or (isinstance(kind, np.dtype) and kind.kind == "O"):  # it does not say of what type its values are
-        column = as_list(column)
-    numbers = _numbers(name, column)
+    if kind is None or kind == np.dtype(object):  # it does not say of what type its values are
+        places, values = identified(column)
+        numbers = _listed_numbers(name, places, values)
+        if numbers is None:
+            places, values = merge_equal(name, places, values)
+    else:
+        numbers = _numbers(column)
+        if numbers is None:
+            places, values = factorize(name, column)
     if numbers is not None:
-        if len(numbers) and np.isnan(numbers).all():
-            raise _no_value(name)
-        return _whole_again(name, read_numbers(name, numbers)) or (Variable(name), numbers)
-    places, values = factorize(name, column)
+        return _of_fractions(name, read_numbers(name, numbers))
     categories = categories_of(column)
     if not len(places) and not categories:
         raise InvalidArgument(
@@ -55,35 +66,33 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
         )
     states = categories or _sorted_states(name, values)
     variable = Variable(name, states)
-    positions = [variable.index(value) if variable.has_state(value) else -1 for value in values]
-    return variable, np.array([*positions, -1], dtype=np.intp)[places]
+    return variable, looked_up([variable.index(value) if variable.has_state(value) else -1 for value in values], places)
 
 
-def _whole_again(name: str, numbers: Floats) -> tuple[Variable, NDArray[Any]] | None:
-    """Few whole numbers as states, in a column that only missing cells have made fractional."""
-    is_there = ~np.isnan(numbers)
-    if is_there.all() or not is_there.any() or (numbers[is_there] % 1 != 0).any():
-        return None
-    values = np.unique(numbers[is_there])
-    if len(values) > MOST_WHOLE_STATES:
-        return None
-    return Variable(name, list(map(int, values))), np.where(is_there, np.searchsorted(values, numbers), -1)
+def _of_fractions(name: str, numbers: Floats) -> tuple[Variable, NDArray[Any]]:
+    """States, if the numbers are few and whole; else a continuous variable."""
+    num_absent = np.isnan(numbers).sum()
+    if num_absent and num_absent == len(numbers):
+        raise _no_value(name)
+    if len(numbers) and (np.rint(numbers) == numbers).sum() == len(numbers) - num_absent:
+        places, values = factorize(name, numbers)
+        if len(values) <= MOST_WHOLE_STATES:
+            variable = Variable(name, sorted(map(int, values)))
+            return variable, looked_up([variable.index(int(value)) for value in values], places)
+    return Variable(name), numbers
 
 
-def _numbers(name: str, column: Any) -> Floats | None:
-    """The values of a column of fractional numbers; `None` for any other."""
-    if isinstance(column, list):
-        return _listed_numbers(name, column)
+def _numbers(column: Any) -> NDArray[Any] | None:
+    """The values of a column of a fractional type; `None` for any other."""
     if isinstance(column.dtype, np.dtype):
-        return np.asarray(column, dtype=np.float64) if column.dtype.kind == "f" else None
+        return np.asarray(column) if column.dtype.kind == "f" else None
     import narwhals as nw
 
     series = nw.from_native(column, series_only=True, allow_series=True)
-    is_fractional = series.dtype.is_float() or series.dtype.is_decimal()
-    return series.to_numpy().astype(np.float64) if is_fractional else None
+    return series.to_numpy() if series.dtype.is_float() or series.dtype.is_decimal() else None
 
 
-def _listed_numbers(name: str, values: Sequence[Any]) -> Floats | None:
+def _listed_numbers(name: str, places: NDArray[Any], values: Sequence[Any]) -> Floats | None:
     """The same of Python objects, which may be of several types."""
     if not any(issubclass(kind, (Real, Decimal)) for kind in set(map(type, values))):
         return None
@@ -91,14 +100,15 @@ def _listed_numbers(name: str, values: Sequence[Any]) -> Floats | None:
     kinds = set(map(type, known))
     numbers = {kind for kind in kinds - {bool} if issubclass(kind, (Real, Decimal))}
     if numbers and kinds & {bool, np.bool_}:
-        row = next(row for row, value in enumerate(values) if isinstance(value, (bool, np.bool_)))
+        place = next(place for place, value in enumerate(values) if isinstance(value, (bool, np.bool_)))
         raise InvalidArgument(
-            f"Row {row} of column {name!r} is {values[row]!r} among numbers: 1 and True would count as one state. "
-            "Make all of them numbers, or all booleans."
+            f"Row {int(np.argmax(places == place))} of column {name!r} is {values[place]!r} among numbers: 1 and True "
+            "would count as one state. Make all of them numbers, or all booleans."
         )
     if numbers != kinds or all(issubclass(kind, Integral) for kind in numbers):
         return None
-    return np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
+    floats: Floats = np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
+    return floats[places]
 
 
 def categories_of(column: Any) -> tuple[State, ...] | None:

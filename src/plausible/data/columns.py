@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+import ctypes
+import os
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.base.arrays import Codes, Floats, Positions
+from plausible.base.arrays import Codes, Floats
 from plausible.base.plain_values import plain
 from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, suggestion
@@ -21,8 +24,21 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
+#: State positions, in as few bytes as they need.
+SmallCodes: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 #: For each row the place of its value in a list of values; -1 where it is missing.
-Factorized: TypeAlias = tuple[Positions, list[Any]]
+Factorized: TypeAlias = tuple[SmallCodes, list[Any]]
+
+#: Whole numbers of a smaller range are looked up in a table, of a larger one by their hashes.
+_SMALL_RANGE = 2**15 - 1
+#: Objects are told apart by their addresses in columns of at least so many cells, if few of the first differ.
+_MANY_CELLS = 1000
+#: Shorter columns are read in one thread.
+_MANY_ROWS = 2**15
+#: So many rows at a time are turned from columns into rows: few enough for the processor to keep them at hand.
+_BLOCK = 2**12
+
+Item = TypeVar("Item")
 
 
 def encode_columns(
@@ -39,7 +55,7 @@ def encode_columns(
 
     Notes
     -----
-    About 0.1 s for a million rows of text, and 0.02 s for a million numbers or categories, a column.
+    About 20 ms for a million rows of text, 8 ms for a million numbers and 2 ms for as many categories, a column.
 
     Examples
     --------
@@ -53,7 +69,8 @@ def encode_columns(
                 f"The data has no column for the variable {name!r}.{suggestion(name, map(str, columns))}"
             )
     refuse_others(columns, variables)
-    return equally_long({name: encode_column(variable, columns[name]) for name, variable in variables.items()})
+    wanted = {name: columns[name] for name in variables}
+    return equally_long(each_column(lambda name, column: encode_column(variables[name], column), wanted))
 
 
 def encode_evidence(
@@ -78,14 +95,25 @@ def encode_evidence(
     """
     columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
     refuse_others(columns, variables, place)
-    encoded = {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
-    equally_long(encoded)
+    encoded = equally_long(
+        each_column(lambda name, column: encode_small(variables[name], column, allow_missing=True), columns)
+    )
     num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
     rows = np.full((num_rows, len(variables)), -1, dtype=np.int32)
-    for number, name in enumerate(variables):
-        if name in encoded:
-            rows[:, number] = encoded[name]
+    for start in range(0, num_rows, _BLOCK):
+        block = rows[start : start + _BLOCK]
+        for number, name in enumerate(variables):
+            if name in encoded:
+                block[:, number] = encoded[name][start : start + _BLOCK]
     return rows
+
+
+def each_column(read: Callable[[Any, Any], Item], columns: Mapping[Any, Any]) -> dict[Any, Item]:
+    """Name -> what is read of a name and its column; long columns are shared out among threads."""
+    if not hasattr(first := next(iter(columns.values()), ()), "__len__") or len(first) < _MANY_ROWS:
+        return {name: read(name, column) for name, column in columns.items()}
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+        return dict(zip(columns, pool.map(read, columns.keys(), columns.values()), strict=True))
 
 
 def refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable], place: str = "this model") -> None:
@@ -138,6 +166,12 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
     >>> encode_column(Variable("X", ["low", "high"]), ["high", "low", "high"])
     array([1, 0, 1])
     """
+    encoded = encode_small(variable, column, allow_missing=allow_missing)
+    return encoded if variable.is_continuous else encoded.astype(np.intp)
+
+
+def encode_small(variable: Variable, column: Any, *, allow_missing: bool = False) -> npt.NDArray[Any]:
+    """The same, positions in as few bytes as they need."""
     name = variable.name
     if variable.is_continuous:
         return read_numbers(name, column, allow_missing=allow_missing)
@@ -145,8 +179,8 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
     places, values = factorize(name, column)
     lowest = -1 if allow_missing else 0
     # The position of a state, -1 for a missing value, -2 for what is neither.
-    known = [variable.index(v) if variable.has_state(v) else -1 if _is_absent(v) else -2 for v in (*values, None)]
-    encoded: Positions = np.array(known, dtype=np.intp)[places]
+    known = [variable.index(v) if variable.has_state(v) else -1 if _is_absent(v) else -2 for v in values]
+    encoded = looked_up(known, places)
     if encoded.min(initial=0) >= lowest:
         return encoded
     row = int(np.argmax(encoded < lowest))
@@ -158,6 +192,13 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
         )
     advice = f" If it means missing, say so: {advise_missing_values([value])}." if value in MISSING_WORDS else ""
     raise UnknownState(f"Row {row} of column {name!r}: {variable.unknown_state(value)}{advice}")
+
+
+def looked_up(positions: Sequence[int], places: SmallCodes) -> SmallCodes:
+    """The positions at these places, -1 where there is none, in as few bytes as they need."""
+    kind = np.int8 if max(positions, default=0) < 127 else np.int32
+    found: SmallCodes = np.array([*positions, -1], dtype=kind)
+    return found[places]
 
 
 def _is_absent(value: Any) -> bool:
@@ -209,18 +250,17 @@ def refuse_no_list(name: str, column: Any) -> None:
 def factorize(name: str, column: Any) -> Factorized:
     """By the fastest way that the column's library has; the order of the values does not matter."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufbmM" and column.ndim == 1:
-        values, places = np.unique(column, return_inverse=True)
-        return places, as_objects(values)
+        return _factorize_array(column)
     if not isinstance(column, (list, tuple, np.ndarray)):
         import narwhals as nw
 
         native = nw.to_native(column, pass_through=True)
         if nw.dependencies.is_pandas_series(native):
-            return _factorize_pandas(native)
+            return _factorize_pandas(name, native)
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _factorize_series(name, series)
-    return _factorize_list(name, as_list(column))
+    return merge_equal(name, *identified(column))
 
 
 def has_values(name: str, column: Any) -> bool:
@@ -245,17 +285,67 @@ def with_values(columns: Mapping[Any, Any], known: Container[str]) -> dict[Any, 
     }
 
 
-def _factorize_pandas(series: pd.Series[Any]) -> Factorized:
+def _factorize_array(column: npt.NDArray[Any], is_absent: npt.NDArray[np.bool_] | None = None) -> Factorized:
+    """Numbers, truth values or times; NaN and NaT have no value, nor has what `is_absent`."""
     import pandas as pd
 
+    if is_absent is not None and is_absent.any():
+        if is_absent.all():
+            return np.full(len(column), -1, dtype=np.int8), []
+        filled = np.where(is_absent, column[np.argmin(is_absent)], column)
+        places, values = _factorize_array(filled)
+        return np.where(is_absent, places.dtype.type(-1), places), values
+    if column.dtype.kind == "b":
+        return column.astype(np.int8), [False, True]
+    if (by_offset := _by_offset(column)) is not None:
+        return by_offset
+    places, distinct = pd.factorize(column)
+    return places, as_objects(distinct)
+
+
+def _by_offset(numbers: npt.NDArray[Any]) -> Factorized | None:
+    """Numbers a whole number of steps above the least, of a small range, looked up by these steps; else `None`."""
+    if not len(numbers) or numbers.dtype.kind not in "iuf":
+        return None
+    low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
+    if not high.item() - low.item() < _SMALL_RANGE:
+        return None
+    steps = (numbers.astype(np.int64, copy=False) if numbers.dtype.kind == "i" else numbers) - low
+    if numbers.dtype.kind == "f":
+        steps[np.isnan(steps)] = _SMALL_RANGE
+    offsets = steps.astype(np.intp, copy=False)
+    if numbers.dtype.kind == "f" and (offsets != steps).any():
+        return None
+    is_seen = np.bincount(offsets, minlength=_SMALL_RANGE + 1)[:_SMALL_RANGE] > 0
+    places = np.append(np.cumsum(is_seen) - 1, -1).astype(np.int16)
+    return places[offsets], (low.item() + np.flatnonzero(is_seen)).tolist()
+
+
+def _factorize_pandas(name: str, series: pd.Series[Any]) -> Factorized:
+    import pandas as pd
+
+    if series.dtype == np.dtype(object):
+        return merge_equal(name, *identified(series))
     values: Any = series.array if isinstance(series.dtype, pd.api.extensions.ExtensionDtype) else series.to_numpy()
     if isinstance(values, pd.Categorical):
-        return values.codes.astype(np.intp), as_objects(values.categories)
-    if getattr(series.dtype, "storage", "") == "pyarrow":  # the usual kind of text
-        encoded = values.__arrow_array__().combine_chunks().dictionary_encode()
-        return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
+        return values.codes, as_objects(values.categories)
+    if isinstance(values, np.ndarray):
+        return _factorize_array(values)
+    if getattr(values.dtype, "storage", "") == "pyarrow" or isinstance(values.dtype, pd.ArrowDtype):
+        return _factorize_arrow(values.__arrow_array__())
+    if hasattr(values.dtype, "numpy_dtype"):  # numbers and truth values with a mask
+        kind = values.dtype.numpy_dtype
+        return _factorize_array(values.to_numpy(dtype=kind, na_value=kind.type(0)), values.isna())
     places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
-    return np.asarray(places, dtype=np.intp), as_objects(distinct)
+    return places, as_objects(distinct)
+
+
+def _factorize_arrow(array: Any) -> Factorized:
+    """An array, or a chunked one."""
+    if hasattr(array, "chunks"):
+        array = array.unify_dictionaries().combine_chunks()
+    encoded = array if hasattr(array, "indices") else array.dictionary_encode()
+    return encoded.indices.cast("int32").fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
 
 
 def as_objects(values: Any) -> list[Any]:
@@ -274,15 +364,52 @@ def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
     if hasattr(native, "factorize"):  # kin of pandas
         places, values = native.factorize()
         return np.asarray(places, dtype=np.intp), values.tolist()
-    if series.is_null().any() or series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
-        return _factorize_list(name, as_list(series))
-    if series.dtype.is_numeric():
-        return factorize(name, series.to_numpy())
-    import narwhals as nw
+    if series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
+        return merge_equal(name, *identified(series))
+    if hasattr(native, "dictionary_encode"):
+        return _factorize_arrow(native)
+    is_absent = series.is_null().to_numpy()
+    if series.dtype.is_numeric() and not series.dtype.is_decimal():
+        return _factorize_array(series.fill_null(0).to_numpy(), is_absent)
+    if hasattr(native, "to_physical") and str(series.dtype).startswith(("String", "Categorical", "Enum")):
+        import polars as pl
 
-    distinct = series.unique().to_list()
-    numbered = series.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int64)
-    return numbered.to_numpy().astype(np.intp), distinct
+        coded = native.cast(pl.Categorical) if native.dtype == pl.String else native
+        distinct = coded.drop_nulls().unique()
+        texts = dict(zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True))
+        places, numbers = _factorize_array(coded.to_physical().fill_null(0).to_numpy(), is_absent)
+        return places, [texts[number] for number in numbers]
+    return merge_equal(name, *identified(series))
+
+
+def identified(column: Any) -> Factorized:
+    """Python objects, told apart by identity where few of them are many cells; equal ones may be there twice."""
+    if getattr(column, "dtype", None) == np.dtype(object):
+        values = np.asarray(column)
+    else:
+        listed = as_list(column)
+        values = np.fromiter(listed, dtype=object, count=len(listed))
+    values = np.ascontiguousarray(values)
+    if len(values) >= _MANY_CELLS:
+        addresses = np.ctypeslib.as_array((ctypes.c_ssize_t * len(values)).from_address(values.ctypes.data))
+        if len(np.unique(addresses[:_MANY_CELLS])) <= _MANY_CELLS // 4:
+            import pandas as pd
+
+            places, distinct = pd.factorize(addresses)
+            return places, [ctypes.cast(address, ctypes.py_object).value for address in distinct.tolist()]
+    return np.arange(len(values)), values.tolist()
+
+
+def merge_equal(name: str, places: npt.NDArray[Any], values: Sequence[Any]) -> Factorized:
+    """Each of the values once, by their equality as states."""
+    numbers: dict[Any, int] = {}
+    try:
+        merged = [numbers.setdefault(value, len(numbers)) for value in values]
+    except TypeError:
+        place, value = next(each for each in enumerate(values) if not isinstance(each[1], Hashable))
+        row = int(np.argmax(places == place))
+        raise UnknownState(f"Row {row} of column {name!r}: {value!r} can't be a state: it can't be hashed.") from None
+    return np.array(merged, dtype=np.intp)[places], list(numbers)
 
 
 def as_list(column: Any) -> list[Any]:
@@ -291,17 +418,6 @@ def as_list(column: Any) -> list[Any]:
         if hasattr(column, method):
             column = getattr(column, method)()
     return list(column)
-
-
-def _factorize_list(name: str, values: list[Any]) -> Factorized:
-    try:
-        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-        return np.fromiter(map(places.__getitem__, values), dtype=np.intp, count=len(values)), list(places)
-    except TypeError:
-        row = next(row for row, value in enumerate(values) if not isinstance(value, Hashable))
-        raise UnknownState(
-            f"Row {row} of column {name!r}: {values[row]!r} can't be a state: it can't be hashed."
-        ) from None
 
 
 def decode(columns: Mapping[str, npt.NDArray[Any]], variables: Mapping[str, Variable]) -> pd.DataFrame:

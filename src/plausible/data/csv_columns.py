@@ -17,7 +17,6 @@ from typing import Any, cast
 import numpy as np
 
 from plausible.base.arrays import Positions
-from plausible.data.column_types import MOST_WHOLE_STATES
 from plausible.data.columns import factorize
 from plausible.data.missing_values import MissingValues, advise_missing_values
 from plausible.errors import FormatError
@@ -33,8 +32,6 @@ WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,999})")
 _PADDED = re.compile(r"[+-]?0[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-#: Larger ones are no numbers that a frame could hold: names, rather.
-_LARGEST_WHOLE = 2**63
 _BOOLEANS = ({"False": False, "True": True}, {"false": False, "true": True}, {"FALSE": False, "TRUE": True})
 _WORDS_FOR_MISSING = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "."})
 
@@ -72,17 +69,11 @@ class TextColumn:
         return list(self.texts)
 
     def typed(self) -> Any:
-        """The column as it is meant: numbers, NaN where missing, or sorted categories.
-
-        As in a frame, in which missing cells make whole numbers fractional, those of a column with missing cells are
-        states only if they are few.
-        """
+        """The column as it is meant: numbers, NaN where missing, or sorted categories."""
         import pandas as pd
 
         values = self.values
-        is_whole = all(isinstance(value, int) and abs(value) < _LARGEST_WHOLE for value in values)
-        are_many = is_whole and len(set(values)) > MOST_WHOLE_STATES and bool((self.places < 0).any())
-        if are_many or any(isinstance(value, float) for value in values):
+        if any(isinstance(value, float) for value in values):
             return np.array([*values, np.nan])[self.places]
         distinct = [False, True] if values and isinstance(values[0], bool) else sorted(set(values))
         positions = {value: position for position, value in enumerate(distinct)}

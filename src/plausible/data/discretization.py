@@ -43,7 +43,7 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
 
     Examples
     --------
-    >>> rows = {"age": [3.0, 17.0, 30.0, 41.0, 66.0, 80.0], "smokes": ["no", "no", "yes", "no", "yes", "no"]}
+    >>> rows = {"age": [3.5, 17.0, 30.0, 41.0, 66.0, 80.0], "smokes": ["no", "no", "yes", "no", "yes", "no"]}
     >>> ages = Discretizer.fit(rows, "quantile", bins=3)
     >>> ages["age"].variable.states
     ('below 23.5', '23.5 to 53.5', 'from 53.5')
@@ -51,7 +51,7 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
     >>> frame["age"].tolist()[:3]
     ['below 23.5', 'below 23.5', '23.5 to 53.5']
     >>> ages.inverse(frame)["age"].tolist()
-    [10.0, 10.0, 35.5, 35.5, 73.0, 73.0]
+    [10.25, 10.25, 35.5, 35.5, 73.0, 73.0]
     """
 
     columns: tuple[DiscretizedColumn, ...]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Floats, Positions
-from plausible.data.columns import encode_column, equally_long, frame_columns, refuse_others
+from plausible.data.columns import each_column, encode_column, equally_long, frame_columns, refuse_others
 from plausible.variables import Evidence, State, Variable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class EvidenceColumns:
         columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
         refuse_others(columns, variables, place)
         encoded = equally_long(
-            {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
+            each_column(lambda name, column: encode_column(variables[name], column, allow_missing=True), columns)
         )
         num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
         states = {n: c for n, c in encoded.items() if not variables[n].is_continuous and (c >= 0).any()}

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Flags, Floats
 from plausible.data.column_types import read_column
-from plausible.data.columns import encode_column, equally_long, read_numbers
+from plausible.data.columns import each_column, encode_small, equally_long, read_numbers
+from plausible.data.doubtful import doubt_of, warn_of_doubtful
 from plausible.data.intervention_marks import from_columns, mark_columns, read_interventions
 from plausible.data.sources import open_columns
 from plausible.errors import InvalidArgument, UnknownVariable, counted
@@ -43,6 +44,9 @@ class Table:
         How often each row counts; `None` if each counts once.
     interventions
         Name -> the rows in which that variable was set by intervention, which say nothing about its causes.
+    doubtful
+        Name -> why a column that nobody named is hardly a variable, such as "dates": learners that are told no graph
+        leave it out, with a warning.
     """
 
     variables: Mapping[str, Variable]
@@ -50,16 +54,19 @@ class Table:
     numbers: Floats
     weights: Floats | None = None
     interventions: Mapping[str, Flags] = field(default_factory=dict)
+    doubtful: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
         object.__setattr__(self, "interventions", MappingProxyType(dict(self.interventions)))
+        object.__setattr__(self, "doubtful", MappingProxyType(dict(self.doubtful)))
         self.codes.setflags(write=False)
         self.numbers.setflags(write=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Mappings that can't be changed can't be pickled either."""
-        return Table, (dict(self.variables), self.codes, self.numbers, self.weights, dict(self.interventions))
+        mappings = dict(self.interventions), dict(self.doubtful)
+        return Table, (dict(self.variables), self.codes, self.numbers, self.weights, *mappings)
 
     @classmethod
     def read(
@@ -82,10 +89,9 @@ class Table:
         variables
             Those that columns stand for, where their types don't say it as it is meant: a value that is no state of
             its variable is an error; in a file, states may be there as text. Columns of others are typed by what
-            they hold: categories in their order, booleans, whole numbers and texts sorted; fractional numbers are
-            continuous, unless cells are missing and there are at most 20 different numbers, all whole, which missing
-            cells have made fractional; in a CSV file more whole numbers than these are continuous where cells are
-            missing, and numbers with leading zeros are text. A table is encoded anew.
+            they hold: categories in their order, booleans, whole numbers and texts sorted; numbers of a fractional
+            type are continuous, unless there are at most 20 different ones, all of them whole. Missing cells don't
+            matter. In a CSV file numbers with leading zeros are text. A table is encoded anew.
         weights
             How often each row counts: a number for each, or the name of a column of numbers, which is then no
             variable. Left out, a table keeps its own.
@@ -139,14 +145,15 @@ class Table:
             _refuse_absent(marks_in, opened.names, _NO_TARGETS)
             interventions = from_columns(interventions, {name: used.pop(name) for name in marks_in})
         _refuse_lacking(given, used)
-        encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
-        for name, column in used.items():
+
+        def encode(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
             if not isinstance(name, str):
                 raise InvalidArgument(f"The column {name!r} needs a name that is text: frame.rename(columns=str).")
             if name in given:
-                encoded[name] = given[name], encode_column(given[name], column, allow_missing=True)
-            else:
-                encoded[name] = read_column(name, column)
+                return given[name], encode_small(given[name], column, allow_missing=True)
+            return read_column(name, column)
+
+        encoded = each_column(encode, used)
         lengths = equally_long({name: column for name, (_, column) in encoded.items()})
         num_rows = len(next(iter(lengths.values()), ()))
         return cls(
@@ -154,7 +161,29 @@ class Table:
             *_stacked(encoded.values(), num_rows),
             None if weights is None else _read_weights(weights, num_rows),
             {} if interventions is None else read_interventions(interventions, encoded, num_rows, targets_in),
+            {} if columns is not None else _doubts({name: encoded[name] for name in encoded if name not in given}),
         )
+
+    @classmethod
+    def for_learning(cls, source: TableLike, named: Iterable[str] = ()) -> Table:
+        """The table without columns that are hardly variables, of which a warning tells, unless they are named.
+
+        >>> import warnings
+        >>> rows = {"id": range(30), "rain": ["no", "yes"] * 15}
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     list(Table.for_learning(rows).variables)
+        ['rain']
+        >>> list(Table.for_learning(rows, named=["id"]).variables)
+        ['id', 'rain']
+        """
+        table = cls.read(source)
+        if not table.doubtful:
+            return table
+        kept = set(named)
+        left_out = {name: why for name, why in table.doubtful.items() if name not in kept}
+        if left_out:
+            warn_of_doubtful(left_out)
+        return replace(table.select(name for name in table.variables if name not in left_out), doubtful={})
 
     @property
     def num_rows(self) -> int:
@@ -227,6 +256,7 @@ class Table:
             codes=self.codes[[codes.index(name) for name, v in variables.items() if not v.is_continuous]],
             numbers=self.numbers[[numbers.index(name) for name, v in variables.items() if v.is_continuous]],
             interventions={name: mask for name, mask in self.interventions.items() if name in variables},
+            doubtful={name: why for name, why in self.doubtful.items() if name in variables},
         )
 
     def with_columns(self, columns: Mapping[str, tuple[Variable, NDArray[Any]]]) -> Table:
@@ -242,6 +272,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({counted(self.num_rows, 'row')}, {counted(len(self.variables), 'variable')})"
+
+
+def _doubts(columns: Mapping[str, tuple[Variable, NDArray[Any]]]) -> dict[str, str]:
+    doubts = {name: doubt_of(name, variable, column) for name, (variable, column) in columns.items()}
+    return {name: why for name, why in doubts.items() if why}
 
 
 _UNKNOWN = "though columns= names it"
@@ -301,8 +336,10 @@ def _read_again(
     _refuse_lacking(given, table.variables)
     changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
     if changed:
-        encoded = {name: encode_column(one, _decoded(table, name), allow_missing=True) for name, one in changed.items()}
+        encoded = {name: encode_small(one, _decoded(table, name), allow_missing=True) for name, one in changed.items()}
         table = table.with_columns({name: (changed[name], column) for name, column in encoded.items()})
+    doubts = {} if wanted is not None else {name: why for name, why in table.doubtful.items() if name not in given}
+    table = replace(table, doubtful=doubts)
     if weights is not None:
         table = table.weighted(weights)
     if interventions is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,7 +131,9 @@ def learn_structure(
     Parameters
     ----------
     data
-        Anything that `Table.read` accepts, such as a data frame; or statistics.
+        Anything that `Table.read` accepts, such as a data frame; or statistics. Columns that are hardly variables (ids,
+        dates, a value of its own for most rows) are left out with a warning, unless `Table.read(..., columns=)`,
+        `variables=`, `knowledge`, `start` or an option names them.
     method
         One of the methods above, or a search such as `TabuSearch(length=5)`.
     score
@@ -163,13 +166,14 @@ def learn_structure(
     """
     clock = Clock.of(time_limit)
     check_progress(progress)
-    source: Table | Statistics = data if isinstance(data, Statistics) else Table.read(data)
+    known = Knowledge.read(knowledge)
+    named = {*known.names, *_named(start), *(name for option in options.values() for name in _named(option))}
+    source: Table | Statistics = data if isinstance(data, Statistics) else Table.for_learning(data, named)
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
     name = method if isinstance(method, str) else type(method).__name__
     wanted = score or fitting_score(source, "log-likelihood" if name in _BY_LIKELIHOOD else "bic")
     number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62))
-    known = Knowledge.read(knowledge)
     search = StructureSearch(method, options, read_score(wanted), known, start, number, progress, clock)
     if isinstance(source, Table) and source.missing:
         treated = treat_missing(source, search, missing or "sem")
@@ -187,6 +191,12 @@ def learn_structure(
     return StructureResult(
         found.graph, value, *how, method=name, scores=scores, table=table, missing=treatment, score_name=called
     )
+
+
+def _named(option: object) -> list[str]:
+    """The variables that an option names: itself, a list of them, or those of a graph."""
+    listed = option.nodes if isinstance(option, DAG) else [option] if isinstance(option, str) else option
+    return [name for name in listed if isinstance(name, str)] if isinstance(listed, Iterable) else []
 
 
 def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:

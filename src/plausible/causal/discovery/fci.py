@@ -187,7 +187,7 @@ def fci(
         raise InvalidArgument(f"There is no variant {variant!r} of FCI.{suggestion(variant, VARIANTS)}")
     if max_path_length is not None:
         check_count("max_path_length", max_path_length, 1)
-    clock, asked = Clock.of(options.get("time_limit")), read_test(source, test)
+    clock, asked = Clock.of(options.get("time_limit")), read_test(source, test, Knowledge.read(knowledge).names)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
     joined = replace(known, allowed=~np.eye(len(known.allowed), dtype=np.bool_))

@@ -140,7 +140,7 @@ def bootstrap_marks(
         return found if isinstance(found, PAG) else found.graph
 
     samples = Samples(num_samples, "ordinary", seed, num_threads, progress, time_limit)
-    graphs = samples.learn(Table.read(data), learn)
+    graphs = samples.learn(Table.for_learning(data), learn)
     names = tuple(map(str, graphs[0].nodes))
     places: dict[object, int] = {name: place for place, name in enumerate(names)}
     num = len(names)

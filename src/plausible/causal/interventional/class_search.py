@@ -193,7 +193,7 @@ def gies(
     >>> gies(table).graph, gies(table.take(~is_set)).graph
     (PDAG('cause -> effect'), PDAG('cause - effect'))
     """
-    table = Table.read(data)
+    table = Table.for_learning(data)
     if table.missing:
         name = next(iter(table.missing))
         hint = ""

@@ -304,5 +304,5 @@ def score_sensitivity(
     """
     if not scores:
         raise InvalidArgument("There are no scores to vary.")
-    table, find = Table.read(data), strengths or (lambda table, score: edge_posterior(table, score).strengths)
+    table, find = Table.for_learning(data), strengths or (lambda table, score: edge_posterior(table, score).strengths)
     return ScoreSensitivity({name: find(table, score) for name, score in scores.items()})

@@ -95,7 +95,7 @@ def bootstrap(
         return found if isinstance(found, (DAG, PDAG)) else found.graph
 
     samples = Samples(num_samples, kind, seed, num_threads, progress, time_limit)
-    graphs = samples.learn(Table.read(data), work)
+    graphs = samples.learn(Table.for_learning(data), work)
     return WeightedGraphs.of(graphs, source=f"{kind} bootstrap, {len(graphs)} samples")
 
 

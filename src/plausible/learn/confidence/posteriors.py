@@ -53,7 +53,7 @@ def posterior_scores(data: TableLike | FamilyScores, score: str | Score | None) 
     """The scores whose sums are log P(G) P(D | G), up to a constant: those given, or BDeu, or BGe for numbers."""
     if isinstance(data, FamilyScores):
         return data
-    table = Table.read(data)
+    table = Table.for_learning(data)
     usual = "bdeu" if not table.continuous else "conditional-gaussian-bic" if table.discrete else "bge"
     return read_score(score or usual).on(TableStatistics(table))
 

@@ -75,7 +75,7 @@ def markov_blanket(
     >>> markov_blanket(DSeparationOracle("D -> G <- I -> S; G -> L"), "I").blanket
     ('D', 'G', 'S')
     """
-    asked = read_test(source, test)
+    asked = read_test(source, test, [target])
     if target not in asked.names:
         raise UnknownVariable.named(target, asked.names, "this data")
     return find_blanket(asked, target, method, alpha)
@@ -179,7 +179,7 @@ def structure_from_blankets(
     PDAG('D -> G; G -> L; I -> G; I - S')
     """
     check_number("alpha", alpha, above=0, below=1)
-    asked = read_test(source, test)
+    asked = read_test(source, test, Knowledge.read(knowledge).names)
     known = read_knowledge(knowledge, asked)
     names = sorted(asked.names)
     found = [find_blanket(asked, name, method, alpha) for name in names]

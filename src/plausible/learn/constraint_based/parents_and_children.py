@@ -59,7 +59,7 @@ def parents_and_children(
     >>> parents_and_children(DSeparationOracle("D -> G <- I -> S; G -> L"), "G").neighbors
     ('D', 'I', 'L')
     """
-    asked = read_test(source, test)
+    asked = read_test(source, test, [target])
     if target not in asked.names:
         raise UnknownVariable.named(target, asked.names, "this data")
     work = _MaxMin(asked, alpha, max_given)

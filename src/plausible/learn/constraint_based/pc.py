@@ -150,7 +150,7 @@ def pc(
             raise InvalidArgument(f"pc takes no option {name!r}.{suggestion(name, taken)}")
     if variant not in VARIANTS:
         raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, VARIANTS)}")
-    asked = read_test(source, test)
+    asked = read_test(source, test, Knowledge.read(knowledge).names)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
     skeleton = find_skeleton(asked, known, search)

@@ -79,7 +79,7 @@ def cross_validate(
     >>> pb.learn.cross_validate(frame, "hill-climbing", 5)
     <CrossValidation: loss 2.31... ± 0.064 nats a row>
     """
-    table = Table.read(data)
+    table = Table.for_learning(data, [target] if target else ()) if isinstance(learner, str) else Table.read(data)
     return _validated(table, learner, _folds(table, num_folds, seed), target)
 
 

@@ -186,7 +186,7 @@ def find_hidden(
     check_progress(progress)
     if signal not in get_args(Signal):
         raise InvalidArgument(f"signal={signal!r} is no signal.{suggestion(signal, get_args(Signal))}")
-    table, read, generator = Table.read(data), read_score(score), generator_of(seed)
+    table, read, generator = Table.for_learning(data), read_score(score), generator_of(seed)
     if name in table.variables:
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the hidden variable.")
     stops, unseen = Stops(tolerance=1e-7, max_steps=500), {name: num_states}
@@ -300,7 +300,7 @@ def learn_selective_clustering(
     """
     check_count("num_clusters", num_clusters, 1)
     check_count("restarts", restarts)
-    table = Table.read(data)
+    table = Table.for_learning(data)
     if name in table.variables:
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the cluster.")
     given, generator, read = rules or SEMRules(), generator_of(seed), read_score(score)

@@ -146,7 +146,7 @@ def learn_latent_tree(
     """
     check_count("num_states", num_states, 1)
     check_count("restarts", restarts)
-    table, read, generator = Table.read(data), read_score(score), generator_of(seed)
+    table, read, generator = Table.for_learning(data), read_score(score), generator_of(seed)
     counted = AvailableStatistics(table) if table.missing else TableStatistics(table)
     wanted = hierarchy_by_information(counted) if hierarchy is None else hierarchy
     tree = hierarchy_graph(wanted, prefix)

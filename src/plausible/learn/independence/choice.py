@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from plausible.data.statistics import Statistics
-from plausible.data.table_statistics import DataLike, read_statistics
+from plausible.data.table import Table
+from plausible.data.table_statistics import DataLike, TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest, PermutationTest
 from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ
@@ -23,11 +24,13 @@ _TESTS: dict[str, Callable[[Statistics], IndependenceTest]] = {
 }
 
 
-def read_test(source: DataLike | IndependenceTest, name: TestName = "auto") -> IndependenceTest:
-    """A test of data."""
+def read_test(
+    source: DataLike | IndependenceTest, name: TestName = "auto", named: Iterable[str] = ()
+) -> IndependenceTest:
+    """A test of data, without columns that are hardly variables, unless they are named."""
     if isinstance(source, IndependenceTest):
         return source
-    statistics = read_statistics(source)
+    statistics = source if isinstance(source, Statistics) else TableStatistics(Table.for_learning(source, named))
     if name == "auto":
         name = "g" if not statistics.continuous else "conditional-gaussian" if statistics.discrete else "fisher-z"
     if name not in _TESTS:

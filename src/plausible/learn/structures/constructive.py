@@ -109,7 +109,8 @@ def _best_edges(
     # without knowledge, and with the same weights both ways, directions don't matter
     is_free = constraints.max_parents > 0 and constraints.allowed.sum() == len(names) * (len(names) - 1)
     upper = np.triu_indices(len(weights), 1)
-    if is_free and (np.abs(weights[upper] - weights.T[upper]) <= slack).all():
+    is_finite = bool(np.isfinite(weights[upper]).all())  # it is not where the rows are too few for a parent
+    if is_free and is_finite and (np.abs(weights[upper] - weights.T[upper]) <= slack).all():
         tree = _spanning_tree(weights, place or 0, slack)
         return [edge for edge in tree if not is_forest or weights[edge] > slack], ""
     return _branching(weights, constraints, place, is_forest), ""

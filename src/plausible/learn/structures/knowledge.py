@@ -78,11 +78,15 @@ class Knowledge:
             )
         return knowledge
 
+    @property
+    def names(self) -> list[str]:
+        """Those of the variables that it mentions."""
+        return [name for group in (*self.required, *self.forbidden, *self.tiers) for name in group]
+
     def on(self, names: Sequence[str]) -> Constraints:
         """The same for variables in a fixed order, checked."""
         places = {name: place for place, name in enumerate(names)}
-        edges = [name for pair in (*self.required, *self.forbidden) for name in pair]
-        for name in [*edges, *(name for tier in self.tiers for name in tier)]:
+        for name in self.names:
             if name not in places:
                 raise UnknownVariable.named(name, names, "the data, though knowledge mentions it")
         num = len(names)

@@ -1,0 +1,106 @@
+"""Ids, dates and the index of a frame are hardly variables: learners leave them out and say so."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import plausible as pb
+from plausible.data.doubtful import DoubtfulColumns
+from plausible.data.table import Table
+
+ROWS = 60
+RNG = np.random.default_rng(0)
+A = RNG.integers(0, 2, ROWS)
+GOOD = {"a": A, "b": np.where(RNG.random(ROWS) < 0.9, A, 1 - A)}
+DOUBTFUL = {
+    "numbers": np.arange(ROWS),
+    "floats": np.arange(ROWS, dtype=float),
+    "gappy floats": np.where(np.arange(ROWS) == ROWS - 1, np.nan, np.arange(ROWS)),
+    "texts": [f"p{number}" for number in range(ROWS)],
+    "nearly unique": [f"p{number * 2 // 3}" for number in range(ROWS)],
+    "nearly unique numbers": [number * 2 // 3 * 7 for number in range(ROWS)],
+    "times": pd.date_range("2020-01-01", periods=ROWS).to_numpy(),
+    "few days": [f"2020-01-0{number}" for number in 1 + A],
+    "days written otherwise": [f"{number}/02/2020 10:30" for number in 1 + A],
+}
+KEPT = {
+    "measurements": RNG.normal(size=ROWS),
+    "whole measurements": RNG.integers(0, 10**6, ROWS).astype(float),
+    "words": [f"w{number % 25}" for number in range(ROWS)],
+    "few": list(range(20)) * 3,
+    "codes": [f"10-{number}" for number in A],
+}
+
+
+@pytest.mark.parametrize(
+    "make", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=["dict", "pandas", "polars", "arrow"]
+)
+@pytest.mark.parametrize("kind", DOUBTFUL)
+def test_what_is_hardly_a_variable_is_doubtful_whatever_holds_it(kind, make):
+    assert list(Table.read(make({**GOOD, "x": DOUBTFUL[kind]})).doubtful) == ["x"]
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_measurements_and_words_that_repeat_are_no_ids(kind):
+    assert not Table.read({**GOOD, "x": KEPT[kind]}).doubtful
+
+
+def test_files_and_their_index(tmp_path):
+    """Dates of a CSV file are texts; pandas calls an index without a name so."""
+    path = tmp_path / "rows.csv"
+    frame = pd.DataFrame({"Unnamed: 0": np.arange(ROWS) % 3, **GOOD, "day": DOUBTFUL["times"], "id": DOUBTFUL["texts"]})
+    frame.to_csv(path, index=False)
+    assert list(Table.read(path).doubtful) == ["Unnamed: 0", "day", "id"]
+    frame.to_parquet(tmp_path / "rows.parquet")
+    assert list(Table.read(tmp_path / "rows.parquet").doubtful) == ["Unnamed: 0", "day", "id"]
+
+
+def _names(found):
+    return found.names if hasattr(found, "names") else found.nodes
+
+
+LEARNERS = {
+    "structure": lambda data: pb.learn.structure(data).graph,
+    "ges": lambda data: pb.learn.structure(data, "ges").graph,
+    "pc": lambda data: pb.learn.pc(data).graph,
+    "fci": lambda data: pb.causal.fci(data).graph,
+    "bootstrap": lambda data: pb.learn.bootstrap(data, num_samples=2),
+}
+
+
+@pytest.mark.parametrize("learn", LEARNERS.values(), ids=LEARNERS)
+def test_learners_leave_doubtful_columns_out_with_one_warning(learn):
+    frame = pd.DataFrame({**GOOD, "id": DOUBTFUL["texts"], "day": DOUBTFUL["times"]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        graph = learn(frame)
+    assert set(_names(graph)) == {"a", "b"}
+    (told,) = [str(each.message) for each in caught if each.category is DoubtfulColumns]
+    assert "'id' (60 different values in 60 rows), 'day' (dates)" in told
+    assert set(_names(learn(Table.read(frame, columns=["a", "b", "id"])))) == {"a", "b", "id"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"knowledge": pb.Knowledge(forbidden="id -> a")},
+        {"knowledge": pb.Knowledge(tiers=[["a", "id"]])},
+        {"start": pb.DAG("a -> b", nodes=["id"])},
+        {"method": "chow-liu", "root": "id"},
+    ],
+    ids=["edges", "tiers", "start", "root"],
+)
+def test_what_is_named_is_kept(options):
+    assert "id" in pb.learn.structure({**GOOD, "id": DOUBTFUL["texts"]}, **options).graph
+
+
+def test_graphs_and_variables_name_columns():
+    rows = {**GOOD, "id": DOUBTFUL["numbers"]}
+    assert "id" in pb.learn.parameters("a -> b <- id", rows, prior="k2").graph
+    table = Table.read(rows, [pb.Variable("id")])
+    assert not table.doubtful
+    assert "id" in pb.learn.structure(table).graph
