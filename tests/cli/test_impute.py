@@ -97,7 +97,7 @@ def test_whole_numbers_stay_whole_and_empty_columns_empty(plausible, tmp_path):
     ages, weights = [*range(8, 33), ""], [*[1.5, 2.5] * 12, 2.0, ""]
     rows = [f"{age},{weight},\n" for age, weight in zip(ages, weights, strict=True)]
     source.write_text("".join(["age,weight,notes\n", *rows]))
-    code, text, errors = plausible("impute", str(source), "-o", str(target), "--method", "mean")
+    code, text, errors = plausible("impute", str(source), "-o", str(target), "--method", "mean", "--continuous", "age")
     assert (code, errors) == (0, "")
     assert "26 rows written, 2 cells filled" in text
     assert "26 cells of notes left empty" in text

@@ -338,11 +338,14 @@ def test_strengths_in_documents_have_six_places(plausible, rows, tmp_path):
 
 
 def test_a_column_of_names_of_rows_is_warned_of(plausible, rows, tmp_path):
-    """Only where it is learned from."""
+    """And left out, unless it is named."""
     rows[:50].assign(case=range(50)).to_csv(tmp_path / "named.csv", index=False)
     arguments = ("learn", str(tmp_path / "named.csv"), "-o", str(tmp_path / "net.json"))
-    assert "warning: The column 'case' has another value in each row" in plausible(*arguments)[2]
+    assert "left out: 'case' (50 different values in 50 rows)" in plausible(*arguments)[2]
+    assert "case" not in pb.load(tmp_path / "net.json").variables
     assert plausible(*arguments, "--graph", "smoke -> lung")[2] == ""
+    assert plausible(*arguments, "--forbidden", "case -> lung", "--prior", "k2")[2] == ""
+    assert "case" in pb.load(tmp_path / "net.json").variables
 
 
 @pytest.fixture

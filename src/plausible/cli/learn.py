@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-
 from plausible.cli import options
 from plausible.cli.commands import command
 from plausible.cli.data import DataColumns, read_columns, weighted_by
@@ -19,7 +17,7 @@ from plausible.cli.output import check_one_reader, input_name, is_standard, outp
 from plausible.cli.source import MODEL_ENDINGS, check_target, read_graph, save_model
 from plausible.cli.terminal import progress_bar
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, counted, suggestion, warn_caller
+from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion, warn_caller
 from plausible.graphs import DAG
 from plausible.learn.estimation.knowledge import UnidentifiedParameters
 from plausible.learn.estimation.priors import read_prior
@@ -57,9 +55,6 @@ _COMPLETED_BY_EM = "completed by EM, taken to be missing at random"
 
 #: More runs of EM, from random tables, where variables are hidden.
 _RESTARTS = 5
-
-#: In fewer rows than these, cells that all differ are no surprise.
-_MANY = 10
 
 
 @command(
@@ -149,7 +144,6 @@ def run_learn(
         )
         way = method or "hill-climbing"
         search = Search(way, score, knowledge, class_variable, named, alpha, variant, seed, missing)
-        _warn_of_names(table)
         with progress_bar(f"learning from {input_name(data.name)}", progress) as advance:
             found = search.learn(table, bootstrap, clock, advance)
     else:
@@ -159,7 +153,6 @@ def run_learn(
                 "--graph gives the graph, so that --method, --score, --bootstrap and limits of a search have no effect."
             )
         found = LearnedGraph(given, "graph given")
-        _warn_of_names(table)
     network, found, num_open = _with_numbers(found, table, believed, unseen, seed, clock)
     save_model(network, output, format)
     facts = {
@@ -245,19 +238,6 @@ def _tell(facts: Mapping[str, Any], found: LearnedGraph, output: Path, bootstrap
         either = "" if edge["directed"] else "  (the data fit either direction)"
         lines.append(f"  {edge['parent']} -> {edge['child']}{note}{either}")
     print_line("\n".join(lines), error=is_standard(output))
-
-
-def _warn_of_names(table: Table) -> None:
-    """Warn of columns that have another state in each row, as the names and numbers of rows do."""
-    for name in table.discrete:
-        codes = table.column(name)
-        seen = codes[codes >= 0]
-        if len(seen) >= _MANY and len(np.unique(seen)) == len(seen):
-            warn_caller(
-                f"The column {name!r} has another value in each row, of which nothing can be learned. If it is a name "
-                "or number of the row, leave it out; if it is a measurement, cut it with plausible discretize.",
-                PlausibleWarning,
-            )
 
 
 def _assumption(table: Table, missing: str, *, has_graph: bool) -> str | None:

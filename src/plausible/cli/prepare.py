@@ -115,13 +115,14 @@ def run_impute(
     seed: Annotated[int, option("A whole number: the same one gives the same cells.", min=0)] = 0,
     format: TableFormat = None,
     na: MissingMarkers = None,
+    continuous: ContinuousColumns = None,
     as_json: AsJson = False,
 ) -> None:
     """Fill the empty cells of a table.
 
-    Cells that --na names are filled as well; all other cells, and the columns, stay as they are. A table filled once
-    looks surer than it is. Several copies from a network show how much missing cells leave open: ask each, and pool the
-    answers.
+    Whole numbers are states, unless --continuous names their column. Cells that --na names are filled as well; all
+    other cells, and the columns, stay as they are. A table filled once looks surer than it is. Several copies from a
+    network show how much missing cells leave open: ask each, and pool the answers.
     """
     check_one_reader({"DATA": data, "--network": network})
     if copies > 1 and is_standard(output):
@@ -130,7 +131,8 @@ def run_impute(
     for file in files:
         check_output(file, format, data)
     model = None if network is None else read_bayesian(network, "cells are filled by one")
-    columns = read_columns(data, () if model is None else model.variables.values(), missing_values=na)
+    known = () if model is None else model.variables.values()
+    columns = read_columns(data, known, missing_values=na, continuous=continuous)
     table = columns.table_with_values()
     chosen = _method(method, model, copies)
     if chosen == "default" and value is None:

@@ -90,7 +90,7 @@ def test_ties_go_to_fewer_clusters_and_wrong_requests_are_told():
     """Rows without any difference: all numbers are equally likely; the least is taken."""
     found = choose_clusters({"d": ["a"] * 6}, [3, 1, 2], "holdout", folds=2)
     assert (found.best, found.close) == (1, (1, 2, 3))
-    refuses(InvalidArgument, "criterion", choose_clusters, [[0.5]], [1], "bicc")
-    refuses(InvalidArgument, "discrete", choose_clusters, [[0.5]], [1], "cheeseman-stutz")
-    refuses(InvalidArgument, "folds", choose_clusters, [[0.5]], [1], "holdout")
+    refuses(InvalidArgument, "criterion", choose_clusters, [[0.0]], [1], "bicc")
+    refuses(InvalidArgument, "discrete", choose_clusters, [[0.0]], [1], "cheeseman-stutz")
+    refuses(InvalidArgument, "folds", choose_clusters, [[0.0]], [1], "holdout")
     refuses(InvalidArgument, "no number", choose_clusters, [[0.0]], [])

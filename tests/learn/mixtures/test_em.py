@@ -175,11 +175,11 @@ def test_degenerate_columns_and_one_cluster():
     """A constant column and a variable of one state are clustered, a column without values is refused; K = 1 is the
     fit of the whole.
     """
-    columns = {"same": [2.0] * 6, "one": ["a"] * 6, "x": [0.5, 2.5, 3.0, 3.5, 5.5, np.nan]}
+    columns = {"same": [2.5] * 6, "one": ["a"] * 6, "x": [0.5, 2.5, 3.0, 3.5, 5.5, np.nan]}
     with pytest.raises(InvalidArgument, match="'none' has no value at all"):
         MixtureClustering(1).fit({**columns, "none": np.full(6, np.nan)})
     found = MixtureClustering(1, covariance="diagonal", prior=None).fit(columns)
-    assert found.means_[0] == pytest.approx([2.0, 3.0])
+    assert found.means_[0] == pytest.approx([2.5, 3.0])
     assert found.covariances_[0, 1] == pytest.approx(2.6)
     assert found.tables_["one"].tolist() == [[1.0]]
     for covariance in COVARIANCES:
@@ -211,7 +211,7 @@ def test_the_floor_bounds_all_eigenvalues():
 def test_the_posterior_mode_adds_cases_to_tables_means_and_variances():
     """(M + a) / Σ (M + a); (Σ x + κ m)/(n + κ); (s V + scatter + κ (μ - m)(μ - m)ᵀ)/(n + s), cluster by cluster."""
     prior = MixturePrior(cells=2.0, means=0.5, variances=0.3)
-    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [90.0, 70.0], [94.0, 75.0]])
+    X = np.array([[0.5, 1.0], [1.0, 0.5], [2.0, 2.0], [90.0, 70.0], [94.0, 75.0]])
     data = {"d": ["a", "a", "b", "b", "b"], "x": X[:, 0], "y": X[:, 1]}
     options = {"prior": prior, "start": [0, 0, 0, 1, 1], "assignment": "hard"}
     centre, spread = X.mean(axis=0), np.diag(X.var(axis=0))

@@ -22,6 +22,7 @@ from plausible.graphs import DAG
 from plausible.learn.classifiers.estimator import (
     Classes,
     Estimator,
+    number_variables,
     read_classes,
     read_features,
     unseen_states,
@@ -137,7 +138,7 @@ class NetworkClassifier(Estimator, ABC):
             raise InvalidArgument(f"smoothing= is a share of the variance, not {self.smoothing!r}.")
         columns = read_features(X)
         classes = read_classes(y, columns)
-        raw = _training_table(columns, classes, sample_weight)
+        raw = _training_table(columns, number_variables(X, columns), classes, sample_weight)
         self._raw_variables_ = {name: raw.variables[name] for name in columns}
         given = self.discretizer
         if isinstance(given, str):
@@ -204,12 +205,13 @@ class NetworkClassifier(Estimator, ABC):
         return Discretizer(there).encode(table)
 
 
-def _training_table(columns: dict[str, Any], classes: Classes, weights: Any) -> Table:
+def _training_table(columns: dict[str, Any], known: list[Variable], classes: Classes, weights: Any) -> Table:
     """Features and class, without the rows that count nothing; complete, with a warning if some are not."""
     if not len(classes.codes):
         raise InvalidArgument("There are 0 sample(s) in y; at least one row is needed to learn from.")
     variable = Variable(classes.name, classes.states.tolist())
-    table = Table.read({**columns, classes.name: classes.states[classes.codes].tolist()}, [variable], weights=weights)
+    rows = {**columns, classes.name: classes.states[classes.codes].tolist()}
+    table = Table.read(rows, [*known, variable], weights=weights)
     for name, numbers in zip(table.continuous, table.numbers, strict=True):
         if np.isinf(numbers).any():
             raise InvalidArgument(f"{name!r} has infinite values (inf): leave these rows out.")

@@ -143,6 +143,12 @@ def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
     return _named([column.tolist() if matrix.dtype == object else column for column in matrix.T], names)
 
 
+def number_variables(X: Any, columns: Iterable[str]) -> list[Variable]:
+    """Variables that the type of the features tells: all columns of a matrix of floats are continuous."""
+    is_matrix = not (isinstance(X, (str, Mapping)) or hasattr(X, "columns"))
+    return [Variable(name) for name in columns] if is_matrix and np.asarray(X).dtype.kind == "f" else []
+
+
 def _named(columns: list[Any], names: list[str] | None) -> dict[str, Any]:
     """Columns that go by their places; those that there are no names for are counted by the caller."""
     known = list(names or ())

@@ -13,7 +13,7 @@ from plausible.base.method_names import own_methods
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
-from plausible.learn.classifiers.estimator import Clusterer, read_features, with_unseen_missing
+from plausible.learn.classifiers.estimator import Clusterer, number_variables, read_features, with_unseen_missing
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, best_mixture, given_shares, log_joint, log_totals
 from plausible.learn.mixtures.model import MixtureKind, MixtureParameters, MixturePrior, MixtureSpace, mixture_network
 from plausible.models import BayesianNetwork
@@ -22,6 +22,12 @@ from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def read_clustered(X: Any) -> Table:
+    """The table of features; the columns of a matrix of floats are all continuous."""
+    columns = read_features(X)
+    return Table.read(columns, number_variables(X, columns))
 
 
 class EmptyClusters(PlausibleWarning):
@@ -216,7 +222,7 @@ class MixtureClustering(Clusterer):
         return mixture_network(self.space_, self.kind_, self.parameters_)
 
     def _training_table(self, X: Any, weights: Any) -> Table:
-        table = X if isinstance(X, Table) else Table.read(read_features(X))
+        table = X if isinstance(X, Table) else read_clustered(X)
         if weights is not None:
             table = table.weighted(weights)
         if not table.num_rows:

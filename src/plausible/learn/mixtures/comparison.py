@@ -12,9 +12,8 @@ from plausible.base.arrays import Floats, Positions
 from plausible.base.records import Result, record
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
-from plausible.learn.classifiers.estimator import read_features
 from plausible.learn.log_gamma import log_rising
-from plausible.learn.mixtures.clustering import MixtureClustering
+from plausible.learn.mixtures.clustering import MixtureClustering, read_clustered
 from plausible.learn.mixtures.em import expect, log_totals
 
 #: By which numbers of clusters are judged; greater values are better for all.
@@ -99,7 +98,7 @@ def choose_clusters(
     tried = sorted(set(numbers))
     if not tried:
         raise InvalidArgument("There is no number of clusters to choose from.")
-    table = data if isinstance(data, Table) else Table.read(read_features(data))
+    table = data if isinstance(data, Table) else read_clustered(data)
     if criterion == "cheeseman-stutz" and table.continuous:
         raise InvalidArgument(
             f"The Cheeseman-Stutz score is for discrete features, but {table.continuous[0]!r} is continuous: take "
