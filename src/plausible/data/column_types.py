@@ -107,8 +107,9 @@ def _listed_numbers(name: str, places: NDArray[Any], values: Sequence[Any]) -> F
         )
     if numbers != kinds or all(issubclass(kind, Integral) for kind in numbers):
         return None
-    floats: Floats = np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
-    return floats[places]
+    floats = np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
+    by_row: Floats = floats[places]
+    return by_row
 
 
 def categories_of(column: Any) -> tuple[State, ...] | None:
