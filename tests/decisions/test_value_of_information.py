@@ -138,6 +138,14 @@ def test_all_values_from_one_tree_are_those_one_by_one(seed, with_evidence):
     assert nets == sorted(nets, reverse=True)
 
 
+def test_variables_in_place_of_a_decision_are_told_where_they_belong():
+    """An only decision need not be named; variables to choose from have a name of their own."""
+    diagram = random_diagram(np.random.default_rng(0), 5, 1, 3)
+    names = [value.variables[0] for value in rank_observations(diagram).values]
+    assert {v.variables[0] for v in rank_observations(diagram, candidates=names[:1]).values} == set(names[:1])
+    refuses(InvalidArgument, "given as candidates=", rank_observations, diagram, names)
+
+
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_the_ranking_of_several_decisions_is_that_one_by_one(seed):

@@ -146,7 +146,8 @@ class Beliefs(ABC):
         targets
             The name of one variable or of several; the axes of the answer are in the same order.
         evidence
-            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
+            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`. What is observed of a target
+            counts like all else, so that its state is then certain.
         do
             Name -> the state to set by intervention, in a Bayesian network; see `intervene`.
         engine

@@ -60,8 +60,11 @@ def observable(diagram: Diagram, decision: str) -> tuple[str, ...]:
 
 def read_decision(diagram: Diagram, decision: str | None) -> str:
     """The decision meant; where there is but one, it need not be named."""
-    if decision is not None:
+    if isinstance(decision, str):
         return diagram.decision(decision).name
+    if decision is not None:
+        problem = f" is the name of one decision, not {decision!r}. Variables to choose from are given as "
+        raise InvalidArgument(Argument("decision"), problem, Argument("candidates"), ".")
     if len(diagram.decisions) != 1:
         known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
         raise InvalidArgument("Say with ", Argument("decision"), f" which decision is meant: {known}.")
