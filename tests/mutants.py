@@ -38,6 +38,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("src", "plausible")
 RECORDS = ROOT / ".mutants"
 ROOMS = sorted(path.name for path in (ROOT / SOURCE).iterdir() if (path / "__init__.py").exists())
+_LOOPING = (
+    "kernels engine graphs search inference learn/bayesian learn/incomplete learn/partitions learn/scores".split()
+)
 #: What is recorded in each tier, piece by piece; loops that are interpreted are too slow for the rest.
 SUITES = {
     "compiled": [
@@ -45,7 +48,7 @@ SUITES = {
         ["tests/test_*.py"],
         ["README.md", "docs"],
     ],
-    "interpreted": [["tests/" + room] for room in ("kernels", "engine", "graphs", "search", "learn/scores")],
+    "interpreted": [["tests/" + folder] for folder in _LOOPING],
 }
 #: Seconds that the tests of a mutant took when they were recorded: at first, and when these have passed.
 FIRST, SECOND = 20.0, 60.0

@@ -30,6 +30,7 @@ from plausible.graphs.ancestral_class import (
     stands_for_class,
 )
 from plausible.graphs.dag import DAG
+from plausible.graphs.mark_masks import MarkMasks
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.pag_questions import (
     ancestry,
@@ -40,6 +41,7 @@ from plausible.graphs.pag_questions import (
     possibly_directed_paths,
     visible_edges,
 )
+from plausible.graphs.pag_rules import MarkRules
 from plausible.graphs.random import erdos_renyi_dag
 from seeds import few_of
 
@@ -127,6 +129,14 @@ def test_single_rules_make_the_marks_that_enumeration_says(dag, latent, selectio
     wanted = frozenset((again[x], again[y], tuple(again[z] for z in given)) for x, y, given in wanted)
     members = members_of_model(len(again), wanted, lines=bool(selection))
     assert of_pag(found, found.nodes) == common_marks(members)
+
+
+def test_rules_do_not_count_on_ambiguous_triples():
+    """A o-> B o-o C with A and C apart is B -> C by R1, unless B may be a collider after all."""
+    for ambiguous, is_directed in (((), True), ([(0, 1, 2)], False), ([(2, 1, 0)], False)):
+        masks = MarkMasks.of(PAG("A o-> B o-o C"))
+        MarkRules(masks, lambda path: None, ambiguous=ambiguous).close()
+        assert (masks.mark(1, 2), masks.mark(2, 1)) == ((Mark.TAIL, Mark.ARROW) if is_directed else (Mark.CIRCLE,) * 2)
 
 
 @pytest.mark.parametrize("lines", [False, True])

@@ -83,6 +83,9 @@ def test_the_relaxation_of_an_odd_cycle_has_fractions():
     assert "integer=True" in relaxed.info.advice
     whole = LinearRelaxation(integer=True).best(odd, NO_EVIDENCE)
     assert whole.info.exact
+    assert relaxed.info.converged
+    assert whole.info.converged
+    assert relaxed.info.num_steps > 0
     assert whole.log_probability == pytest.approx(2 * math.log(4))
 
 

@@ -188,6 +188,17 @@ def test_an_input_that_matters_must_be_observed():
     assert net.query("slip", {"wet": 1, "rain": "no"})[1] == pytest.approx(0.3)
 
 
+def test_what_contradicts_itself_at_the_ends_of_a_long_chain_is_impossible():
+    """Each of 20 variables copies the one before it; targets in a set come in the order of the network."""
+    copies = (TableCPD(f"X{i}", np.eye(2), [f"X{i - 1}"]) for i in range(1, 20))
+    chain = BayesianNetwork(TableCPD("X0", [0.5, 0.5]), *copies)
+    with pytest.raises(ImpossibleEvidence, match="X0=0, X19=1 has probability zero together"):
+        chain.query("X10", {"X0": 0, "X19": 1})
+    answer = chain.query({"X3", "X1", "X2"}, {"X0": 1})
+    assert answer.names == ("X1", "X2", "X3")
+    assert answer[1, 1, 1] == 1.0
+
+
 def test_impossible_evidence_keeps_the_inputs():
     """The contradiction is looked for among the findings, for these inputs."""
     net = BayesianNetwork(TableCPD("X", [[1.0, 0.0], [0.0, 1.0]], parents=["U"]), inputs=[Variable("U", 2)])

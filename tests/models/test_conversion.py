@@ -116,7 +116,7 @@ def test_no_distribution_can_not_be_directed():
 def test_extreme_potentials_keep_their_ratios():
     """Rows far below the smallest float still become conditional distributions."""
     a, b = Variable("A", 2), Variable("B", 2)
-    net = MarkovNetwork([Factor((a, b), [[1.0, 2.0], [1e-200, 3e-200]]), *[Factor((a,), [1.0, 1e-200])] * 3])
+    net = MarkovNetwork([Factor((a, b), [[1.0, 2.0], [1e-200, 3e-200]]), *[Factor((b, a), [[1.0, 1e-200]] * 2)] * 3])
     directed = to_bayesian_network(net)
     assert directed.graph == DAG("A -> B")
     assert directed.cpd("B").values[1] == pytest.approx([0.25, 0.75])

@@ -21,7 +21,7 @@ from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_run, learn_em
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_lines
-from plausible.learn.incomplete.gaussian_rows import NumberUnits
+from plausible.learn.incomplete.gaussian_rows import NumberUnits, column_units
 from plausible.learn.incomplete.problem import em_functional, observed_log_likelihood, read_problem
 from plausible.learn.incomplete.starts_and_stops import SymmetricStart
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
@@ -40,6 +40,14 @@ def incomplete(net, rng, num_rows, missing=0.4):
         gone = rng.random(num_rows) < missing
         columns[name] = [None if lost else value for value, lost in zip(column.tolist(), gone, strict=True)]
     return columns
+
+
+def test_a_column_that_varies_by_rounding_alone_has_no_variance():
+    """Rounding is relative to the mean; what is not missing counts by its weight."""
+    numbers = np.array([[1e9, 1e-9, 5.0], [1e9 + 1e-6, 3e-9, np.nan], [1e9, 2e-9, 8.0]])
+    center, variance = column_units(numbers, np.array([1.0, 1.0, 2.0]))
+    np.testing.assert_allclose(center, [1e9, 2e-9, 7.0], rtol=1e-12)
+    np.testing.assert_allclose(variance, [0.0, 5e-19, 2.0], rtol=1e-9)
 
 
 def raw_units(net):
