@@ -58,7 +58,7 @@ def observable(diagram: Diagram, decision: str) -> tuple[str, ...]:
     return tuple(name for name in diagram.chance if name not in hidden)
 
 
-def read_decision(diagram: Diagram, decision: str | None) -> str:
+def read_decision(diagram: Diagram, decision: object) -> str:
     """The decision meant; where there is but one, it need not be named."""
     if isinstance(decision, str):
         return diagram.decision(decision).name
