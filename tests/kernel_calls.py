@@ -6,8 +6,10 @@ import numpy as np
 
 
 def flat(value):
-    """All arrays and numbers in a value, tuples within tuples opened."""
-    return [part for item in value for part in flat(item)] if isinstance(value, tuple) else [np.asarray(value)]
+    """All arrays and numbers in a value, tuples within tuples opened; of nothing none."""
+    if isinstance(value, tuple):
+        return [part for item in value for part in flat(item)]
+    return [] if value is None else [np.asarray(value)]
 
 
 def copied(value):

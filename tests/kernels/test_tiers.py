@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
+from threading import RLock, Thread
 
 import numpy as np
 import pytest
@@ -320,20 +320,22 @@ def test_plausible_compile_meets_every_kernel():
 def test_both_tiers_agree_on_every_kernel(monkeypatch):
     """What `use_all_kernels` calls, interpreted and compiled, on copies of the same arguments."""
     calls = {}
-    interpret = Kernel._interpret
+    interpret, one_at_a_time = Kernel._interpret, RLock()  # threads write to one store
 
     def watched(self, *arguments):
-        before = copied(arguments)
-        answer = interpret(self, *arguments)
-        if len(calls.setdefault(self.name, [])) < 3:
-            calls[self.name].append((self, before, copied(arguments), copied(answer)))
-        return answer
+        with one_at_a_time:
+            before = copied(arguments)
+            answer = interpret(self, *arguments)
+            if len(calls.setdefault(self.name, [])) < 3:
+                calls[self.name].append((self, before, copied(arguments), copied(answer)))
+            return answer
 
     monkeypatch.setattr(Kernel, "_interpret", watched)
     with use_tier("interpreted"):
         use_all_kernels()
     for kernel, before, after, answer in (call for known in calls.values() for call in known):
-        compiled = kernel.dispatcher(*before)
+        with use_tier("compiled"):
+            compiled = kernel.dispatcher(*before)
         for one, other in zip(flat((compiled, before)), flat((answer, after)), strict=True):
             if one.dtype.names is None:
                 np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12, err_msg=kernel.name)
