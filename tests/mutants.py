@@ -38,9 +38,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("src", "plausible")
 RECORDS = ROOT / ".mutants"
 ROOMS = sorted(path.name for path in (ROOT / SOURCE).iterdir() if (path / "__init__.py").exists())
-_LOOPING = (
-    "kernels engine graphs search inference learn/bayesian learn/incomplete learn/partitions learn/scores".split()
-)
+_LOOPING = ["kernels", "engine", "graphs", "search", "inference"]
+_LOOPING += ["learn/bayesian", "learn/incomplete", "learn/partitions", "learn/scores"]
 #: What is recorded in each tier, piece by piece; loops that are interpreted are too slow for the rest.
 SUITES = {
     "compiled": [
