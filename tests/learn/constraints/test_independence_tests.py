@@ -94,7 +94,7 @@ def test_p_values_are_uniform_under_independence(name):
             columns = {key: (rng.random(300) < 0.3 + 0.4 * z).astype(int) + rng.integers(0, 2, 300) for key in "xy"}
         else:
             columns = {key: rng.normal(size=300) + z for key in "xy"}
-        z = z if name != "fisher-z" else z + 0.0
+        z = z if name != "fisher-z" else z + 0.5
         if name == "permutation":
             test = PermutationTest({**columns, "z": z}, num_permutations=99, seed=1)
         else:
