@@ -144,9 +144,9 @@ def read_features(X: Any, names: list[str] | None = None) -> dict[str, Any]:
 
 
 def number_variables(X: Any, columns: Iterable[str]) -> list[Variable]:
-    """Variables that the type of the features tells: all columns of a matrix of floats are continuous."""
-    is_matrix = not (isinstance(X, (str, Mapping)) or hasattr(X, "columns"))
-    return [Variable(name) for name in columns] if is_matrix and np.asarray(X).dtype.kind == "f" else []
+    """Variables that the type of the features tells: all columns of a matrix, or frame without names, of floats."""
+    is_named = isinstance(X, (str, Mapping)) or any(isinstance(name, str) for name in getattr(X, "columns", ()))
+    return [Variable(name) for name in columns] if not is_named and np.asarray(X).dtype.kind == "f" else []
 
 
 def _named(columns: list[Any], names: list[str] | None) -> dict[str, Any]:
