@@ -11,6 +11,7 @@ from engine_problems import flat, full_product, problems, random_tables
 from plausible.engine import batch
 from plausible.engine.batch import answer_rows
 from plausible.engine.compilation import compile_program
+from plausible.kernels.row_groups import _numbered
 from seeds import few_of
 
 
@@ -220,3 +221,17 @@ def test_losses_that_come_to_matter_are_noticed():
     answers = answer_rows(program, sources, row, target=0)
     np.testing.assert_allclose(answers.log_totals, [np.log(0.5) + count * np.log(0.09)], rtol=1e-12)
     np.testing.assert_allclose(answers.marginals, [[0.0, 1.0]])
+
+
+def test_rows_that_differ_in_one_of_many_wide_columns_are_in_groups_of_their_own():
+    """Their joint states would not fit into an integer."""
+    rng = np.random.default_rng(0)
+    some = rng.integers(-1, 2**20 - 2, size=(9, 5), dtype=np.int32)
+    some[:, 0] = 16 * rng.integers(0, 2**15, size=9)  # they differ in their highest bits
+    rows = np.tile(np.vstack([some, np.full(5, 2**20 - 2, dtype=np.int32)]), (3, 1))  # each of 2**20 codes
+    rows[10:19, 0] = np.roll(rows[10:19, 0], 1)
+    places = {}
+    expected = [places.setdefault(tuple(row), len(places)) for row in rows.tolist()]
+    numbers, firsts = _numbered(list(rows.T))
+    assert numbers.tolist() == expected
+    assert firsts.tolist() == [expected.index(number) for number in range(len(places))]

@@ -26,7 +26,7 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.relevance import reduce_states
 from plausible.models import BayesianNetwork
-from plausible.models.causes import decompose, read_causes
+from plausible.models.causes import _joined, _Step, decompose, read_causes
 from plausible.models.lowering import lower
 from plausible.models.network_parts import requisite
 from plausible.variables import Evidence, Variable, likelihood
@@ -331,3 +331,16 @@ def test_a_plan_tells_what_matters_in_its_text_and_only_for_a_question():
     assert net.explain("L", {"I": 0}, do={"G": 1}).requisite == ("L",)
     assert net.explain().requisite is None
     assert "matter" not in str(net.explain())
+
+
+@pytest.mark.parametrize("num_levels", [2, 4])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_way_in_which_two_maxima_are_joined_sums_out_to_the_larger_one(num_levels, is_known):
+    """Σ over which of both attains it is 1 where m = max(l, r), else 0; of the top level alone where m is known."""
+    maxima = {name: Variable(name, num_levels) for name in "lrm"}
+    joint = math.prod(_joined(_Step("m", "l", right="r"), maxima, is_known=is_known), start=Factor.scalar(1.0))
+    found = joint.marginalize([name for name in joint.names if name not in maxima])
+    left, right, level = np.indices((num_levels,) * 3)
+    expected = np.maximum(left, right) == level
+    names = ["l", "r"] if is_known else ["l", "r", "m"]
+    np.testing.assert_array_equal(found.reorder(names).values, expected[..., -1] if is_known else expected)
