@@ -184,6 +184,6 @@ def test_distances_equal_their_definitions():
 
 def test_a_column_far_from_zero_keeps_its_variance_and_equal_numbers_have_none():
     """The base measure of x + 1e12 has the variance of x; of equal numbers it is one, though their mean is rounded."""
-    numbers = np.array([0.0, 1.0, 2.0, 5.0])
+    numbers = np.array([0.5, 1.0, 2.0, 5.0])
     parts = default_base(Table.read({"x": numbers + 1e12, "y": [0.1] * 4}), within=1.0).parts
     assert [float(part.scale[0, 0]) for part in parts] == pytest.approx([numbers.var(), 1.0])

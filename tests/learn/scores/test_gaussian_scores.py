@@ -218,7 +218,7 @@ def test_other_units_shift_likelihoods_by_their_logarithm(unit):
 
 
 def test_a_number_that_is_constant_in_a_context_has_the_least_variance():
-    values, kinds = np.array([2.0, 2.0, 2.0, 5.0, 9.0, 13.0]), np.repeat(["x", "y"], 3)
+    values, kinds = np.array([2.5, 2.5, 2.5, 5.0, 9.0, 13.0]), np.repeat(["x", "y"], 3)
     found = ConditionalGaussian(0.0).on_data({"A": values, "K": kinds}).family("A", ["K"])
     least = math.sqrt(DETERMINED) * values.std()
     expected = 3 * stats.norm.logpdf(0.0, 0.0, least) - 3 / 2  # as if its rows had that variance
@@ -302,13 +302,13 @@ def test_moments_of_rows_that_are_not_there_cannot_be_taken_away():
 @pytest.mark.parametrize("score", [GaussianLikelihood(), BGe()])
 def test_families_scored_at_once_score_as_each_alone(score):
     data = {f"x{k}": column for k, column in enumerate(np.random.default_rng(0).normal(size=(5, 30)))}
-    scores = score.on_data(data | {"copy": 2 * data["x1"], "constant": np.ones(30)})
+    scores = score.on_data(data | {"copy": 2 * data["x1"], "constant": np.full(30, 1.5)})
     bases, candidates = [["x1", "copy"], ["x2", "x3"], ["constant", "x4"]], [["x2", "x3"], ["copy"], []]
     asked = [Request("x0", tuple(base), tuple(some)) for base, some in zip(bases, candidates, strict=True)]
     found = scores.extended_each(asked)
     for base, some, values in zip(bases, candidates, found, strict=True):
         alone = [
-            score.on_data(data | {"copy": 2 * data["x1"], "constant": np.ones(30)}).family("x0", [*base, name])
+            score.on_data(data | {"copy": 2 * data["x1"], "constant": np.full(30, 1.5)}).family("x0", [*base, name])
             for name in some
         ]
         np.testing.assert_allclose(values, alone)
