@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, NotSupported, close_match
 from plausible.graphs import DAG
@@ -19,7 +21,7 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.constructive import learn_buntine, learn_by_edge_counts, learn_k2, learn_tan, learn_tree
 from plausible.learn.structures.exact.equivalence import search_classes
-from plausible.learn.structures.exact.optimal_graphs import optimal_by_orders, optimal_by_subsets
+from plausible.learn.structures.exact.optimal_graphs import optimal_by_orders, optimal_by_subsets, refuse_many_sets
 from plausible.learn.structures.exact.optimal_parents import bound_for
 from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
@@ -30,26 +32,33 @@ from plausible.search.run import Clock
 
 
 def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> FoundGraph:
-    num_sets = 2.0 ** len(task.scores.names)
+    num = len(task.scores.names)
+    refuse_many_sets(num, max_bytes)
 
     def told(fraction: float) -> bool:
-        return task.is_told(round(fraction * num_sets))
+        return task.is_told(round(fraction * 2.0**num))
 
-    return _proved(task, optimal_by_subsets, max_bytes=max_bytes, max_families=max_families, progress=told)
+    return _proved(task, partial(optimal_by_subsets, max_bytes=max_bytes, max_families=max_families, progress=told))
 
 
 def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000, max_families: int = MAX_FAMILIES) -> FoundGraph:
     def told(score: float, _: float) -> bool:
         return task.is_told(0, score)
 
-    return _proved(task, optimal_by_orders, max_nodes=max_nodes, max_families=max_families, progress=told)
+    return _proved(task, partial(optimal_by_orders, max_nodes=max_nodes, max_families=max_families, progress=told))
 
 
-def _proved(task: StructureTask, search: Callable[..., FoundGraph], **options: Any) -> FoundGraph:
-    """What a search that is to be exact finds, or hill climbing if that was better when the search had to stop."""
-    bound, climbed = bound_for(task.score, task.statistics), _climbed(task)
-    found = search(task.scores, task.knowledge, bound=bound, time_limit=task.seconds_left, **options)
-    if climbed is None or climbed.score <= found.score:
+def _proved(task: StructureTask, search: Callable[..., FoundGraph]) -> FoundGraph:
+    """What a search that is to be exact finds; where time is limited the default comes first, and is the least.
+
+    The search has the time that is left, and need not look at what is no better.
+    """
+    bound = bound_for(task.score, task.statistics)
+    if task.clock.deadline == math.inf:
+        return search(task.scores, task.knowledge, bound=bound)
+    climbed = LOCAL_METHODS["hill-climbing"](task)
+    found = search(task.scores, task.knowledge, bound=bound, floor=climbed.score, time_limit=task.seconds_left)
+    if climbed.score <= found.score + score_noise(found.score):
         return found
     return replace(found, graph=climbed.graph, score=climbed.score, trace=climbed.trace)
 
@@ -81,13 +90,6 @@ def _classes(task: StructureTask) -> FoundGraph:
     return search_classes(
         task.scores, task.knowledge, start=task.start, time_limit=task.seconds_left, progress=task.is_told
     )
-
-
-def _climbed(task: StructureTask) -> FoundGraph | None:
-    """A graph by the default search, in a quarter of the time at most; none if time sets no limit."""
-    if task.seconds_left is None:
-        return None
-    return LOCAL_METHODS["hill-climbing"](replace(task, clock=task.clock.share(0.25)))
 
 
 #: Name -> what finds a graph for a task.

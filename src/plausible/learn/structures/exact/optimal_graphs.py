@@ -30,6 +30,7 @@ def optimal_by_subsets(
     *,
     bound: SupersetBound | None = None,
     parent_sets: ParentSets | None = None,
+    floor: float = -math.inf,
     max_bytes: float = 2**30,
     max_families: int = MAX_FAMILIES,
     time_limit: float | None = None,
@@ -48,6 +49,8 @@ def optimal_by_subsets(
         See `find_parent_sets`.
     parent_sets
         Found before, with the same scores and knowledge; they are then not found again.
+    floor
+        The score of a graph that is known. Parent sets that only worse graphs have are left out.
     max_bytes
         `TooLarge` is raised at once if the table of 2^n values would take more memory.
     time_limit
@@ -66,15 +69,11 @@ def optimal_by_subsets(
     """
     clock = Clock.of(time_limit)
     num = len(scores.names)
-    if 8.0 * 2.0**num > max_bytes:
-        raise TooLarge(
-            f"The best graphs on all sets of {num} variables would take {8.0 * 2.0**num / 2**30:.3g} GiB. Search the "
-            "order graph (method 'a-star') with a time limit instead, which says how far from the best it is, or allow "
-            "more memory (max_bytes, in Python)."
-        )
+    refuse_many_sets(num, max_bytes)
     sets = parent_sets or find_parent_sets(
         scores, knowledge, bound=bound, max_families=max_families, time_limit=time_limit
     )
+    sets = sets.above(floor)
     values, stopped = _values(sets, clock, progress)
     if values[-1] == -np.inf:
         raise InvalidArgument("No acyclic graph that agrees with what is known has a finite score.")
@@ -84,9 +83,20 @@ def optimal_by_subsets(
     return found_graph(scores, sets.constraints, families, run, float(values[-1]) if is_best else sets.bound)
 
 
+def refuse_many_sets(num: int, max_bytes: float) -> None:
+    """Refuse as many variables as have more sets than there is memory for their best graphs."""
+    if 8.0 * 2.0**num > max_bytes:
+        raise TooLarge(
+            f"The best graphs on all sets of {num} variables would take {8.0 * 2.0**num / 2**30:.3g} GiB. Search the "
+            "order graph (method 'a-star') with a time limit instead, which says how far from the best it is, or allow "
+            "more memory (max_bytes, in Python)."
+        )
+
+
 def _values(sets: ParentSets, clock: Clock, progress: Callable[[float], object] | None) -> tuple[Floats, str]:
     """The score of the best graph on each set of variables, and what stopped the work; NaN where it did not come."""
-
+    if clock.is_over:  # a table of many sets takes long to lay out
+        return np.full(1, np.nan), "time limit"
     values = np.full(1 << len(sets.names), np.nan)
     values[0] = 0.0
     masks = np.ascontiguousarray(sets.masks[:, 0]).view(np.int64)
@@ -123,6 +133,7 @@ def optimal_by_orders(
     *,
     bound: SupersetBound | None = None,
     parent_sets: ParentSets | None = None,
+    floor: float = -math.inf,
     max_nodes: int = 2_000_000,
     max_families: int = MAX_FAMILIES,
     time_limit: float | None = None,
@@ -142,6 +153,9 @@ def optimal_by_orders(
         See `find_parent_sets`; the bound allows for parent sets that are left out.
     parent_sets
         Found before, with the same scores and knowledge.
+    floor
+        The score of a graph that is known. What only worse graphs have is left out; the answer may be worse than that
+        graph, if none is better, while its bound holds for all.
     max_nodes
         The search stops when so many nodes were met, which take some 300 bytes each.
     time_limit
@@ -163,14 +177,16 @@ def optimal_by_orders(
     sets = parent_sets or find_parent_sets(
         scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half_of(clock)
     )
+    sets = sets.above(floor)
     problem = OrderSearch(sets)
     first = usual_method(len(sets.names)).run(problem, problem.start, time_limit=half_of(clock))
-    search = _OrderGraph(sets, first.best, first.best_score)
+    search = _OrderGraph(sets, first.best, max(first.best_score, floor))
     stopped = search.run(clock, max_nodes, progress)
     if not sets.is_complete and stopped == "optimal":
         stopped = sets.stopped_by
     upper = search.upper if sets.is_complete else sets.bound
-    families = sets.families(search.best) if search.score > -math.inf else sets.constraints.required_families
+    has_order = first.best_score > -math.inf or search.best is not first.best
+    families = sets.families(search.best) if has_order else sets.constraints.required_families
     run = Run(families, search.num_opened, stopped, seconds=clock.seconds)
     return found_graph(scores, sets.constraints, families, run, upper)
 

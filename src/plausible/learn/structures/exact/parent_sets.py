@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -58,6 +58,20 @@ class ParentSets:
     def bound(self) -> float:
         """No graph scores more: each variable with its best parents, acyclic or not."""
         return math.fsum(np.maximum(self.scores[self.firsts[:-1]], self.missing).tolist())
+
+    def above(self, floor: float) -> ParentSets:
+        """Without the sets that no graph with a score of `floor` has, all others with their best parents; if complete.
+
+        The required parents alone stay, so that each order has its graph.
+        """
+        if floor == -math.inf or not self.is_complete:
+            return self
+        children = np.repeat(np.arange(len(self.names)), np.diff(self.firsts))
+        least = self.scores[self.firsts[:-1]] - (self.bound - floor) - score_noise(floor)
+        required = self.words(sum(1 << v for v in places) for places in self.constraints.required_families)
+        stays = (self.scores >= least[children]) | (self.masks == required[children]).all(axis=1)
+        firsts = np.concatenate(([0], np.cumsum(stays)))[self.firsts]
+        return replace(self, masks=self.masks[stays], scores=self.scores[stays], firsts=firsts)
 
     def best(self, children: Sequence[int] | Ints, allowed: Words) -> tuple[Ints, Floats]:
         """For each child its best set within the row of allowed variables, -1 if there is none, and its score."""
