@@ -19,6 +19,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from plausible.base.arrays import Floats
+
 #: Probabilities that differ by no more are equal: sums of binary fractions miss one by about as much.
 PROBABILITY_NOISE = 1e-12
 #: Rows of probabilities that miss one by no more are renormalised without a word: decimals with nine places and more.
@@ -42,3 +46,20 @@ def score_noise(score: float) -> float:
     (5e-09, 1e-12, 0.0)
     """
     return SCORE_NOISE * max(1.0, abs(score)) if math.isfinite(score) else 0.0
+
+
+def without_noise(values: Floats, noise: float) -> Floats:
+    """The values, those made equal that noise alone tells apart: a sort that keeps the order of equal ones goes by it.
+
+    Each is the least of those that lie no further apart, one after the other, on a grid on which sums are exact.
+
+    >>> without_noise(np.array([2.0, 1.0 + 1e-13, 1.0, -np.inf]), 1e-12).tolist()
+    [2.0, 1.0, 1.0, -inf]
+    """
+    finite = np.sort(values[np.isfinite(values)], axis=None)
+    if not finite.size or not noise:
+        return values
+    least = finite[np.diff(finite, prepend=-np.inf) > noise]
+    step = 2.0 ** math.ceil(math.log2(noise))
+    places = np.maximum(np.searchsorted(least, values, side="right") - 1, 0)
+    return np.where(np.isfinite(values), step * np.round(least[places] / step), values)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from plausible.base.options import check_count, check_number
+from plausible.base.tolerances import score_noise, without_noise
 from plausible.search.run import Stops, iterate
 from plausible.search.search_problem import (
     LIMITS,
@@ -187,7 +188,7 @@ class BasinFlooding(SearchMethod):
         visited: Grown[StateT] = state.memory or Grown([state.current])
         operators = problem.operators(state.current)
         changes = gains(problem, state.current, operators)
-        for place in np.argsort(-changes, kind="stable").tolist():
+        for place in np.argsort(-without_noise(changes, score_noise(state.score)), kind="stable").tolist():
             operator = operators[place]
             neighbor = problem.apply(state.current, operator)
             if neighbor not in visited:
@@ -290,8 +291,10 @@ class BeamSearch(SearchMethod):
                     pool[neighbor] = score_after(problem, memory.beam[member], neighbor, gain)
                     ways[neighbor] = operator
         expanded = memory.expanded.with_items(*unexpanded)
-        ranked = sorted(pool, key=lambda member: -pool[member])  # stable: those of the beam win ties
-        kept = {member: pool[member] for member in ranked[: int(min(self.width, len(ranked)))]}
+        members, scores = list(pool), np.array(list(pool.values()), dtype=np.float64)
+        ranks = np.argsort(-without_noise(scores, score_noise(state.best_score)), kind="stable")  # the beam wins ties
+        ranked = [members[place] for place in ranks[: int(min(self.width, len(ranks)))].tolist()]
+        kept = {member: pool[member] for member in ranked}
         if all(member in expanded for member in kept):
             return state.halted("local maximum")
         top = next(iter(kept))

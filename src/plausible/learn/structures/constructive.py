@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plausible.base.arrays import Floats
-from plausible.base.tolerances import SCORE_NOISE
+from plausible.base.tolerances import SCORE_NOISE, without_noise
 from plausible.data.statistics import Request
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
@@ -113,7 +113,7 @@ def _best_edges(
     if is_free and is_finite and (np.abs(weights[upper] - weights.T[upper]) <= slack).all():
         tree = _spanning_tree(weights, place or 0, slack)
         return [edge for edge in tree if not is_forest or weights[edge] > slack], ""
-    return _branching(weights, constraints, place, is_forest), ""
+    return _branching(without_noise(weights, slack), constraints, place, is_forest), ""
 
 
 def _spanning_tree(weights: Floats, root: int, slack: float) -> list[Edge]:

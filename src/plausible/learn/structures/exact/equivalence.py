@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from plausible.base.tolerances import score_noise, without_noise
 from plausible.data.statistics import Request
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
@@ -117,7 +118,8 @@ class ClassSearch:
     def improve(self, kind: Literal["insert", "delete"]) -> bool:
         """Go to the class that the best valid move of a kind leads to; whether there was one."""
         found = [entry for y in range(len(self._names)) for entry in self._gains(kind, y)]
-        for _, move in sorted(found, key=lambda entry: (-entry[0], entry[1])):
+        gains = without_noise(np.array([gain for gain, _ in found], dtype=np.float64), score_noise(self.score))
+        for _, move in sorted(zip((-gains).tolist(), (move for _, move in found), strict=True)):
             self.look_at_clock()
             if self.essential.is_valid(move) and self.go(self.essential.after(move)):
                 return True

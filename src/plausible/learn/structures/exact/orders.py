@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats, Ints
+from plausible.base.tolerances import score_noise
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.optimal_parents import SupersetBound
 from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
@@ -43,6 +44,7 @@ class OrderSearch(SearchProblem[Order, Shift]):
 
     def __init__(self, sets: ParentSets) -> None:
         self._sets = sets
+        self._noise = score_noise(float(sets.scores[sets.firsts[:-1]].sum()))
         self._remembered: dict[Order, tuple[Flags, Floats | None]] = {}
 
     @property
@@ -56,7 +58,7 @@ class OrderSearch(SearchProblem[Order, Shift]):
         while left:
             ready = self._ready(left)
             losses = best[ready] - sets.best(ready, sets.words([before] * len(ready)))[1]
-            order.append(ready[int(np.argmin(losses))])
+            order.append(ready[int(np.argmax(losses <= losses.min() + self._noise))])
             before |= 1 << order[-1]
             left.remove(order[-1])
         return tuple(order)
@@ -86,7 +88,8 @@ class OrderSearch(SearchProblem[Order, Shift]):
             if not is_legal.any():
                 return None
         changes = np.where(is_legal, changes, -np.inf)
-        source, target = map(int, divmod(int(np.argmax(changes)), len(state)))
+        first = int(np.argmax(changes >= changes.max() - self._noise))
+        source, target = divmod(first, len(state))
         return Shift(state[source], source, target), float(changes[source, target])
 
     def apply(self, state: Order, operator: Shift) -> Order:
