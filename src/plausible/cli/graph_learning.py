@@ -125,7 +125,7 @@ class Search:
         common: dict[str, Any] = {"knowledge": self.knowledge, "progress": report, "time_limit": time_left(clock)}
         if self.method == "pc":
             alpha = 0.05 if self.alpha is None else self.alpha
-            return pc(table, alpha=alpha, variant=cast("Variant", self.variant or "stable"), **common)
+            return pc(table, alpha=alpha, variant=cast("Variant", self.variant or "majority"), **common)
         options: dict[str, Any] = {"class_variable": self.class_variable, "order": self.order, "alpha": self.alpha}
         options = {name: value for name, value in options.items() if value is not None}
         missing = cast("Missing", self.missing)

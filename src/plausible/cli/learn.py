@@ -64,7 +64,7 @@ _RESTARTS = 5
         "plausible learn data.csv -o net.bif --method tabu --score bdeu --prior bdeu:10 --required 'smoke -> lung'",
         "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
         "plausible learn data.csv -o net.json --method tan --class lung",
-        "plausible learn data.csv -o net.json --method pc --alpha 0.01 --variant majority",
+        "plausible learn data.csv -o net.json --method pc --alpha 0.01 --variant conservative",
         "plausible learn data.csv -o net.json --missing available",
         "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
         "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
@@ -89,7 +89,7 @@ def run_learn(
     order: Annotated[str | None, option("All variables, causes before effects, for --method k2: 'A B C'.")] = None,
     alpha: Annotated[float | None, option("The level of tests, for --method pc or mmhc.", show_default="0.05")] = None,
     variant: Annotated[
-        str | None, option("Of --method pc: stable, original, majority or conservative.", show_default="stable")
+        str | None, option("Of --method pc: majority, conservative, stable or original.", show_default="majority")
     ] = None,
     weights: options.WeightsColumn = None,
     bootstrap: Annotated[

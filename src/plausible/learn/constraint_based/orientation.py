@@ -6,7 +6,7 @@ Also what tests can't tell of copies.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
 from typing import Generic, Literal, TypeAlias, TypeVar, final
@@ -23,6 +23,8 @@ from plausible.learn.independence.independence_test import Answers, Independence
 from plausible.learn.structures.knowledge import Constraints
 
 Variant: TypeAlias = Literal["stable", "original", "majority", "conservative"]
+
+Verdict: TypeAlias = Literal["collider", "no collider", "ambiguous"]
 
 VARIANTS = ("stable", "original", "majority", "conservative")
 
@@ -193,13 +195,21 @@ def find_colliders(
     test: IndependenceTest, skeleton: Skeleton, alpha: float, variant: Variant, *, recorded_votes: bool = False
 ) -> tuple[list[Triple], tuple[Triple, ...]]:
     """The unshielded triples that are colliders, and those of which the tests do not tell."""
-    separators, verdicts, recorded = skeleton.separating_sets, {}, {}
+    verdicts: dict[Triple, Verdict] = {}
+    recorded: dict[Triple, tuple[str, ...]] = {}
+    voting: dict[Pair, set[tuple[str, ...]]] = {}  # the sets of a pair vote on all that are between its ends
     for triple in unshielded_triples(skeleton.neighbors):
-        given = separators.get(frozenset((triple[0], triple[2])))
+        left, middle, right = triple
+        pair = frozenset((left, right))
+        given = skeleton.separating_sets.get(pair)
         if given is None or variant in ("majority", "conservative"):  # or nothing was tested
-            verdicts[triple] = _vote(test, skeleton, alpha, triple, variant, given if recorded_votes else None)
+            if pair not in voting:
+                voting[pair] = _separators(test, skeleton, alpha, left, right)
+                if recorded_votes and given is not None:
+                    voting[pair].add(given)
+            verdicts[triple] = _verdict(voting[pair], middle, variant)
         else:
-            verdicts[triple] = "no collider" if triple[1] in given else "collider"
+            verdicts[triple] = "no collider" if middle in given else "collider"
         if verdicts[triple] == "collider" and given is not None and variant in ("stable", "original"):
             recorded[triple] = given  # told by one set, in which the middle could as well be
     verdicts |= dict.fromkeys(interchangeable(test, recorded), "ambiguous")
@@ -207,24 +217,20 @@ def find_colliders(
     return [triple for triple, verdict in verdicts.items() if verdict == "collider"], ambiguous
 
 
-def _vote(
-    test: IndependenceTest,
-    skeleton: Skeleton,
-    alpha: float,
-    triple: Triple,
-    variant: Variant,
-    recorded: tuple[str, ...] | None,
-) -> Literal["collider", "no collider", "ambiguous"]:
-    """By the share of sets of neighbours of either end that separate both and have the middle in them."""
-    left, middle, right = triple
+def _separators(
+    test: IndependenceTest, skeleton: Skeleton, alpha: float, left: str, right: str
+) -> set[tuple[str, ...]]:
+    """The sets of neighbours of either variable that separate both."""
     largest = max(len(skeleton.num_tests) - 1, 0)
     sides = [[one for one in skeleton.neighbors[end] if one not in (left, right)] for end in (left, right)]
     subsets = sorted({given for side in sides for size in range(largest + 1) for given in combinations(side, size)})
     separates = test.ask([Question(left, given, (right,)) for given in subsets]).are_independent(alpha)
-    votes = {subsets[place]: middle in subsets[place] for place in np.flatnonzero(separates).tolist()}
-    if recorded is not None:
-        votes[recorded] = middle in recorded
-    share = sum(votes.values()) / len(votes) if votes else 0.5
+    return {subsets[place] for place in np.flatnonzero(separates).tolist()}
+
+
+def _verdict(separators: Collection[tuple[str, ...]], middle: str, variant: Variant) -> Verdict:
+    """By the share of the sets that separate its ends and have the middle in them."""
+    share = sum(middle in given for given in separators) / len(separators) if separators else 0.5
     if variant == "conservative":
         return "collider" if share == 0 else "no collider" if share == 1 else "ambiguous"
     return "collider" if share < 0.5 else "no collider" if share > 0.5 else "ambiguous"

@@ -50,7 +50,7 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
             except InvalidGraph as error:
                 raise InvalidGraph(
                     f"{error} The tests contradict each other ({len(self.conflicts)} conflicts): try "
-                    "variant='majority', another alpha=, or more knowledge=; or a search by a score, which always "
+                    "variant='conservative', another alpha=, or more knowledge=; or a search by a score, which always "
                     "finds a graph."
                 ) from None
         found = self.extension()
@@ -58,7 +58,7 @@ class ConstraintResult(ConstraintBasedResult[PDAG]):
             shown = ", ".join(map(str, found.new_immoralities[:5])) + (", ..." if found.new_immoralities[5:] else "")
             warn_caller(
                 f"The tests contradict each other: no graph has exactly the colliders that they found. This one also "
-                f"has {shown} ({len(found.new_immoralities)} in all). strict=True refuses it; variant='majority', "
+                f"has {shown} ({len(found.new_immoralities)} in all). strict=True refuses it; variant='conservative', "
                 "another alpha= or knowledge= may leave fewer; .extension() does not warn.",
                 PlausibleWarning,
             )
@@ -93,7 +93,7 @@ def pc(
     *,
     test: TestName = "auto",
     alpha: float = 0.05,
-    variant: Variant = "stable",
+    variant: Variant = "majority",
     knowledge: Knowledge | None = None,
     max_given: int | None = None,
     **options: Unpack[SkeletonOptions],
@@ -101,13 +101,14 @@ def pc(
     """Learn the equivalence class of a DAG by tests of independence.
 
     An edge stays if no set of neighbours of one of its ends makes its ends independent. In a triple x - z - y without
-    an edge x - y, z is a collider if what separates x from y does not have z in it; it is ambiguous if z could stand in
-    for one of what separates them, as a copy could. With tests that are right about a faithful distribution all
-    variants find the essential graph. None with variables that others determine is faithful: `determined` lists the
-    edges that went for that. Among them are those of copies, each of which determines the other; `CopyGuard(test)` as
-    `source` keeps these. The number of tests grows with n² Σ_k C(degree, k), k up to the degree. Spirtes, Glymour &
-    Scheines (2000), Causation, Prediction, and Search. Colombo & Maathuis (2014), Order-independent constraint-based
-    causal structure learning. Ramsey, Zhang & Spirtes (2006), Adjacency-faithfulness and conservative causal inference.
+    an edge x - y, z is a collider if what separates x from y does not have z in it; where one set tells, it is
+    ambiguous if z could stand in for one of the set, as a copy could. With tests that are right about a faithful
+    distribution all variants find the essential graph. None with variables that others determine is faithful:
+    `determined` lists the edges that went for that. Among them are those of copies, each of which determines the other;
+    `CopyGuard(test)` as `source` keeps these. The number of tests grows with n² Σ_k C(degree, k), k up to the degree.
+    Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search. Colombo & Maathuis (2014), Order-independent
+    constraint-based causal structure learning. Ramsey, Zhang & Spirtes (2006), Adjacency-faithfulness and conservative
+    causal inference.
 
     Parameters
     ----------
@@ -115,10 +116,11 @@ def pc(
         What `Table.read` takes, or a test such as `GTest(frame)` or `DSeparationOracle(dag)`; which test, for data:
         "auto", "g", "chi-square", "permutation", "fisher-z" or "conditional-gaussian"; and the level of the tests.
     variant
-        "stable": no answer depends on the order of the columns. "original": an edge that is taken out is gone at once;
-        variables go in the order of their names. "majority": stable, and z is a collider if it is in less than half
-        of all sets of neighbours that separate x and y, ambiguous if in half. "conservative": a collider if in none,
-        ambiguous if in some but not all.
+        How colliders are told. "majority": z is one if it is in less than half of all sets of neighbours that separate
+        x and y, ambiguous if in half. "conservative": if in none, ambiguous if in some but not all. "stable": by the
+        set alone that took the edge x - y out, which takes fewer tests and directs worse. None of these depends on the
+        order of the columns. "original": as "stable", but an edge that is taken out is gone at once; variables go in
+        the order of their names. A search that was stopped tells colliders by the sets that it has.
     knowledge
         Required edges stay, forbidden ones are not there, tiers and one-sided bans direct edges.
     max_given
@@ -154,7 +156,9 @@ def pc(
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
     skeleton = find_skeleton(asked, known, search)
-    colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, variant)
+    # many neighbours are left where the search was stopped, and more sets of them than there is time for
+    rule: Variant = "stable" if skeleton.stopped_by else variant
+    colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, rule)
     graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
     tests = skeleton.separating_sets, skeleton.p_values, skeleton.num_tests
     return ConstraintResult(graph, *tests, conflicts, ambiguous, skeleton.determined, skeleton.stopped_by)
