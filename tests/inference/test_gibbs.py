@@ -14,9 +14,8 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
-from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor, live_states, num_islands
+from plausible.inference.sampling.chain_layout import ChainLayout, Collapse, blocking_factor, live_states, num_islands
 from plausible.inference.sampling.chains import Gibbs
-from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps, uniform
 from plausible.models import MarkovNetwork

@@ -17,7 +17,7 @@ from plausible.learn.constraint_based.parents_and_children import parents_and_ch
 from plausible.learn.constraint_based.pc import pc
 from plausible.learn.estimation.likelihood import data_fragmentation, graph_log_likelihood
 from plausible.learn.estimation.posterior import parameter_posterior
-from plausible.learn.independence.choice import read_test
+from plausible.learn.independence.gaussian_tests import read_test
 from plausible.learn.learned_parameters import fit_parameters
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.scores.penalized import conditional_entropy

@@ -7,10 +7,10 @@ import pytest
 
 from plausible.graphs import DAG
 from plausible.learn.bayesian.family_tables import FamilyTables
+from plausible.learn.estimation.family_posterior import log_rising
 from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.incomplete_scores.score import score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions
-from plausible.learn.log_gamma import log_rising
 from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
 from plausible.learn.scores.dirichlet import DirichletScore
 from plausible.variables import Variable

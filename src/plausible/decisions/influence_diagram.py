@@ -27,7 +27,7 @@ from plausible.decisions.structure.relevance import (
     without_recall_edges,
 )
 from plausible.decisions.trees.tree import DecisionTree, decision_tree
-from plausible.models.display import states_cell, title_of
+from plausible.models.network_parts import states_cell, title_of
 from plausible.variables.evidence import EvidenceLike
 
 

@@ -133,11 +133,7 @@ class Budget:
 
 
 def read_budget(budget: Budget | None) -> Budget:
-    """The budget given, checked to be one, or the default one.
-
-    >>> read_budget(None) == Budget()
-    True
-    """
+    """The budget given, checked to be one, or the default one."""
     if budget is not None and not isinstance(budget, Budget):
         raise InvalidArgument(f"budget= takes a Budget, such as Budget(seconds=10), not {budget!r}.")
     return budget or Budget()

@@ -102,15 +102,7 @@ def plan_factors(
     together: Iterable[Sequence[str]] = (),
     budget: Budget | None = None,
 ) -> Plan:
-    """The plan for the product of some factors; see `compile_factors` for the parameters.
-
-    >>> coin, call = Variable("coin", 2), Variable("call", 2)
-    >>> print(plan_factors([Factor([coin], [0.5, 0.5]), Factor([coin, call], [[0.9, 0.1], [0.2, 0.8]])], []))
-    clique tree: 2 factors over 2 variables
-    1 clique, width 1, 4 entries, 0.0 MiB, about 1e-06 s
-    largest clique: (coin, call), 4 entries, separator ()
-    elimination order: coin, call
-    """
+    """The plan for the product of some factors; see `compile_factors` for the parameters."""
     unlimited = Budget(seconds=float("inf"), bytes=2**62)
     listed, named, groups = list(factors), list(variables), list(together)
     limit = read_budget(budget)

@@ -28,7 +28,7 @@ from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unk
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.expectations import FamilyCounts
 from plausible.models import BayesianNetwork
-from plausible.models.display import learned_html, title_of
+from plausible.models.network_parts import learned_html, title_of
 from plausible.variables import State
 
 

@@ -17,7 +17,7 @@ from plausible.models.log_linear import (
     metric_network,
 )
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.notes import Notes, VariableNotes
+from plausible.models.network_parts import Notes, VariableNotes
 from plausible.models.satisfiability import CNF, Literal
 
 __all__ = [

@@ -14,7 +14,7 @@ from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.seeds import Seed
 from plausible.data import encode_evidence
 from plausible.errors import TooLarge
-from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
+from plausible.inference.approximate import ExpectedCounts, ImpossibleRow, expected_counts
 from plausible.inference.approximate_map import check_map_engine
 from plausible.inference.approximate_samples import SamplingEngine, check_sampling_engine
 from plausible.inference.budget import ADD_EVIDENCE, APPROXIMATE, RAISE_BUDGET, Budget, advising, read_budget

@@ -23,26 +23,27 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
 from plausible.models.analyses import ParameterAnalyses
 from plausible.models.answers import Answers
-from plausible.models.display import network_table, title_of
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.network_parts import (
     ByName,
+    Notes,
     collect_variables,
     conditional_table,
     contradicted,
     family_text,
+    network_table,
     read_cpds,
     read_inputs,
     rebuilt,
     refuse_parts,
     renamed_variables,
     requisite,
+    title_of,
     with_new_states,
 )
-from plausible.models.notes import Notes
 from plausible.models.number_answers import NumberAnswers
 from plausible.models.question import Parts, Question
 from plausible.variables import Evidence, EvidenceLike, State, Variable

@@ -17,7 +17,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries
 from plausible.inference.budget import Budget
-from plausible.models.display import title_of, variables_table
+from plausible.models.network_parts import title_of, variables_table
 from plausible.models.question import (
     Model,
     Parts,

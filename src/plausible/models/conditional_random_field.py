@@ -17,7 +17,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.models.answers import Answers
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.notes import Notes
+from plausible.models.network_parts import Notes
 from plausible.models.question import Parts
 from plausible.variables import Evidence, State, Variable
 

@@ -12,10 +12,9 @@ from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models.answers import Answers
-from plausible.models.display import factors_table, title_of
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.markov_network import MarkovNetwork
-from plausible.models.notes import Notes
+from plausible.models.network_parts import Notes, factors_table, title_of
 from plausible.models.question import Parts
 from plausible.variables import Evidence, Variable
 

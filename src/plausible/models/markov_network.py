@@ -25,10 +25,8 @@ from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
 from plausible.inference.elimination import absorb, sum_product
 from plausible.models.answers import Answers
-from plausible.models.display import factors_table, title_of
 from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.network_parts import ByName, renamed_variables
-from plausible.models.notes import Notes
+from plausible.models.network_parts import ByName, Notes, factors_table, renamed_variables, title_of
 from plausible.models.question import Parts
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 

@@ -1,21 +1,151 @@
-"""What a Bayesian network is made of: CPDs and inputs as given, and rebuilt over other variables."""
+"""What a network is made of: CPDs, inputs and notes as given, rebuilt over other variables, and shown in notebooks."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
+from plausible.base.display import TextTable, html_page, num_shown
 from plausible.base.plain_values import shown
 from plausible.cpds import CPD, TableCPD
+from plausible.cpds.display import states_text
 from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.graphs.base_graph import BaseGraph
 from plausible.variables import State, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class VariableNotes:
+    """Notes on one variable: a longer label, a description, its position, and properties as text."""
+
+    label: str = ""
+    description: str = ""
+    position: tuple[float, float] | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
+
+    def __hash__(self) -> int:
+        return hash((self.label, self.description, self.position, frozenset(self.properties.items())))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return VariableNotes, (self.label, self.description, self.position, dict(self.properties))
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Notes on a model. They never affect an answer or whether two models are equal.
+
+    >>> notes = Notes(name="Asia").with_variable("smoke", VariableNotes(label="Smoker?"))
+    >>> notes.of("smoke").label
+    'Smoker?'
+    """
+
+    name: str = ""
+    description: str = ""
+    reference: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, VariableNotes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
+        object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
+
+    def of(self, name: str) -> VariableNotes:
+        """The notes on a variable; empty ones where there are none."""
+        return self.variables.get(name, VariableNotes())
+
+    def with_variable(self, name: str, notes: VariableNotes) -> Notes:
+        """These notes with those on one variable replaced."""
+        return replace(self, variables={**self.variables, name: notes})
+
+    def renamed(self, names: Mapping[str, str]) -> Notes:
+        """These notes with some variables renamed."""
+        return replace(self, variables={names.get(name, name): notes for name, notes in self.variables.items()})
+
+    def __hash__(self) -> int:
+        own = (self.name, self.description, self.reference)
+        return hash((own, frozenset(self.properties.items()), frozenset(self.variables.items())))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return Notes, (self.name, self.description, self.reference, dict(self.properties), dict(self.variables))
+
+
+#: Lists in a cell that are longer are cut.
+_MAX_LISTED = 12
+
+
+class NetworkLike(Protocol):
+    """A Bayesian network, as far as its table shows it."""
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable."""
+
+    @property
+    def cpds(self) -> Mapping[str, CPD]:
+        """Name -> conditional distribution."""
+
+
+def network_table(network: NetworkLike) -> TextTable:
+    """A row for each variable: states, parents, kind of distribution and number of parameters."""
+    shown = list(network.variables.items())[: num_shown(len(network.variables))]
+    rows = tuple((name, states_cell(variable), *_distribution(network, name)) for name, variable in shown)
+    header = ("variable", "states", "parents", "distribution", "parameters")
+    return TextTable(header, rows, 1, len(network.variables) - len(rows))
+
+
+def _distribution(network: NetworkLike, name: str) -> tuple[str, str, str]:
+    if name not in network.cpds:
+        return ("", "input", "")
+    cpd = network.cpds[name]
+    return (_listed(cpd.parent_names), cpd.kind, str(cpd.num_parameters))
+
+
+def variables_table(variables: Collection[Variable]) -> TextTable:
+    """A row for each variable: its states."""
+    shown = list(variables)[: num_shown(len(variables))]
+    rows = tuple((variable.name, states_cell(variable)) for variable in shown)
+    return TextTable(("variable", "states"), rows, 2, len(variables) - len(rows))
+
+
+def factors_table(factors: Sequence[Factor], names: Iterable[str] | None = None) -> TextTable:
+    """A row for each factor: its name or number, its variables and number of entries."""
+    shown = factors[: num_shown(len(factors))]
+    labels = [f"factor {place + 1}" for place in range(len(shown))] if names is None else names
+    rows = tuple((label, _listed(factor.names), str(factor.size)) for label, factor in zip(labels, shown, strict=False))
+    return TextTable(("factor", "variables", "entries"), rows, 1, len(factors) - len(rows))
+
+
+def states_cell(variable: Variable) -> str:
+    """The states of a variable in a cell of a table."""
+    return "continuous" if variable.is_continuous else states_text(variable.states)[1:-1]
+
+
+def learned_html(network: NetworkLike, title: str) -> str:
+    """What was learned, in a sentence, and the network below."""
+    return html_page(title, network_table(network))
+
+
+def title_of(value: object) -> str:
+    """What a value prints as, without the brackets that it has in a shell."""
+    return repr(value).removeprefix("<").removesuffix(">")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > _MAX_LISTED else ""
+    return f"{', '.join(names[:_MAX_LISTED])}{more}"
+
 
 PartT = TypeVar("PartT")
 

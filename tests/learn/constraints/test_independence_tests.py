@@ -8,9 +8,8 @@ from scipy.stats import chi2, chi2_contingency, kstest, norm
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
-from plausible.learn.independence.choice import read_test
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest, PermutationTest
-from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ
+from plausible.learn.independence.gaussian_tests import ConditionalGaussianTest, FisherZ, read_test
 from plausible.learn.independence.independence_test import DSeparationOracle, FunctionTest, IndependenceResult, Question
 from refusals import refuses
 

@@ -28,7 +28,7 @@ from plausible.learn.constraint_based.orientation import (
 )
 from plausible.learn.constraint_based.pc import read_knowledge
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
-from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.gaussian_tests import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.search.run import Clock

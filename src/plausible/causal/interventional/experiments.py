@@ -29,7 +29,7 @@ from plausible.graphs.graph_input import GraphLike, read_class
 from plausible.graphs.meek import Orientation
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
-from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.gaussian_tests import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceResult
 
 

@@ -73,11 +73,6 @@ def bucket_tree(
     A bucket holds the factors and messages that have the variable to go next. Its members, those with the most
     variables first, each join the mini-bucket that they enlarge least among those that have room. Where all fit into
     one everywhere, this is bucket elimination.
-
-    >>> ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
-    >>> tree = bucket_tree(ring, [2] * 4, range(4), (), Limits(2, 100))
-    >>> [cluster.axes for cluster in tree.clusters], tree.is_exact
-    ([(0, 1), (0, 3), (1, 2), (2, 3), (3,)], False)
     """
     rank = {variable: place for place, variable in enumerate([*order, *kept])}
     last = len(order)

@@ -145,12 +145,7 @@ class ConditioningPlan(Result):
 def plan_conditioning(
     tree: DecompositionTree, num_states: Mapping[str, int], max_table_entries: int, max_cache_entries: int
 ) -> ConditioningPlan:
-    """Condition only where a table would be too large, and remember what saves most work for its memory.
-
-    >>> tree = decomposition_tree(["AB", "BC", "CA"], "ABC")
-    >>> print(plan_conditioning(tree, dict.fromkeys("ABC", 10), max_table_entries=100, max_cache_entries=0))
-    recursive conditioning on 1 variable (A): 32 steps, 1.4e+03 entries built, the largest table 100, 0 remembered
-    """
+    """Condition only where a table would be too large, and remember what saves most work for its memory."""
     answer = prod(num_states[name] for name in tree.context[tree.root])
     if answer > max_table_entries:
         raise TooLarge(

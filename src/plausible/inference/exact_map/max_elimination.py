@@ -168,12 +168,7 @@ def max_product(
 
 
 def summed_out(log_factors: Sequence[Factor], order: MaxOrder, max_entries: int) -> list[Factor] | None:
-    """The logarithms of factors that are left when the sums are done; None where one needs a table with more entries.
-
-    >>> pair, other = Factor({"A": 2, "B": 2}, [[1, 2], [3, 4]]).log(), Factor({"B": 2, "C": 2}, [[1, 1], [2, 2]]).log()
-    >>> [table.names for table in summed_out([pair, other], constrained_order([pair, other], "AC"), 8)]
-    [('A', 'C')]
-    """
+    """The logarithms of factors that are left when the sums are done; None where one needs a larger table."""
     left = list(log_factors)
     for name in order.sums:
         members = [factor for factor in left if name in factor.names]

@@ -250,12 +250,7 @@ _SAMPLE = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class NumbersCost:
-    """The price of an elimination of continuous variables, known from scopes alone.
-
-    >>> cost = NumbersCost((("x", (), 4), ("y", (), 3)), 2)
-    >>> cost.entries, cost.bytes, cost.is_within(Budget(bytes=100))
-    (7, 112, False)
-    """
+    """The price of an elimination of continuous variables, known from scopes alone."""
 
     #: For each table of regressions or moments: the continuous variable, the discrete scope, and the numbers.
     tables: tuple[tuple[str, Scope, int], ...]

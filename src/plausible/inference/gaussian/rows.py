@@ -71,11 +71,7 @@ def connected_parts(regressions: Iterable[Regression]) -> list[tuple[Regression,
 
 
 def same_rows(table: npt.NDArray[Any]) -> tuple[Positions, Positions]:
-    """The first of each kind of row, and for each row of which kind it is.
-
-    >>> [part.tolist() for part in same_rows(np.array([[True, False], [False, False], [True, False]]))]
-    [[1, 0], [1, 0, 1]]
-    """
+    """The first of each kind of row, and for each row of which kind it is."""
     if not table.size:
         return np.zeros(min(len(table), 1), dtype=np.intp), np.zeros(len(table), dtype=np.intp)
     packed = np.packbits(table, axis=1) if table.dtype == np.bool_ else np.ascontiguousarray(table)

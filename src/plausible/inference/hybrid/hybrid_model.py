@@ -41,17 +41,7 @@ _LARGE = 2**16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridModel:
-    """A product of tables and regressions in which no discrete variable depends on a hidden continuous one.
-
-    Examples
-    --------
-    >>> kind = Variable("kind", ["small", "large"])
-    >>> height = Regression.of(Variable("height"), [], [kind], [10.0, 12.0], np.zeros((2, 0)), [1.0, 1.0])
-    >>> model = HybridModel((Factor((kind,), [0.5, 0.5]),), (height,))
-    >>> found = Evidence.read({"height": 12.0}, {"kind": kind, "height": height.variable})
-    >>> model.table([kind], found).values.round(6)
-    array([0.119203, 0.880797])
-    """
+    """A product of tables and regressions in which no discrete variable depends on a hidden continuous one."""
 
     factors: tuple[Factor, ...]  # Over discrete variables; with the regressions they make the joint density
     #: One for each continuous variable, except those that are observed without a distribution of their own.

@@ -50,19 +50,7 @@ class HybridAnswers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HybridRows:
-    """Tables and regressions, for tables of evidence; as `HybridModel`, but for many rows at once.
-
-    Examples
-    --------
-    >>> kind = Variable("kind", ["small", "large"])
-    >>> height = Regression.of(Variable("height"), [], [kind], [10.0, 12.0], np.zeros((2, 0)), [1.0, 1.0])
-    >>> model = HybridRows.of((Factor((kind,), [0.5, 0.5]),), (height,))
-    >>> variables = {"kind": kind, "height": height.variable}
-    >>> rows = EvidenceColumns.read({"height": [12.0, None]}, variables)
-    >>> model.answer(rows, groups=[(kind,)]).joints[0].round(6)
-    array([[0.119203, 0.880797],
-           [0.5     , 0.5     ]])
-    """
+    """Tables and regressions, for tables of evidence; as `HybridModel`, but for many rows at once."""
 
     factors: tuple[Factor, ...]  # Over discrete variables
     #: Groups of regressions that share no continuous variable, each with its joint distribution where that is handy.

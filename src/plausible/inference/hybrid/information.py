@@ -38,12 +38,6 @@ def number_information(weights: Array, means: Array, variances: Array, base: flo
     Notes
     -----
     O(c²) for c different components.
-
-    Examples
-    --------
-    >>> far = number_information(np.array([[0.5], [0.5]]), np.array([[0.0], [100.0]]), np.ones((2, 1)), base=2)
-    >>> round(far.mutual_information, 9)
-    1.0
     """
     live = weights > 0
     states = np.broadcast_to(np.arange(len(weights))[:, None], weights.shape)[live]

@@ -73,13 +73,7 @@ class GraphCut(Optimizer):
 
 
 def has_cut(problem: Problem) -> bool:
-    """Whether `GraphCut` takes a problem: pairs of binary variables that like to agree, or nothing to choose.
-
-    >>> from plausible.factors import Factor
-    >>> from plausible.variables import Evidence
-    >>> has_cut(Problem.of([Factor({"A": 2, "B": 2}, [[1.0, 2.0], [2.0, 1.0]])], Evidence.read({}, {})))
-    False
-    """
+    """Whether `GraphCut` takes a problem: pairs of binary variables that like to agree, or nothing to choose."""
     if problem.is_impossible or problem.sizes.max(initial=1) > 2:
         return False
     try:

@@ -23,8 +23,7 @@ from plausible.inference.sampling.chain_diagnostics import (
     r_hat_of_moments,
     told_r_hat,
 )
-from plausible.inference.sampling.chain_layout import ChainLayout, blocking_factor
-from plausible.inference.sampling.collapsing import Collapse
+from plausible.inference.sampling.chain_layout import ChainLayout, Collapse, blocking_factor
 
 #: Effective sizes are looked at for so many blocks at most, as evenly spread as they come.
 _MAX_LOOKED_AT = 200
@@ -33,11 +32,7 @@ _FEWEST_DRAWS = 8
 
 
 def spread_rows(draws: Codes, num_rows: int) -> Ints:
-    """As many rows, evenly spread over the run, of draws (chains, draws, blocks); the chains take turns.
-
-    >>> spread_rows(np.arange(8).reshape(2, 4, 1), 4).ravel().tolist()  # chains 0 1 2 3 and 4 5 6 7
-    [0, 5, 2, 7]
-    """
+    """As many rows, evenly spread over the run, of draws (chains, draws, blocks); the chains take turns."""
     num_chains, per_chain, _ = draws.shape
     turns = np.arange(num_rows)
     chains = turns % num_chains

@@ -33,8 +33,7 @@ from plausible.inference.sampling.chain_beliefs import (
     effective_rows,
     spread_rows,
 )
-from plausible.inference.sampling.chain_layout import ChainLayout, move_chains, starting_codes
-from plausible.inference.sampling.collapsing import Collapse
+from plausible.inference.sampling.chain_layout import ChainLayout, Collapse, move_chains, starting_codes
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps
 from plausible.kernels.jit import repeated

@@ -186,9 +186,6 @@ def covarying(table: Floats, slopes: Floats) -> Floats:
     """The derivatives in each entry while the others of its row change in proportion; `slopes` are partial ones.
 
     dF/dθ_c = ∂F/∂θ_c - Σ_{k≠c} θ_k / (1 - θ_c) ∂F/∂θ_k; for two states the difference of the two partial derivatives.
-
-    >>> covarying(np.array([0.5, 0.25, 0.25]), np.array([3.0, 1.0, 2.0]))
-    array([ 1.5       , -1.66666667, -0.33333333])
     """
     return slopes - _mean_of_others(table, slopes)
 

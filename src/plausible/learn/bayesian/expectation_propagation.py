@@ -16,9 +16,9 @@ from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.learn.bayesian.completion_problem import CompletionProblem, DirichletFit
+from plausible.learn.estimation.family_posterior import log_rising
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import distinct_rows
-from plausible.learn.log_gamma import log_rising
 from plausible.search.run import CONVERGED, Clock, Run, Stops, iterate
 from plausible.variables import Variable
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Codes, Flags, Floats, Ints
 from plausible.kernels.completion import FamilyArrays
-from plausible.learn.log_gamma import log_rising, stirling_rest
+from plausible.learn.estimation.family_posterior import log_rising, stirling_rest
 from plausible.variables import Variable
 
 

@@ -17,7 +17,7 @@ from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.learn.constraint_based.orientation import Triple, interchangeable, orient, unshielded_triples
 from plausible.learn.constraint_based.pc import ConstraintResult, pc, read_knowledge
 from plausible.learn.constraint_based.skeleton import Pair
-from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.gaussian_tests import TestName, read_test
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Knowledge
 

@@ -12,7 +12,7 @@ import numpy as np
 from plausible.base.options import check_count, check_number
 from plausible.data.table import TableLike
 from plausible.errors import NotSupported, UnknownVariable
-from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.gaussian_tests import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import FoundGraph, StructureTask
 from plausible.learn.structures.local import ESCAPES, LOCAL_METHODS

@@ -20,7 +20,7 @@ from plausible.learn.constraint_based.orientation import (
 )
 from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.gaussian_tests import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.structures.knowledge import Constraints, Knowledge

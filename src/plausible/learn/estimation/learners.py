@@ -15,8 +15,7 @@ from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD, Logis
 from plausible.data.statistics import FamilyRows
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import FamilyFit, FamilyTask
-from plausible.learn.estimation.family_posterior import FamilyPosterior
-from plausible.learn.log_gamma import log_rising
+from plausible.learn.estimation.family_posterior import FamilyPosterior, log_rising
 from plausible.variables import Variable
 
 _ROUNDING = 1e-13  # Residuals below this, relative to the numbers themselves, are rounding

@@ -168,16 +168,7 @@ class RowDensity(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternRows:
-    """Rows of n numbers in the order of their patterns; made by `of`.
-
-    >>> rows = PatternRows.of(np.array([[2.0, 1.0], [2.0, np.nan]]))
-    >>> means, covariances = np.zeros((1, 2)), np.array([[[1.0, 0.5], [0.5, 1.0]]])
-    >>> found = rows.density(means, covariances)
-    >>> rows.moments(found, np.array([[0.0], [1.0]]), means, covariances)[0]
-    array([[1.  , 2.  , 1.  ],
-           [2.  , 4.  , 2.  ],
-           [1.  , 2.  , 1.75]])
-    """
+    """Rows of n numbers in the order of their patterns; made by `of`."""
 
     order: Positions  # which row is at each place
     blocks: tuple[PatternBlock, ...]  # neighbouring places

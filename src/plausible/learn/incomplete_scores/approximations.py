@@ -13,11 +13,11 @@ from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error
 from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs
 from plausible.learn.bayesian.variational import VariationalState, variational_bayes, variational_step
+from plausible.learn.estimation.family_posterior import log_rising
 from plausible.learn.gradients.information import Entries, FreeParameters, entry_posteriors, pair_counts
 from plausible.learn.gradients.space import ObservedLikelihood, ParameterSpace, tables_of
 from plausible.learn.incomplete.cases import distinct_rows
 from plausible.learn.incomplete_scores.task import ScoreTask
-from plausible.learn.log_gamma import log_rising
 from plausible.models import BayesianNetwork
 from plausible.search.run import Clock
 

@@ -248,14 +248,7 @@ def pairwise_moments(table: Table) -> MomentStatistics:
 
 
 class AvailableRowScores(_ScaledScores):
-    """Scores of families of numbers, or of numbers and states, each in the rows that are complete in it.
-
-    >>> from plausible.learn.scores.gaussian import ConditionalGaussian
-    >>> rows = {"drug": ["no", None, "no", "yes", "yes", "yes"] * 2, "effect": [0.1, -0.2, 0.3, None, 5.2, 5.0] * 2}
-    >>> scores = AvailableRowScores(ConditionalGaussian(), Table.read(rows))
-    >>> scores.family("effect", ["drug"]) > scores.family("effect", [])
-    True
-    """
+    """Scores of families of numbers, or of numbers and states, each in the rows that are complete in it."""
 
     __slots__ = ("_missing", "_score", "_table")
 

@@ -124,11 +124,7 @@ def dependence_graph(statistics: Statistics) -> UndirectedGraph:
 
 
 def with_hidden_parent(graph: DAG, group: Iterable[str], name: str) -> DAG:
-    """The graph with a hidden common parent of a group, in place of the edges within the group.
-
-    >>> with_hidden_parent(DAG("a -> b -> c, a -> c, d -> a"), ["a", "b", "c"], "H").edges
-    (('H', 'a'), ('H', 'b'), ('H', 'c'), ('d', 'a'))
-    """
+    """The graph with a hidden common parent of a group, in place of the edges within the group."""
     members = set(group)
     kept = [(parent, child) for parent, child in graph.edges if not {parent, child} <= members]
     nodes = list(map(str, graph.nodes))

@@ -45,11 +45,7 @@ def missing_mask(name: str, column: Any) -> Mask:
 
 
 def hidden_column(column: Any, mask: Mask) -> Any:
-    """The column with cells missing where the mask is true; whole numbers and booleans become types that allow it.
-
-    >>> hidden_column([1, 2], np.array([False, True]))
-    [1, None]
-    """
+    """The column with cells missing where the mask is true; whole numbers and booleans become types that allow it."""
     if isinstance(column, np.ndarray):
         hidden = column.copy() if column.dtype.kind == "f" else column.astype(object)
         hidden[mask] = np.nan if column.dtype.kind == "f" else None
@@ -70,11 +66,7 @@ def hidden_column(column: Any, mask: Mask) -> Any:
 
 
 def filled_column(column: Any, mask: Mask, values: NDArray[Any]) -> Any:
-    """The column with given values where the mask is true, of the same type where that type can hold them.
-
-    >>> filled_column([1, None], np.array([False, True]), np.array([2], dtype=object))
-    [1, 2]
-    """
+    """The column with given values where the mask is true, of the same type where that type can hold them."""
     if not mask.any():
         return column
     if isinstance(column, np.ndarray):
