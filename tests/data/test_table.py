@@ -183,3 +183,9 @@ def test_a_column_that_is_a_number_is_not_the_text_of_it(option):
     """The name is missing, and the error says so."""
     with pytest.raises(UnknownVariable, match="'0' is not a variable of the data"):
         Table.read({0: [1, 2], "A": ["x", "y"]}, **{option: "0"})
+
+
+def test_a_table_read_again_has_the_columns_asked_for_in_their_order():
+    table = Table.read({"a": [0, 1], "b": [1, 0], "x": [0.5, 1.5]})
+    assert list(Table.read(table, columns=["x", "a"]).variables) == ["x", "a"]
+    assert list(Table.read(table).variables) == ["a", "b", "x"]

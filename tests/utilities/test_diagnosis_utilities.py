@@ -100,7 +100,7 @@ def test_pathfinder_numbers_and_the_end_of_the_linear_range():
     refuses(errors.InvalidArgument, "probability", scale.disutilities, {"a": 1.1}, {})
 
 
-@pytest.mark.parametrize("rate", [MicromortRate(), MicromortRate(50.0, limit=300.0)])
+@pytest.mark.parametrize("rate", [MicromortRate(), MicromortRate(50.0, limit=300.0), MicromortRate(0.5)])
 def test_a_mixed_scale_and_its_rate_have_one_price_and_one_linear_range(rate):
     """What one exchanges the other does, for the same amount: up to the same limit, in risks and in money."""
     scale = MixedScale(rate)
