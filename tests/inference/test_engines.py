@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass
 from fractions import Fraction
 from itertools import pairwise
 from itertools import product as cartesian
@@ -30,6 +30,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.graphs import random_polytree
 from plausible.inference import LikelihoodWeighting, LoopyBP, MeanField
+from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import (
     Engine,
     Enumeration,
@@ -239,6 +240,29 @@ def test_numbers_as_evidence_are_refused_and_not_dropped(engine):
     for ask in (engine.query, engine.marginals):
         refuses(NotSupported, "'x'|states", ask, [coin.to_factor()], [coin.variable], evidence)
     refuses(NotSupported, "'x'|states", engine.log_total, [coin.to_factor()], evidence)
+
+
+@dataclass(frozen=True)
+class Uniform(ApproximateEngine):
+    """Knows nothing, and nothing of groups without variables."""
+
+    def beliefs(self, problem, groups):
+        sizes = [[problem.variables[place].num_states for place in group] for group in groups]
+        assert all(sizes)
+        return Beliefs(tuple(np.full(size, 1 / math.prod(size)) for size in sizes), QueryInfo("uniform", exact=False))
+
+    def estimate(self, problem):
+        raise NotImplementedError
+
+
+def test_an_engine_of_ones_own_is_asked_for_what_is_not_observed_and_claims_no_error():
+    """What is observed needs no engine; an answer that is not exact and says nothing of its error tells so."""
+    net = BayesianNetwork(TableCPD("a", [0.1, 0.9]), TableCPD("b", [[0.2, 0.8], [0.3, 0.7]], parents=["a"]))
+    found = net.marginals({"a": 1}, engine=Uniform())
+    assert [found[name].values.tolist() for name in "ab"] == [[0, 1], [0.5, 0.5]]
+    assert found["b"].info.error is None
+    assert "Nothing is known of the error" in found["b"].info.advice
+    assert QueryInfo("elimination").error == 0
 
 
 def test_budgets_are_checked_before_any_work():

@@ -172,11 +172,21 @@ def test_markov_networks_come_back(seed):
     assert list(again.variables) == [variable.name for variable in variables]
 
 
+class Coin(TableCPD):
+    """A kind of distribution of one's own."""
+
+    __slots__ = ()
+
+    kind = "coin"
+
+
 def test_what_json_can_not_hold_is_said():
     with pytest.raises(NotRepresentable, match="infinite"):
         format_json(BayesianNetwork(TableCPD("A", [0.5, 0.5], states=[0.0, float("inf")])))
     with pytest.raises(NotRepresentable, match="frozenset"):
         format_json(BayesianNetwork(TableCPD("A", [0.5, 0.5], states=[frozenset(), frozenset([1])])))
+    with pytest.raises(NotRepresentable, match=r"a Coin, is of no kind that JSON files know: save its table"):
+        format_json(BayesianNetwork(Coin("A", [0.5, 0.5])))
 
 
 def test_rounded_rows_are_renormalised_with_one_warning():

@@ -93,10 +93,12 @@ class ApproximateEngine(FactorEngine):
             raise ImpossibleEvidence.outright()
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
         places = problem.place_of
-        beliefs = self.beliefs(problem, [tuple(places[variable.name] for variable in group) for group in free])
+        asked = [tuple(places[variable.name] for variable in group) for group in free if group]
+        beliefs = self.beliefs(problem, asked)
+        tables = iter(beliefs.tables)
         return [
-            with_observed(group, evidence, Factor(some, table)).with_info(beliefs.info)
-            for group, some, table in zip(groups, free, beliefs.tables, strict=True)
+            with_observed(group, evidence, Factor(some, next(tables) if some else 1.0)).with_info(beliefs.info)
+            for group, some in zip(groups, free, strict=True)
         ]
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:

@@ -24,7 +24,7 @@ class QueryInfo(Result):
     converged: bool = True  # Whether the method came to its end; always true for exact ones
     #: An estimate of, or a bound on, the absolute error of each number; zero for exact methods. `None` if nothing is
     #: known, as of messages that settle: `advice` then says so.
-    error: float | None = 0.0
+    error: float | None = None
     cost: int = 0  # The table entries built, all tables together
     largest_table: int = 0  # The entries of the largest table
     num_steps: int = 0  # How many rounds an iterative method went; for samplers, how many samples were drawn
@@ -39,7 +39,9 @@ class QueryInfo(Result):
     advice: str = ""  # What to try where the answer is not good enough; "" where there is nothing to say
 
     def __post_init__(self) -> None:
-        is_silent = not self.exact and self.error is None
+        if self.exact and self.error is None:
+            object.__setattr__(self, "error", 0.0)
+        is_silent = self.error is None
         told = self.advice.replace(NO_ERROR, "").strip()
         object.__setattr__(self, "advice", f"{told} {NO_ERROR}".strip() if is_silent else told)
 

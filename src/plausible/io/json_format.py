@@ -313,6 +313,9 @@ def _note_fields(notes: VariableNotes) -> dict[str, Any]:
 
 
 def _distribution_record(cpd: CPD) -> dict[str, Any]:
+    if KINDS.get(getattr(cpd, "kind", "")) is not type(cpd):
+        what = f"The distribution of {cpd.variable.name!r}, a {type(cpd).__name__},"
+        raise NotRepresentable(f"{what} is of no kind that JSON files know: save its table, cpd.to_table().")
     return {"variable": cpd.variable.name, "parents": list(cpd.parent_names), "kind": cpd.kind, **cpd.to_record()}
 
 

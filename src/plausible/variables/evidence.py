@@ -194,10 +194,9 @@ def findings_of(evidence: EvidenceLike | None) -> Mapping[str, Any]:
         return evidence
     pandas = sys.modules.get("pandas")  # who has no pandas loaded has no series either
     if pandas is None or not isinstance(evidence, pandas.Series):
-        is_frame = hasattr(evidence, "columns")
-        advice = " Rows of a frame are for net.compile().predict_proba(frame, target)." if is_frame else ""
-        if isinstance(evidence, str | list | tuple):
-            advice = " If these are the variables that you ask for, use net.query(names, evidence={name: state})."
+        advice = " If these are the variables that you ask for, use net.query(names, evidence={name: state})."
+        if hasattr(evidence, "columns"):
+            advice = " Rows of a frame are for net.compile().predict_proba(frame, target)."
         raise InvalidEvidence(f"Evidence is a mapping, such as {{'rain': 'heavy'}}, not {shortened(evidence)}.{advice}")
     if not evidence.index.is_unique:
         name = evidence.index[evidence.index.duplicated()][0]

@@ -322,6 +322,8 @@ def test_rules_end_runs_and_say_which():
     assert learn_em(NAIVE, train, progress=lambda state: state.num_steps == 3, tolerance=0, **ask).num_steps == 3
     with pytest.raises(InvalidArgument, match="validation="):
         learn_em(NAIVE, train, stopping="validation", **ask)
+    with pytest.raises(InvalidArgument, match="give a function from a Run to a reason"):
+        learn_em(NAIVE, train, stopping=["likelihood"], **ask)
 
 
 def test_linear_convergence_tells_the_error_that_is_left():

@@ -14,6 +14,7 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.missingness.mechanisms import (
     AtRandom,
     CompletelyAtRandom,
+    Mechanism,
     NotAtRandom,
     WholeVariables,
     hide,
@@ -117,6 +118,18 @@ def test_cells_that_were_missing_are_not_in_the_account():
     assert found.hidden["y"].tolist() == [False, True, True]
 
 
+class Odd(Mechanism):
+    """Hides what it is told, right or wrong."""
+
+    looks_at = ("text",)
+
+    def __init__(self, told):
+        self.told = told
+
+    def probabilities(self, table):
+        return self.told
+
+
 @pytest.mark.parametrize(
     ("mechanism", "error"),
     [
@@ -126,6 +139,11 @@ def test_cells_that_were_missing_are_not_in_the_account():
         (AtRandom("text", ["number"], {0.5: 1.0}), InvalidArgument),
         (AtRandom("text", ["nobody"], {0.5: 1.0}), UnknownVariable),
         (NotAtRandom("number", lambda number: number), InvalidArgument),
+        ("mcar", InvalidArgument),
+        (0.5, InvalidArgument),
+        (Odd({"text": np.full(200, 1.7)}), InvalidArgument),
+        (Odd({"text": np.zeros(3)}), InvalidArgument),
+        (Odd({"text": 0.5}), InvalidArgument),
     ],
 )
 def test_mistakes_are_named(mechanism, error):

@@ -19,7 +19,7 @@ from plausible.inference.compiled import CompiledFactors
 from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.estimation.posterior import ParameterPosterior
-from plausible.learn.estimation.priors import K2, PriorLike
+from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import compile_cases
 from plausible.learn.incomplete.problem import read_problem
@@ -51,7 +51,7 @@ class CompletionProblem:
         hidden: Mapping[str, int] | Iterable[Variable] = (),
     ) -> CompletionProblem:
         """Read a graph, rows and a prior, `K2` by default: all pseudo-counts must be positive."""
-        read = read_problem(graph, data, hidden, K2() if prior is None else prior, "mean")
+        read = read_problem(graph, data, hidden, FLAT_PRIOR if prior is None else prior, "mean")
         tables = FamilyTables(dict(read.maximization.variables), dict(read.maximization.parents))
         for name, alpha in read.maximization.exponents.items():
             if not (alpha > 0).all():

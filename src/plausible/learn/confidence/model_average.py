@@ -24,7 +24,7 @@ from plausible.graphs.equivalence import consistent_extension
 from plausible.kernels.jit import repeated
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
-from plausible.learn.estimation.priors import BDeu, PriorLike
+from plausible.learn.estimation.priors import LIGHT_PRIOR, PriorLike
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.learn.learned_structure import learn_structure
 from plausible.learn.structures.knowledge import check_progress
@@ -176,7 +176,7 @@ class ModelAverage:
         num = min(most, len(distinct))
         found = [distinct.graph(place) for place in range(num)]
         dags = [graph if isinstance(graph, DAG) else consistent_extension(graph) for graph in found]
-        chosen = BDeu(1.0) if prior is None else prior
+        chosen = LIGHT_PRIOR if prior is None else prior
         return cls.of([learn_parameters(dag, table, chosen) for dag in dags], distinct.weights[:num])
 
     def posterior(self, evidence: Mapping[str, Any] | None = None) -> Floats:

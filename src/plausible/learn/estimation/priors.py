@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +133,11 @@ class BDe:
         joint = self.network.query([variable.name for variable in family])
         return self.equivalent_sample_size * joint.values
 
+
+#: What doors take that make tables and are given no prior: it rules nothing out and hardly says more.
+LIGHT_PRIOR: Final = BDeu(1.0)
+#: What doors take that need pseudo-counts in every cell and are given no prior.
+FLAT_PRIOR: Final = K2()
 
 #: Those that go by name; True where a number may stand after a colon.
 _NAMED: Mapping[str, tuple[Callable[..., Prior], bool]] = MappingProxyType(

@@ -17,7 +17,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.learners import LogisticLearner
-from plausible.learn.estimation.priors import BDeu
+from plausible.learn.estimation.priors import LIGHT_PRIOR
 from plausible.learn.evaluation.measures import mean_loss, name_learners, read_learner, row_losses, weighted_mean
 from plausible.learn.learned_parameters import learn_parameters
 from plausible.models import BayesianNetwork
@@ -260,10 +260,11 @@ def compare_generative_discriminative(
     regression = DAG([(name, target) for name in others], nodes=list(table.variables))
 
     def generative(rows: Table) -> BayesianNetwork:
-        return learn_parameters(naive, rows, BDeu(1.0))
+        return learn_parameters(naive, rows, LIGHT_PRIOR)
 
     def discriminative(rows: Table) -> BayesianNetwork:
-        return learn_parameters(regression, rows, BDeu(1.0), unseen="uniform", kinds={target: LogisticLearner(penalty)})
+        kinds = {target: LogisticLearner(penalty)}
+        return learn_parameters(regression, rows, LIGHT_PRIOR, unseen="uniform", kinds=kinds)
 
     learners = {"generative": generative, "discriminative": discriminative}
     return learning_curve(table, learners, sizes, target=target, repeats=repeats, seed=seed)

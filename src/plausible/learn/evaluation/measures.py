@@ -23,7 +23,7 @@ from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.learn.constraint_based.blanket_structure import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
-from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet, Prior
+from plausible.learn.estimation.priors import FLAT_PRIOR, LIGHT_PRIOR, BDe, BDeu, Dirichlet, Prior
 from plausible.learn.incomplete_scores.score import score_incomplete
 from plausible.learn.learned_parameters import ParameterFit, learn_parameters
 from plausible.learn.learned_structure import StructureResult, learn_structure
@@ -56,7 +56,7 @@ def read_learner(learner: object) -> NetworkLearner:
         return lambda table: network_of(learn_structure(table, learner), table)  # type: ignore[arg-type]
     if callable(learner):
         return lambda table: network_of(learner(table), table)
-    return lambda table: learn_parameters(learner, table, BDeu(1.0))
+    return lambda table: learn_parameters(learner, table, LIGHT_PRIOR)
 
 
 def name_learners(learners: object) -> dict[str, object]:
@@ -81,7 +81,7 @@ def network_of(found: object, table: Table) -> BayesianNetwork:
     if isinstance(graph, PDAG):
         graph = consistent_extension(graph)
     if isinstance(graph, DAG):
-        return learn_parameters(graph, table, BDeu(1.0))
+        return learn_parameters(graph, table, LIGHT_PRIOR)
     raise InvalidArgument(
         f"The learner gave {found!r}, a {type(found).__name__}: expected a BayesianNetwork, a graph, or what "
         "learn.structure, learn.pc or learn.fit_parameters give."
@@ -212,7 +212,7 @@ def recovery(truth: BayesianNetwork, estimate: BayesianNetwork | StructureResult
     """
     network: object = estimate
     if isinstance(estimate, StructureResult):
-        network = estimate.network(BDeu(1.0))
+        network = estimate.network(LIGHT_PRIOR)
     elif isinstance(estimate, ParameterFit):
         network = estimate.network
     if not isinstance(network, BayesianNetwork):
@@ -291,7 +291,7 @@ def score_graph(
     whole = DAG(read.edges, nodes=names)
     if scores is not None:
         return scores.graph(whole)
-    prior: Prior = K2()
+    prior: Prior = FLAT_PRIOR
     if isinstance(wanted, BDeuScore):
         prior = BDeu(wanted.equivalent_sample_size)
     elif isinstance(wanted, DirichletScore):

@@ -21,7 +21,7 @@ from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.priors import BDeu, PriorLike
+from plausible.learn.estimation.priors import LIGHT_PRIOR, PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
@@ -288,7 +288,7 @@ class OnlineEM:
     #: state, else a `SymmetricStart` is warned of.
     network: BayesianNetwork
     #: For tables: one for all, or name -> prior. With `None`, a state that the first batches lack is ruled out.
-    prior: PriorLike = field(default_factory=lambda: BDeu(1.0))
+    prior: PriorLike = LIGHT_PRIOR
     decay: float = 0.7  # Above 1/2, at most 1
     knowledge: ParameterKnowledge | None = None  # Fixed CPDs and tied tables
     mean_counts: Mapping[str, Floats] | None = None  # s so far

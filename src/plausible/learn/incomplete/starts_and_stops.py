@@ -308,6 +308,7 @@ def read_stopping(stopping: Stopping, tolerance: float) -> Rule:
     """The rule that a name stands for, with a tolerance; a rule is taken as it is."""
     if callable(stopping):
         return stopping
-    if stopping not in STOPPING:
-        raise InvalidArgument(f"stopping={stopping!r} is no rule.{suggestion(str(stopping), STOPPING)}")
+    if not isinstance(stopping, str) or stopping not in STOPPING:
+        hint = suggestion(str(stopping), STOPPING)
+        raise InvalidArgument(f"stopping={stopping!r} is no rule.{hint} Or give a function from a Run to a reason.")
     return STOPPING[stopping](tolerance)

@@ -16,7 +16,7 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.family_tables import FamilyTables
-from plausible.learn.estimation.priors import K2, PriorLike
+from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.gradients.space import tables_of
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, best_em, em_run
@@ -85,7 +85,7 @@ class ScoreTask:
     ) -> ScoreTask:
         """With the usual options."""
         given = dict(hidden) if isinstance(hidden, Mapping) else tuple(hidden)
-        return cls(graph, data, K2() if prior is None else prior, given, options=options or ScoreOptions())
+        return cls(graph, data, FLAT_PRIOR if prior is None else prior, given, options=options or ScoreOptions())
 
     @cached_property
     def _problem(self) -> EMProblem:

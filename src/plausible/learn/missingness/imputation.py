@@ -19,7 +19,7 @@ from plausible.data.sources import columns_of, open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, counted, suggestion
 from plausible.graphs.graph_input import read_dag
-from plausible.learn.estimation.priors import K2, PriorLike
+from plausible.learn.estimation.priors import FLAT_PRIOR, PriorLike
 from plausible.learn.learned_parameters import fit_parameters, learn_parameters
 from plausible.learn.missingness.cells import Mask, fill_cells, missing_cells
 from plausible.learn.missingness.fillers import (
@@ -335,7 +335,7 @@ def augmentation_init(data: TableLike, graph: object, generator: np.random.Gener
         if observed.variables[name].is_continuous:
             raise InvalidArgument(f"{name!r} is a number that no row has: give a network, which says what it may be.")
     completed = by_uniform(observed, generator) if hidden else from_column(observed, generator)
-    return AugmentationState(observed, completed, learn_parameters(graph, completed, K2(), unseen="uniform"))
+    return AugmentationState(observed, completed, learn_parameters(graph, completed, FLAT_PRIOR, unseen="uniform"))
 
 
 def augmentation_step(
@@ -345,7 +345,7 @@ def augmentation_step(
     rows, network = state.completed, state.network
     if rows.continuous:
         rows = rows.take(generator.integers(rows.num_rows, size=rows.num_rows))
-    fit = fit_parameters(network, rows, K2() if prior is None else prior)
+    fit = fit_parameters(network, rows, FLAT_PRIOR if prior is None else prior)
     drawn = fit.network if rows.continuous else fit.posterior.sample(1, generator)[0]
     return AugmentationState(state.observed, by_draw(state.observed, drawn, generator), drawn, state.num_steps + 1)
 

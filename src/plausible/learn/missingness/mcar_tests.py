@@ -111,7 +111,7 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
     freedom (Little 1988). It sees differences of means only, not of spread; columns with states are not looked at;
     `variables` are as for `Table.read`.
 
-    >>> print(little_test({"x": [1.0, 2.0, 3.0, 4.0], "y": [0.5, None, 2.0, None]}))
+    >>> print(little_test({"x": [1.5, 2.5, 3.5, 4.5], "y": [0.5, None, 2.0, None]}))
     No sign against MCAR: means of 2 patterns of missing cells differ no more than by chance (p = 0.439).
     """
     from scipy.special import chdtrc

@@ -37,9 +37,9 @@ class Mechanism(ABC):
         """Name -> for each row the probability that its cell is hidden; variables that are left alone are not in it."""
 
     @property
+    @abstractmethod
     def looks_at(self) -> tuple[str, ...]:
-        """The variables whose values the probabilities depend on."""
-        return ()
+        """The variables whose values the probabilities depend on: whether cells are missing at random hangs on them."""
 
 
 @final
@@ -52,6 +52,8 @@ class CompletelyAtRandom(Mechanism):
     """
 
     fraction: float | Mapping[str, float]  # The probability for all variables, or name -> probability
+
+    looks_at = ()
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
         by_name = self.fraction if isinstance(self.fraction, Mapping) else dict.fromkeys(table.variables, self.fraction)
@@ -67,6 +69,8 @@ class WholeVariables(Mechanism):
     """Some variables are never observed: hidden variables."""
 
     names: Sequence[str]  # Their names
+
+    looks_at = ()
 
     def probabilities(self, table: Table) -> dict[str, Floats]:
         listed = [self.names] if isinstance(self.names, str) else self.names
@@ -169,13 +173,15 @@ def hide(
     (<HiddenCells: 23 cells of 1 variable, MCAR>, 23)
     """
     table = Table.read(data, variables)
-    mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)
+    mechanisms = list(mechanism) if isinstance(mechanism, Iterable) else [mechanism]
     kept: dict[str, Floats] = {}
     for each in mechanisms:
+        if not isinstance(each, Mechanism):
+            raise InvalidArgument(f"A mechanism, such as CompletelyAtRandom(0.2), hides cells, not {each!r}.")
         for name, probability in each.probabilities(table).items():
             if name not in table.variables:
                 raise UnknownVariable.named(name, table.variables, "the data, though a mechanism hides it")
-            kept[name] = kept.get(name, 1.0) * (1.0 - probability)
+            kept[name] = kept.get(name, 1.0) * (1.0 - _checked(probability, name, table.num_rows))
     generator, missing = generator_of(seed), table_cells(table)
     if seed is not None and not isinstance(seed, np.random.Generator):  # a stream that `sample` has not with this seed
         generator = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=_STREAM))
@@ -203,12 +209,17 @@ def _by_values(table: Table, target: str, on: Sequence[str], hidden: HidingProba
     else:
         columns = state_columns(known)
         found = np.asarray(hidden(*(columns[name] for name in on)), dtype=np.float64)
-    if found.shape != (known.num_rows,) or not np.all((found >= 0) & (found <= 1)):
-        raise InvalidArgument(f"The probability that {target!r} is hidden must be a number from 0 to 1 for each row.")
     # Where a cell that decides is missing already, nothing more is hidden.
     probabilities = np.zeros(table.num_rows)
-    probabilities[~unknown] = found
+    probabilities[~unknown] = _checked(found, target, known.num_rows)
     return probabilities
+
+
+def _checked(probabilities: Floats, target: str, num_rows: int) -> Floats:
+    found = np.asarray(probabilities, dtype=np.float64)
+    if found.shape != (num_rows,) or not np.all((found >= 0) & (found <= 1)):
+        raise InvalidArgument(f"The probability that {target!r} is hidden must be a number from 0 to 1 for each row.")
+    return found
 
 
 def _looked_up(table: Table, target: str, on: Sequence[str], hidden: Mapping[Any, float]) -> Floats:
