@@ -95,7 +95,7 @@ def refuse_many_sets(num: int, max_bytes: float) -> None:
 
 def _values(sets: ParentSets, clock: Clock, progress: Callable[[float], object] | None) -> tuple[Floats, str]:
     """The score of the best graph on each set of variables, and what stopped the work; NaN where it did not come."""
-    if clock.is_over:  # a table of many sets takes long to lay out
+    if clock.seconds_left <= 0:  # a table of many sets takes long to lay out
         return np.full(1, np.nan), "time limit"
     values = np.full(1 << len(sets.names), np.nan)
     values[0] = 0.0
