@@ -15,7 +15,7 @@ import pytest
 
 import plausible
 
-LAZY_ROOMS = ["graphs", "factors", "inference", "learn", "causal", "utilities", "decisions", "examples"]
+LAZY_ROOMS = ["graphs", "factors", "inference", "learn", "causal", "utilities", "decisions", "examples", "io", "data"]
 PUBLIC = plausible.__all__
 HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.cpds.base import CPD, Columns, slice_at
 from plausible.cpds.display import TextLines, state_label
-from plausible.cpds.linear_gaussian import LinearGaussianCPD, gaussian_text, log_density, normal_quantile
+from plausible.cpds.linear_gaussian import GaussianCPD, LinearGaussianCPD, gaussian_text
 from plausible.cpds.reading import (
     VariableLike,
     name_of,
@@ -23,13 +23,12 @@ from plausible.cpds.reading import (
     state_index,
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
-from plausible.factors import MomentGaussian
 from plausible.factors.alignment import num_entries
 from plausible.factors.gaussian import GaussianFactor
 from plausible.variables import State, Variable
 
 
-class ConditionalGaussianCPD(CPD):
+class ConditionalGaussianCPD(GaussianCPD):
     """A linear Gaussian for each state a of the discrete parents: Y ~ N(β_0(a) + Σ β_i(a) z_i, σ²(a)) (Lauritzen 1992).
 
     Parameters
@@ -188,19 +187,8 @@ class ConditionalGaussianCPD(CPD):
             total = total + array[place] * self._column(columns, parent)
         return total
 
-    def log_probability(self, columns: Columns) -> Floats:
-        """The log-density of each row."""
-        child, variance = self._column(columns, self.variable), np.asarray(self._variance[self._place(columns)])
-        return log_density(child, self.mean(columns), variance)
-
-    def quantile(self, columns: Columns, levels: Floats) -> Floats:
-        """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
-        variance = np.asarray(self._variance[self._place(columns)])
-        return normal_quantile(self.mean(columns), variance, levels)
-
-    def _row(self, columns: Columns) -> MomentGaussian:
-        variance = float(self._variance[self._place(columns)])
-        return MomentGaussian((self.variable,), [float(self.mean(columns))], [[variance]])
+    def _variance_at(self, columns: Columns) -> Floats:
+        return np.asarray(self._variance[self._place(columns)])
 
     def to_factors(self) -> tuple[GaussianFactor, ...]:
         """The density in canonical form, where the discrete parents leave no choice; otherwise refused."""

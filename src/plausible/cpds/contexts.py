@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Flags, Floats, Positions
 from plausible.base.display import html_of_print
+from plausible.cpds.base import CPD, Columns
 from plausible.errors import InvalidCPD, TooLarge
 from plausible.factors import Factor
-from plausible.factors.alignment import Scope, num_entries, table_shape
+from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries, table_shape
 from plausible.variables import State, Variable
 
 #: Axis -> allowed positions.
@@ -266,6 +268,60 @@ def find_leaves(nodes: Nodes, columns: Sequence[npt.NDArray[Any]], sizes: Sequen
         taken = branch_of[flat[node.axis][rows]]
         waiting += [rows[taken == number] for number in reversed(range(len(node.branches)))]
     return leaves.reshape(shape)
+
+
+class ContextCPD(CPD):
+    """A CPD whose distribution is the same throughout each of some contexts, which a tree of parents tells apart."""
+
+    __slots__ = ()
+
+    _nodes: Nodes
+
+    @property
+    @abstractmethod
+    def _rows(self) -> Floats:
+        """The distribution in each context: shape `(contexts, states)`."""
+
+    @abstractmethod
+    def _pieces(self) -> tuple[Sequence[Box], Sequence[Value]]:
+        """Boxes of the scope that cover everything once, and what holds in each."""
+
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts of the parents, the parents that drop out in each, and its distribution."""
+        return describe(self.parents, leaf_boxes(self._nodes), self._rows)
+
+    def context_index(self, columns: Columns) -> Positions:
+        """The number of the context of each row of parents, as in `contexts`. O(contexts + rows × depth)."""
+        parents = [self._column(columns, parent) for parent in self.parents]
+        return find_leaves(self._nodes, parents, [parent.num_states for parent in self.parents])
+
+    def log_probability(self, columns: Columns) -> Floats:
+        """log P(x | u) of each row of state positions, by a walk down the tree of contexts."""
+        contexts = self.context_index(columns)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._rows)[contexts, self._column(columns, self.variable)])
+
+    def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
+        """The whole table: what holds in each box written into its part."""
+        self._check_table(max_entries)
+        return box_table(self.scope, *self._pieces())
+
+    def to_factors(self) -> tuple[Factor, ...]:
+        """One factor for each scope that boxes speak of, or factors with the number of the box as auxiliary variable.
+
+        See `plausible.cpds.contexts.box_factors`: whichever form has fewer entries.
+        """
+        return box_factors(self.scope, *self._pieces())
+
+    @property
+    def auxiliaries(self) -> tuple[Variable, ...]:
+        """The number of the box, where `to_factors` uses it."""
+        scope = self.scope
+        boxes, values = self._pieces()
+        return (index_variable(scope, len(boxes)),) if needs_index(scope, boxes, values) else ()
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        return not varies(*self._pieces(), free, fixed, tolerance)
 
 
 #: More contexts than this are not worth a structured CPD.

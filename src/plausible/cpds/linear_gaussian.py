@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import format_number
@@ -28,7 +28,39 @@ from plausible.factors.gaussian import GaussianFactor, linear_gaussian
 from plausible.variables import Variable
 
 
-class LinearGaussianCPD(CPD):
+class GaussianCPD(CPD):
+    """A normal distribution whose mean and variance are functions of the parents."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def mean(self, columns: Columns) -> Floats:
+        """E[Y | u] of each row of parents."""
+
+    @abstractmethod
+    def _variance_at(self, columns: Columns) -> Floats:
+        """The variance of each row of parents."""
+
+    def log_probability(self, columns: Columns) -> Floats:
+        """log N(y; mean, σ²) = -½ (log 2πσ² + (y - mean)²/σ²) of each row; the point mass of variance zero is ±inf."""
+        variance, distance = self._variance_at(columns), self._column(columns, self.variable) - self.mean(columns)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            density = -0.5 * (np.log(2 * math.pi * variance) + distance**2 / variance)
+        return np.where(variance > 0, density, np.where(distance == 0, np.inf, -np.inf))
+
+    def quantile(self, columns: Columns, levels: Floats) -> Floats:
+        """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
+        from scipy.special import ndtri
+
+        variance = self._variance_at(columns)
+        return np.asarray(self.mean(columns) + np.sqrt(variance) * np.where(variance > 0, ndtri(levels), 0.0))
+
+    def _row(self, columns: Columns) -> MomentGaussian:
+        variance = float(self._variance_at(columns))
+        return MomentGaussian((self.variable,), [float(self.mean(columns))], [[variance]])
+
+
+class LinearGaussianCPD(GaussianCPD):
     """A linear Gaussian: Y ~ N(β_0 + Σ β_i x_i, σ²), with continuous parents and constant variance.
 
     Parameters
@@ -125,17 +157,8 @@ class LinearGaussianCPD(CPD):
             total = total + coefficient * self._column(columns, parent)
         return total
 
-    def log_probability(self, columns: Columns) -> Floats:
-        """The log-density of each row."""
-        child = self._column(columns, self.variable)
-        return log_density(child, self.mean(columns), np.asarray(self.variance))
-
-    def quantile(self, columns: Columns, levels: Floats) -> Floats:
-        """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
-        return normal_quantile(self.mean(columns), np.asarray(self.variance), levels)
-
-    def _row(self, columns: Columns) -> MomentGaussian:
-        return MomentGaussian((self.variable,), [float(self.mean(columns))], [[self.variance]])
+    def _variance_at(self, columns: Columns) -> Floats:
+        return np.asarray(self.variance)
 
     def to_factors(self) -> tuple[GaussianFactor, ...]:
         """The density in canonical form, over `(*parents, variable)`."""
@@ -189,18 +212,3 @@ def _number(value: Any, what: str) -> float:
     if array.ndim:
         raise InvalidCPD(f"{what}: expected a number, not {value!r}.")
     return float(array)
-
-
-def log_density(values: npt.NDArray[Any], mean: Floats, variance: Floats) -> Floats:
-    """log N(y; mean, variance) = -½ (log 2πσ² + (y - mean)²/σ²); the point mass of variance zero is ±inf."""
-    distance = np.asarray(values - mean)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        density = -0.5 * (np.log(2 * math.pi * variance) + distance**2 / variance)
-    return np.where(variance > 0, density, np.where(distance == 0, np.inf, -np.inf))
-
-
-def normal_quantile(mean: Floats, variance: Floats, levels: Floats) -> Floats:
-    """The inverse distribution function of N(mean, variance)."""
-    from scipy.special import ndtri
-
-    return np.asarray(mean + np.sqrt(variance) * np.where(variance > 0, ndtri(levels), 0.0))

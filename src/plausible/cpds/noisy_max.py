@@ -12,9 +12,9 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.base.options import by_label
-from plausible.cpds.base import CPD, Columns
+from plausible.cpds.base import Columns
 from plausible.cpds.display import excerpt, state_header, state_label
-from plausible.cpds.noisy_or import log_complement, max_factors, no_effect_factors, partial_maxima
+from plausible.cpds.noisy_or import IndependentCauses, log_complement
 from plausible.cpds.reading import (
     Row,
     VariableLike,
@@ -30,14 +30,13 @@ from plausible.cpds.reading import (
     values_by_parent,
 )
 from plausible.errors import InvalidCPD
-from plausible.factors import Factor
 from plausible.variables import State, Variable
 
 #: Rows of shape (states of the parent, states of the child), or keyed by the parent's states.
 Effect: TypeAlias = npt.ArrayLike | Mapping[Any, Row]
 
 
-class NoisyMax(CPD):
+class NoisyMax(IndependentCauses):
     """A noisy max: each parent has its own effect Y_i, and Y is the largest: P(Y ≤ y | x) = Π_{i ≥ 0} P(Y_i ≤ y | x_i).
 
     The states of Y are ordered from the first (no effect) to the last (Henrion 1989; Díez 1993). With two states this
@@ -153,24 +152,8 @@ class NoisyMax(CPD):
             below, step = below + logs[at, child], step + steps[at, child]
         return np.asarray(below + log_complement(step))
 
-    def to_factors(self) -> tuple[Factor, ...]:
-        """A chain of partial maxima, a factor over (M_{i-1}, X_i, M_i) for each parent: linear in the parents.
-
-        See `plausible.cpds.noisy_or.max_factors`.
-        """
-        self._require_bound()
-        return max_factors(self.variable, self.parents, self._effects, self._leak)
-
-    def factors_given(self, observed: Mapping[str, int]) -> tuple[Factor, ...]:
-        """A factor of each parent alone where the child is observed in its lowest state; else as `to_factors`."""
-        if observed.get(self.variable.name) != 0:
-            return self.to_factors()
-        return no_effect_factors(self.parents, self._effects, self._leak)
-
-    @property
-    def auxiliaries(self) -> tuple[Variable, ...]:
-        """The partial maxima M_i of `to_factors`."""
-        return partial_maxima(self.variable, self.parents)
+    def _effects_and_leak(self) -> tuple[tuple[Floats, ...], Floats]:
+        return self._effects, self._leak
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """P(Y ≤ y) changes most where the other open parents allow most of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,34 @@ from plausible.cpds.reading import (
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State, Variable
+
+
+class IndependentCauses(CPD):
+    """A CPD of the largest of effects that the parents, and a leak, have independently of each other."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _effects_and_leak(self) -> tuple[Sequence[Floats], Floats]:
+        """P(Y_i | x_i) of each parent over (its states, the child's), and P(Y_0) of the leak."""
+
+    def to_factors(self) -> tuple[Factor, ...]:
+        """A chain of partial maxima, a factor over (M_{i-1}, X_i, M_i) for each parent: linear in the parents.
+
+        See `plausible.cpds.noisy_or.max_factors`.
+        """
+        return max_factors(self.variable, self.parents, *self._effects_and_leak())
+
+    def factors_given(self, observed: Mapping[str, int]) -> tuple[Factor, ...]:
+        """A factor of each parent alone where the child is observed in its lowest state; else as `to_factors`."""
+        if observed.get(self.variable.name) != 0:
+            return self.to_factors()
+        return no_effect_factors(self.parents, *self._effects_and_leak())
+
+    @property
+    def auxiliaries(self) -> tuple[Variable, ...]:
+        """The partial maxima M_i of `to_factors`."""
+        return partial_maxima(self.variable, self.parents)
 
 
 def partial_maxima(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
@@ -87,7 +116,7 @@ def log_complement(logs: Floats) -> Floats:
         return np.where(logs > -np.log(2.0), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs)))
 
 
-class NoisyOr(CPD):
+class NoisyOr(IndependentCauses):
     """A noisy-or (Pearl 1988): each active parent independently turns the child on with its own probability.
 
     P(Y = off | x) = (1 - λ_0) Π_{i ≥ 1} (1 - λ_i)^{x_i}, where x_i is 1 if parent i is active, else 0, and λ_0 is the
@@ -204,32 +233,13 @@ class NoisyOr(CPD):
             log_off = log_off + np.where(self._column(columns, parent) == position, step, 0.0)
         return np.where(self._column(columns, self.variable) == 0, log_off, log_complement(log_off))
 
-    def to_factors(self) -> tuple[Factor, ...]:
-        """A chain of partial ors, a factor over (M_{i-1}, X_i, M_i) for each parent: linear in the parents.
-
-        See `plausible.cpds.noisy_or.max_factors`.
-        """
-        return max_factors(self.variable, self.parents, *self._effects())
-
-    def factors_given(self, observed: Mapping[str, int]) -> tuple[Factor, ...]:
-        """A factor of each parent alone where the child is observed to be off; else as `to_factors`."""
-        if observed.get(self.variable.name) != 0:
-            return self.to_factors()
-        return no_effect_factors(self.parents, *self._effects())
-
-    def _effects(self) -> tuple[list[Floats], Floats]:
-        """P(Y_i | x_i) of each parent over (its states, off and on), and P(Y_0) of the leak."""
+    def _effects_and_leak(self) -> tuple[list[Floats], Floats]:
         effects = []
         for parent, position, chance in zip(self.parents, self._activity, self.activation, strict=True):
             effect = np.tile([1.0, 0.0], (parent.num_states, 1))
             effect[position] = 1.0 - chance, chance
             effects.append(effect)
         return effects, np.array([1.0 - self.leak, self.leak])
-
-    @property
-    def auxiliaries(self) -> tuple[Variable, ...]:
-        """The partial ors M_i of `to_factors`."""
-        return partial_maxima(self.variable, self.parents)
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """P(off) changes most where the other free parents are inactive, if they can be."""

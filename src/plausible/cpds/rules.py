@@ -11,23 +11,7 @@ import numpy as np
 
 from plausible.base.arrays import Floats, Positions
 from plausible.base.display import format_number, html_of_print
-from plausible.cpds.base import CPD, Columns
-from plausible.cpds.contexts import (
-    Box,
-    Context,
-    Nodes,
-    box_factors,
-    box_table,
-    box_text,
-    describe,
-    find_leaves,
-    index_variable,
-    leaf_box,
-    leaf_boxes,
-    needs_index,
-    partition,
-    varies,
-)
+from plausible.cpds.contexts import Box, ContextCPD, Nodes, box_text, leaf_box, partition
 from plausible.cpds.display import TextLines
 from plausible.cpds.reading import (
     VariableLike,
@@ -44,8 +28,7 @@ from plausible.cpds.reading import (
 )
 from plausible.cpds.tree import TreeCPD
 from plausible.errors import InvalidCPD, UnknownVariable
-from plausible.factors import Factor
-from plausible.factors.alignment import MAX_ENTRIES, Scope
+from plausible.factors.alignment import Scope
 from plausible.variables import State, Variable
 
 
@@ -95,7 +78,7 @@ class Rule:
     _repr_html_ = html_of_print
 
 
-class RuleCPD(CPD):
+class RuleCPD(ContextCPD):
     """P(X | U) as rules; exactly one applies to each assignment of X and U (Poole & Zhang 2003).
 
     Rules can express more than a tree: different states of X may depend on different parents.
@@ -232,38 +215,8 @@ class RuleCPD(CPD):
         np.add.at(constraints, (np.arange(len(self._members))[:, None], self._members), 1.0)
         return len(self._boxes) - int(np.linalg.matrix_rank(np.unique(constraints, axis=0)))
 
-    def contexts(self) -> tuple[Context, ...]:
-        """The contexts of the parents that the rules make, the parents that drop out, and the distributions."""
-        return describe(self.parents, leaf_boxes(self._nodes), self._rows)
-
-    def log_probability(self, columns: Columns) -> Floats:
-        """log P(x | u) of each row of state positions, by a walk down the tree of contexts."""
-        parents = [self._column(columns, parent) for parent in self.parents]
-        leaves = find_leaves(self._nodes, parents, [parent.num_states for parent in self.parents])
-        with np.errstate(divide="ignore"):
-            logs = np.log(self._probabilities)
-        return np.asarray(logs[self._members[leaves, self._column(columns, self.variable)]])
-
-    def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
-        """The whole table: each rule's probability written into its part."""
-        self._check_table(max_entries)
-        return box_table(self.scope, self._boxes, self._probabilities.tolist())
-
-    def to_factors(self) -> tuple[Factor, ...]:
-        """One factor for each scope that rules speak of, or factors with the number of the rule as auxiliary.
-
-        See `plausible.cpds.contexts.box_factors`: whichever form has fewer entries.
-        """
-        return box_factors(self.scope, self._boxes, self._probabilities.tolist())
-
-    @property
-    def auxiliaries(self) -> tuple[Variable, ...]:
-        """The number of the rule, where `to_factors` uses it."""
-        indexed = needs_index(self.scope, self._boxes, self._probabilities.tolist())
-        return (index_variable(self.scope, len(self._boxes)),) if indexed else ()
-
-    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
-        return not varies(self._boxes, self._probabilities.tolist(), free, fixed, tolerance)
+    def _pieces(self) -> tuple[tuple[Box, ...], list[float]]:
+        return self._boxes, self._probabilities.tolist()
 
     # --- files and equality ---
 

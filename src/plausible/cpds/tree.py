@@ -8,25 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from plausible.base.arrays import Floats, Positions
+from plausible.base.arrays import Floats
 from plausible.base.display import num_shown
-from plausible.cpds.base import CPD, Columns
-from plausible.cpds.contexts import (
-    Box,
-    Branching,
-    Context,
-    Nodes,
-    box_factors,
-    box_table,
-    box_text,
-    describe,
-    find_leaves,
-    index_variable,
-    leaf_box,
-    leaf_boxes,
-    needs_index,
-    varies,
-)
+from plausible.cpds.contexts import Box, Branching, ContextCPD, Nodes, box_text, leaf_box, leaf_boxes
 from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import (
     VariableLike,
@@ -44,12 +28,10 @@ from plausible.cpds.reading import (
 )
 from plausible.cpds.splits import FlatTree, Leaf, Split, SplitHead, flattened, is_whole, leaves, nested, outline
 from plausible.errors import InvalidCPD
-from plausible.factors import Factor
-from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import State, Variable
 
 
-class TreeCPD(CPD):
+class TreeCPD(ContextCPD):
     """P(X | U) as a decision tree: inner nodes test a parent, and leaves are rows of probabilities.
 
     In the context given by the path to a leaf, X is independent of the parents that are not on the path (Boutilier et
@@ -193,46 +175,8 @@ class TreeCPD(CPD):
         """(states - 1) for each leaf."""
         return len(self.rows) * (self.variable.num_states - 1)
 
-    @property
-    def _boxes(self) -> tuple[Box, ...]:
-        self._require_bound()
-        return leaf_boxes(self._nodes)
-
-    def contexts(self) -> tuple[Context, ...]:
-        """The context of each leaf, the parents that drop out in it, and its distribution."""
-        return describe(self.parents, self._boxes, self.rows)
-
-    def context_index(self, columns: Columns) -> Positions:
-        """The number of the leaf that each row of parents leads to, as in `contexts`. O(leaves + rows × depth)."""
-        parents = [self._column(columns, parent) for parent in self.parents]
-        return find_leaves(self._nodes, parents, [parent.num_states for parent in self.parents])
-
-    def log_probability(self, columns: Columns) -> Floats:
-        """log P(x | u) of each row of state positions, by a walk down the tree."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.rows)
-        return np.asarray(logs[self.context_index(columns), self._column(columns, self.variable)])
-
-    def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
-        """The whole table: each leaf's distribution written into its part."""
-        self._check_table(max_entries)
-        return box_table(self.scope, self._boxes, list(self.rows))
-
-    def to_factors(self) -> tuple[Factor, ...]:
-        """One factor for each set of parents that a path looks at, or factors with the leaf as auxiliary variable.
-
-        See `plausible.cpds.contexts.box_factors`: whichever form has fewer entries.
-        """
-        return box_factors(self.scope, self._boxes, list(self.rows))
-
-    @property
-    def auxiliaries(self) -> tuple[Variable, ...]:
-        """The number of the leaf, where `to_factors` uses it."""
-        boxes = self._boxes
-        return (index_variable(self.scope, len(boxes)),) if needs_index(self.scope, boxes, list(self.rows)) else ()
-
-    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
-        return not varies(self._boxes, list(self.rows), free, fixed, tolerance)
+    def _pieces(self) -> tuple[tuple[Box, ...], list[Floats]]:
+        return leaf_boxes(self._nodes), list(self.rows)
 
     # --- files and equality ---
 

@@ -35,15 +35,6 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     states that occur, sorted. Numbers of a fractional type (float, decimal) make a continuous variable, unless there
     are at most 20 different ones, all of them whole: these are states, as the whole numbers that they stand for. It
     matters neither whether cells are missing, nor in what order the rows are, nor what holds the column.
-
-    >>> read_column("smokes", [True, True])
-    (Variable('smokes', [False, True]), array([1, 1], dtype=int8))
-    >>> read_column("grade", ["b", None, "a"])
-    (Variable('grade', ['a', 'b']), array([ 1, -1,  0], dtype=int8))
-    >>> read_column("height", [1.5, None])
-    (Variable('height'), array([1.5, nan]))
-    >>> read_column("children", [2.0, None, 0.0])
-    (Variable('children', [0, 2]), array([ 1, -1,  0], dtype=int8))
     """
     refuse_no_list(name, column)
     kind = getattr(column, "dtype", None)

@@ -206,11 +206,7 @@ def _is_absent(value: Any) -> bool:
 
 
 def read_numbers(name: str, column: Any, *, allow_missing: bool = True) -> Floats:
-    """The numbers of a column, NaN where they are missing; what is neither is an error with its row.
-
-    >>> read_numbers("height", [1, None, 1.5])
-    array([1. , nan, 1.5])
-    """
+    """The numbers of a column, NaN where they are missing; what is neither is an error with its row."""
     refuse_no_list(name, column)
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     try:
@@ -264,22 +260,14 @@ def factorize(name: str, column: Any) -> Factorized:
 
 
 def has_values(name: str, column: Any) -> bool:
-    """Whether any row has a value.
-
-    >>> has_values("x", [None, 1]), has_values("x", [None, float("nan")]), has_values("x", [])
-    (True, False, False)
-    """
+    """Whether any row has a value."""
     places, values = factorize(name, column)
     is_value = np.array([*(not _is_absent(value) for value in values), False])
     return bool(is_value[places].any())
 
 
 def with_values(columns: Mapping[Any, Any], known: Container[str]) -> dict[Any, Any]:
-    """The columns without those that have rows but no value in any of them, unless their variables are known.
-
-    >>> with_values({"x": ["a", None], "y": [None, None], "z": [None, None]}, {"z"})
-    {'x': ['a', None], 'z': [None, None]}
-    """
+    """The columns without those that have rows but no value in any of them, unless their variables are known."""
     return {
         name: column for name, column in columns.items() if name in known or has_values(name, column) or not len(column)
     }

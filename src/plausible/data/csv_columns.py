@@ -50,9 +50,6 @@ class TextColumn:
 
         All of them are booleans, or whole numbers (without a decimal point, a power or leading zeros, which make
         codes such as 007 text), or numbers, or text.
-
-        >>> TextColumn("x", np.array([0, 1]), ["1", "-2"]).values, TextColumn("x", np.array([0, 1]), ["01", "2"]).values
-        ([1, -2], ['01', '2'])
         """
         for words in _BOOLEANS:
             if self.texts and words.keys() >= set(self.texts):

@@ -26,13 +26,7 @@ class DoubtfulColumns(PlausibleWarning):
 
 
 def doubt_of(name: str, variable: Variable, column: NDArray[Any]) -> str:
-    """Why an encoded column is hardly a variable: a date, or a value of its own for most rows; "" if it may be one.
-
-    >>> doubt_of("who", Variable("who", range(30)), np.arange(30))
-    '30 different values in 30 rows'
-    >>> doubt_of("day", Variable("day", ["2020-01-02", "2020-01-03"]), np.array([0, 1]))
-    'dates'
-    """
+    """Why an encoded column is hardly a variable: a date, or a value of its own for most rows; "" if it may be one."""
     if _INDEX.fullmatch(name):
         return "the index of a frame"
     if not variable.is_continuous and _are_dates(variable.states):

@@ -20,11 +20,7 @@ _BETWEEN = re.compile(r"\s*[,;+]\s*")
 
 
 def mark_columns(given: Any) -> list[str]:
-    """The columns of the data in which interventions are written, which are no variables then.
-
-    >>> mark_columns("set"), mark_columns({"B": "set_B"}), mark_columns({0: "B"})
-    (['set'], ['set_B'], [])
-    """
+    """The columns of the data in which interventions are written, which are no variables then."""
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Mapping):
@@ -34,11 +30,7 @@ def mark_columns(given: Any) -> list[str]:
 
 
 def from_columns(given: Any, columns: Mapping[str, Any]) -> Any:
-    """Interventions with the cells of the columns that they name.
-
-    >>> from_columns({"B": "set_B"}, {"set_B": [0, 1]})
-    {'B': [0, 1]}
-    """
+    """Interventions with the cells of the columns that they name."""
     if isinstance(given, str):
         return columns[given]
     if not columns:
@@ -71,11 +63,7 @@ def read_interventions(given: Any, known: Mapping[str, object], num_rows: int, c
 
 
 def are_targets(states: Iterable[Any], known: Mapping[str, object]) -> bool:
-    """Whether the states of a column are names of other columns, and so may tell what was set from outside.
-
-    >>> are_targets(["A", "A+B"], {"A": 0, "B": 1, "set": 2}), are_targets(["A", "C"], {"A": 0, "B": 1, "set": 2})
-    (True, False)
-    """
+    """Whether the states of a column are names of other columns, and so may tell what was set from outside."""
     listed = list(states)
     return bool(listed) and all(
         isinstance(state, str) and all(name in known for name in _BETWEEN.split(state.strip())) for state in listed

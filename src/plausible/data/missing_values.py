@@ -29,11 +29,7 @@ class MissingValues:
         return not isinstance(value, (bool, np.bool_)) and _number(value) in self._numbers
 
     def leave_out(self, places: Positions, values: Sequence[Any]) -> tuple[Positions, list[Any]]:
-        """The values that mean something, and for each row the place of its own; -1 where there is none.
-
-        >>> MissingValues("?").leave_out(np.array([0, 1, 2, -1]), ["a", "?", "b"])
-        (array([ 0, -1,  1, -1]), ['a', 'b'])
-        """
+        """The values that mean something, and for each row the place of its own; -1 where there is none."""
         is_kept = np.array([value not in self for value in values], dtype=np.bool_)
         moved = np.append(np.where(is_kept, np.cumsum(is_kept) - 1, -1), -1)
         return moved[places], [value for value, kept in zip(values, is_kept, strict=True) if kept]
@@ -47,11 +43,7 @@ def _number(value: Any) -> float | None:
 
 
 def advise_missing_values(words: Iterable[str]) -> str:
-    """How to say that words mean missing.
-
-    >>> advise_missing_values(["NA", "?"])
-    "Table.read(..., missing_values=['NA', '?']), on the command line --na NA --na '?'"
-    """
+    """How to say that words mean missing."""
     listed = list(words)
     options = " ".join(f"--na {quote(word)}" for word in listed)
     return f"Table.read(..., missing_values={listed}), on the command line {options}"

@@ -72,11 +72,7 @@ class OpenColumns:
         return list(self.cells)
 
     def read(self, names: Iterable[Any] | None = None) -> Mapping[Any, Any]:
-        """Name -> column as it is meant; of all, or of those of these names that are there.
-
-        >>> open_columns({"x": [1, 2], "y": [3, 4]}).read(["y", "z"])
-        {'y': [3, 4]}
-        """
+        """Name -> column as it is meant; of all, or of those of these names that are there."""
         chosen = self.cells if names is None else {name: self.cells[name] for name in names if name in self.cells}
         if self.file is not None and not self.file.name.lower().endswith(_PARQUET):
             return _typed_columns(self.file, chosen, self.variables, self.markers)

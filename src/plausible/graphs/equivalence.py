@@ -175,12 +175,6 @@ def near_extension(pdag: GraphLike[PDAG], cost: Callable[[Immorality], float] | 
         Any PDAG.
     cost
         What a new immorality costs: at least 0; 1 for each by default.
-
-    Examples
-    --------
-    >>> near = near_extension(PDAG("A - B - C - D - A"))
-    >>> near.graph, [str(new) for new in near.new_immoralities]
-    (DAG('A -> D; B -> A; B -> C; C -> D'), ['A -> D <- C'])
     """
     work = _Sinks(read_pdag(pdag))
     work.take_all()

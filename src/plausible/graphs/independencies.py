@@ -104,9 +104,6 @@ def separation_oracle(graph: GraphLike[Separable]) -> IndependenceOracle:
     A DAG answers by d-separation, a mixed graph by m-separation, an undirected graph by plain separation. A
     distribution over the graph has these independencies; special numbers may give it more (soundness without
     completeness), a faithful one has no other.
-
-    >>> separation_oracle(UndirectedGraph("A - B - C"))(("A",), ("C",), ("B",))
-    True
     """
     graph = _read_separable(graph)
     for method in ("d_separated", "m_separated", "separated"):

@@ -46,30 +46,18 @@ _NOT_LITERAL: Final = re.compile(f"//|/\\*|[;{_CONTROL}]")
 
 
 def legal(name: str) -> str:
-    """A word that every reader of BIF takes for a name, and that looks like the name.
-
-    >>> legal("smoking status"), legal("2nd"), legal("table"), legal("x.max")
-    ('smoking_status', '_2nd', '_table', 'x.max')
-    """
+    """A word that every reader of BIF takes for a name, and that looks like the name."""
     text = _NOT_OF_WORDS.sub("_", name)
     return text if _WORD.fullmatch(text) and text not in _KEYWORDS else f"_{text}"
 
 
 def legal_state(state: str) -> str:
-    """The same for a state, which may also be a whole number.
-
-    >>> legal_state("3"), legal_state("<5")
-    ('3', '_5')
-    """
+    """The same for a state, which may also be a whole number."""
     return state if _INTEGER.fullmatch(state) else legal(state)
 
 
 def quotable(name: str) -> str:
-    """The name with what can't stand between quotation marks replaced.
-
-    >>> quotable('say "hi"')
-    'say _hi_'
-    """
+    """The name with what can't stand between quotation marks replaced."""
     return _NOT_QUOTABLE.sub("_", name)
 
 
@@ -79,11 +67,7 @@ def unquoted(text: str) -> str:
 
 
 def safe_json(text: str) -> str:
-    """JSON without semicolons, which end a property, and slashes, which may begin a comment.
-
-    >>> safe_json('"a;b"')
-    '"a\\\\u003bb"'
-    """
+    """JSON without semicolons, which end a property, and slashes, which may begin a comment."""
     return text.replace(";", "\\u003b").replace("/", "\\u002f")
 
 

@@ -153,12 +153,7 @@ class Block:
 
 
 def parse_blocks(text: str) -> Block:
-    """The tree of a text from which comments have been taken out.
-
-    >>> tree = parse_blocks('node rain { states = ("no" "yes"); }')
-    >>> tree.blocks[0].head, tree.blocks[0].get("states").items()
-    ('node rain', ['no', 'yes'])
-    """
+    """The tree of a text from which comments have been taken out."""
     root = Block("", Place.at(text, 0))
     end = _read_into(root, text, 0, 0)
     if end < len(text):
@@ -181,11 +176,7 @@ def sole_block(tree: Block, kind: str) -> Block:
 
 
 def unescaped(text: str) -> str:
-    """The text inside of quotation marks with its escapes resolved; an unknown one stays as it is.
-
-    >>> print(unescaped(r'say \\"hi\\" in C:\\dir'))
-    say "hi" in C:\\dir
-    """
+    """The text inside of quotation marks with its escapes resolved; an unknown one stays as it is."""
 
     def resolve(match: re.Match[str]) -> str:
         return "" if match[1] else _ESCAPED.get(match[2], match.group())

@@ -121,11 +121,7 @@ MAX_DEPTH: Final = 20
 
 
 def state_texts(variable: Variable) -> list[str]:
-    """The states as text; two states that print alike can't be written.
-
-    >>> state_texts(Variable("X", [False, True]))
-    ['False', 'True']
-    """
+    """The states as text; two states that print alike can't be written."""
     texts = [str(state) for state in variable.states]
     if len(set(texts)) < len(texts):
         raise NotRepresentable(f"Two states of {variable.name!r} print alike: {texts}. Rename one, or save as JSON.")
@@ -147,11 +143,7 @@ def to_plain(state: State, name: str, depth: int = 0) -> Any:
 
 
 def from_plain(item: Any, depth: int = 0) -> State:
-    """The inverse of `to_plain`; a `TypeError` for what is no state.
-
-    >>> from_plain(to_plain((1, "a"), "X"))
-    (1, 'a')
-    """
+    """The inverse of `to_plain`; a `TypeError` for what is no state."""
     if isinstance(item, list) and depth < MAX_DEPTH:
         return tuple(from_plain(part, depth + 1) for part in item)
     if isinstance(item, dict | list):
@@ -160,11 +152,7 @@ def from_plain(item: Any, depth: int = 0) -> State:
 
 
 def stand_ins(names: Sequence[str], legal: Callable[[str], str]) -> list[str]:
-    """For each of the different names a legal text, all different; a name that is legal stands for itself.
-
-    >>> stand_ins(["a b", "a_b", "a-b"], lambda name: re.sub(r"\\W", "_", name))
-    ['a_b_2', 'a_b', 'a_b_3']
-    """
+    """For each of the different names a legal text, all different; a name that is legal stands for itself."""
     taken = {name for name in names if legal(name) == name}
     chosen = []
     numbers: dict[str, int] = {}

@@ -45,11 +45,7 @@ _TERM: Final = re.compile(
 
 
 def legal(name: str) -> str:
-    """A C identifier, as NET wants it, that looks like the name.
-
-    >>> legal("5-year survival"), legal("rain")
-    ('_5_year_survival', 'rain')
-    """
+    """A C identifier, as NET wants it, that looks like the name."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{text}" if not text or text[0].isdigit() or text in KEYWORDS else text
 

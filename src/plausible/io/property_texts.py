@@ -39,11 +39,7 @@ class Dialect:
 
 
 def properties_of(texts: Iterable[str]) -> dict[str, str]:
-    """Key -> value of `key = value` texts; a key that is repeated has its values on lines of their own.
-
-    >>> properties_of(["unit = cm", "checked"])
-    {'unit': 'cm', 'checked': ''}
-    """
+    """Key -> value of `key = value` texts; a key that is repeated has its values on lines of their own."""
     parts = (text.partition("=") for text in texts)
     return merged((key.strip(), value.strip()) for key, _, value in parts)
 

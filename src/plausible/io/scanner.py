@@ -31,9 +31,6 @@ def blank_comments(text: str, pattern: re.Pattern[str], marks: Iterable[str]) ->
     The pattern matches what may hold the mark of a comment without being one (a quoted string, say), or, as its group
     `comment`, a comment. A comment that starts with `/*` and does not end is an error. What it matches ends with the
     text if it does not end before, so that none of it is looked through twice.
-
-    >>> blank_comments('a "%" % b', re.compile('"[^"]*"|(?P<comment>%.*)'), "%")
-    'a "%"    '
     """
     if not any(mark in text for mark in marks):
         return text
@@ -55,11 +52,7 @@ def blanked(text: str) -> str:
 
 
 def numbers(text: str) -> Floats | None:
-    """The numbers in a text, separated by blanks or commas; None where it holds anything else.
-
-    >>> numbers("0.5, 5e-1 1").tolist(), numbers("0.5 nan"), numbers("0.5 1_0")
-    ([0.5, 0.5, 1.0], None, None)
-    """
+    """The numbers in a text, separated by blanks or commas; None where it holds anything else."""
     if not is_numeric(text):
         return None
     try:
@@ -101,9 +94,6 @@ def split_items(text: str, count: int | None) -> list[str] | None:
     """The items of a list: those between commas or, where that gives the wrong count, between blanks.
 
     None where neither way gives `count` items; a count of None takes what there is.
-
-    >>> split_items('a, "b c", d e', 3), split_items('a "b c" d', 3), split_items("a, b", 3)
-    (['a', 'b c', 'd e'], ['a', 'b c', 'd'], None)
     """
     by_commas = split_at_commas(text)
     if by_commas is not None and (len(by_commas) == count or (count is None and "," in text)):
@@ -133,11 +123,7 @@ def _unquoted(item: str) -> str:
 
 
 def merged(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Key -> value; a key that is repeated has its values on lines of their own.
-
-    >>> merged([("a", "1"), ("b", "2"), ("a", "3")])
-    {'a': '1\\n3', 'b': '2'}
-    """
+    """Key -> value; a key that is repeated has its values on lines of their own."""
     found: dict[str, list[str]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)
@@ -156,9 +142,6 @@ def child_fastest(values: Floats, num_states: int) -> Floats:
 
     Programs that list them fastest are found out by their rows, which sum to one (or, for parents that can't happen, to
     zero) only that way.
-
-    >>> child_fastest(np.array([0.1, 0.2, 0.9, 0.8]), 2).tolist()
-    [0.1, 0.9, 0.2, 0.8]
     """
     slowest, fastest = values.reshape(num_states, -1).T, values.reshape(-1, num_states)
     sums_to_one = [
@@ -172,12 +155,7 @@ _IS_SPACE = np.array([chr(code).isspace() for code in range(128)])
 
 
 class Words:
-    """The words of an ASCII text, read one after the other, with their places.
-
-    >>> words = Words("MARKOV\\n3")
-    >>> words.next("a keyword"), words.integer("the number of variables"), words.place(1).line
-    ('MARKOV', 3, 2)
-    """
+    """The words of an ASCII text, read one after the other, with their places."""
 
     def __init__(self, text: str) -> None:
         if not text.isascii():

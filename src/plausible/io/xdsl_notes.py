@@ -47,11 +47,7 @@ _DEFAULTS: Final = {**_NODE, **_DRAWING, **_ROOT, **_GENIE}
 
 
 def identifier(name: str) -> str:
-    """The name as SMILE's identifiers have to be: letters, digits and underscores, a letter first.
-
-    >>> identifier("2nd choice")
-    'x2nd_choice'
-    """
+    """The name as SMILE's identifiers have to be: letters, digits and underscores, a letter first."""
     legal = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return legal if re.match("[A-Za-z]", legal) else f"x{legal}"
 

@@ -122,12 +122,7 @@ def replace_illegal(text: str) -> str:
 
 
 def parse_xml(text: str, root: str, fold: Callable[[str], str] = str) -> Element:
-    """The tree of an XML text.
-
-    >>> tree = parse_xml("<a><b x='1'>two <!-- words --> here</b></a>", root="a")
-    >>> tree.children[0].place.column, tree.children[0].words()
-    (4, ['two', 'here'])
-    """
+    """The tree of an XML text."""
     if not text.strip():
         raise FormatError("The file is empty.", line=1, column=1)
     declaration = text.find("<!ENTITY")
@@ -196,11 +191,7 @@ _UAI: Final = re.compile(r"BAYES\n\d+\n(?:\d+ )+\n\d+\n(?:\d+(?: \d+)+   # [^\n]
 
 
 def is_agrum_uai(text: str) -> bool:
-    """Whether a UAI text is laid out as aGrUM does it for Bayesian networks; it does not say its name there.
-
-    >>> is_agrum_uai("BAYES\\n1\\n2 \\n1\\n1 0   # coin\\n\\n\\n2\\n  0.5 0.5 \\n")
-    True
-    """
+    """Whether a UAI text is laid out as aGrUM does it for Bayesian networks; it does not say its name there."""
     return _UAI.match(text) is not None
 
 
@@ -214,10 +205,6 @@ def last_parent_fastest(values: Floats, sizes: Sequence[int]) -> Floats:
     """The numbers of a table that lists the first parent's state fastest, in the usual order.
 
     Numbers that are no such table are left to the check that all tables go through.
-
-    >>> import numpy as np
-    >>> last_parent_fastest(np.arange(4.0), [2, 2, 1]).tolist()
-    [0.0, 2.0, 1.0, 3.0]
     """
     *parents, child = sizes
     if len(parents) < 2 or values.size != prod(sizes):
