@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
-from plausible.errors import InvalidArgument, InvalidFactor, NotSupported
-from plausible.factors.alignment import Scope, axes_named, union_scope
+from plausible.errors import InvalidFactor, NotSupported
+from plausible.factors.alignment import Scope, union_scope
 from plausible.factors.definite import (
     LOG_2PI,
     Definite,
@@ -25,12 +25,12 @@ from plausible.factors.definite import (
     symmetric,
 )
 from plausible.factors.moments import MomentGaussian
-from plausible.factors.normal import filled, read_continuous_scope, read_point
+from plausible.factors.normal import GaussianValue, filled, read_continuous_scope, read_point
 from plausible.variables import Assignment, Variable
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class GaussianFactor:
+class GaussianFactor(GaussianValue):
     """φ(x) = exp(-½ xᵀKx + hᵀx + g), over continuous variables (Koller & Friedman 2009, §14.2.1).
 
     Axes are found by name, as in `Factor`. K may be any symmetric matrix: K = 0 and h = 0 is a constant (a *vacuous*
@@ -61,6 +61,8 @@ class GaussianFactor:
     >>> posterior.mean, round(posterior.log_normalizer, 6)      # and log P(y = 2)
     (array([3.]), -4.223657)
     """
+
+    _noun = "this Gaussian factor"
 
     scope: Scope
     K: Matrix
@@ -114,11 +116,6 @@ class GaussianFactor:
         return cls._of(variables, solver.inverse(), h, g)
 
     # --- what is there ---
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the variables, in axis order."""
-        return tuple(variable.name for variable in self.scope)
 
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
@@ -241,9 +238,6 @@ class GaussianFactor:
         scope = read_continuous_scope(v.renamed(names.get(v.name, v.name)) for v in self.scope)
         return GaussianFactor._of(scope, self.K, self.h, self.g)
 
-    def _positions(self, names: str | Iterable[str]) -> list[int]:
-        return list(axes_named(names, self.names, "this Gaussian factor").values())
-
     # --- moments ---
 
     def normalize(self) -> GaussianFactor:
@@ -268,28 +262,8 @@ class GaussianFactor:
 
     # --- as a value ---
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GaussianFactor):
-            return NotImplemented
-        same = self.scope == other.scope and self.g == other.g
-        return same and np.array_equal(self.K, other.K) and np.array_equal(self.h, other.h)
-
-    def __hash__(self) -> int:
-        return hash((self.scope, self.g, (self.K + 0.0).tobytes(), (self.h + 0.0).tobytes()))
-
-    def is_close(self, other: GaussianFactor, tolerance: float = 1e-9) -> bool:
-        """Whether K, h and g agree up to `tolerance` (absolute and relative), whatever the order of the axes."""
-        if not isinstance(other, GaussianFactor):
-            raise InvalidArgument(f"A GaussianFactor is close to another one or not; {other!r} is none.")
-        if set(self.scope) != set(other.scope):
-            return False
-        twin = other.reorder(self.names)
-        pairs = ((self.K, twin.K), (self.h, twin.h), (self.g, twin.g))
-        return all(np.allclose(mine, its, rtol=tolerance, atol=tolerance) for mine, its in pairs)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by a constructor, so that the arrays come back read-only."""
-        return GaussianFactor._of, (self.scope, np.array(self.K), np.array(self.h), self.g)
+    def _numbers(self) -> tuple[Matrix, Vector, float]:
+        return self.K, self.h, self.g
 
     def __repr__(self) -> str:
         return f"GaussianFactor({', '.join(self.names)})"

@@ -17,12 +17,12 @@ from plausible.factors.alignment import Scope, assignment_at, axes_named
 from plausible.factors.definite import LOG_2PI, Matrix, Vector, definite, real_numbers, semi_definite
 from plausible.factors.factor import Factor
 from plausible.factors.moments import MomentGaussian
-from plausible.factors.normal import filled, read_continuous_scope, read_point
+from plausible.factors.normal import GaussianValue, filled, read_continuous_scope, read_point
 from plausible.variables import State, Variable
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class GaussianMixture:
+class GaussianMixture(GaussianValue):
     """P(d) N(x; mean(d), covariance(d)): a Gaussian over continuous variables for each discrete configuration d.
 
     Parameters
@@ -53,6 +53,8 @@ class GaussianMixture:
     >>> both.density({"x": [0.0, 4.0]}).round(6)
     array([0.103611, 0.211605])
     """
+
+    _noun = "this mixture"
 
     weights: Factor
     scope: Scope
@@ -134,7 +136,7 @@ class GaussianMixture:
         Leaving out a continuous variable loses nothing. Leaving out a discrete one merges components: their means and
         covariances stay exact, and the variable is noted in `collapsed`.
         """
-        wanted = list(axes_named(names, self.names, "this mixture"))
+        wanted = list(axes_named(names, self.names, self._noun))
         kept = [name for name in self.weights.names if name in wanted]
         gone = [name for name in self.weights.names if name not in wanted]
         merged = self._merged(gone) if gone else self
@@ -200,44 +202,16 @@ class GaussianMixture:
 
     # --- as a value ---
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GaussianMixture):
-            return NotImplemented
-        same = (self.scope, self.collapsed) == (other.scope, other.collapsed) and self.weights == other.weights
-        return same and np.array_equal(self.means, other.means) and np.array_equal(self.covariances, other.covariances)
+    def _variables(self) -> set[Variable]:
+        return {*self.weights.scope, *self.scope}
 
-    def __hash__(self) -> int:
-        return hash((self.weights, self.scope, (self.means + 0.0).tobytes(), (self.covariances + 0.0).tobytes()))
-
-    def is_close(self, other: GaussianMixture, tolerance: float = 1e-9) -> bool:
-        """Whether weights, means and covariances agree up to `tolerance`, whatever the order of the axes."""
-        if not isinstance(other, GaussianMixture):
-            raise InvalidArgument(f"A GaussianMixture is close to another one or not; {other!r} is none.")
-        if {*self.weights.scope, *self.scope} != {*other.weights.scope, *other.scope}:
-            return False
-        twin = other.marginal(self.names)
-        pairs = (
-            (self.weights.values, twin.weights.values),
-            (self.means, twin.means),
-            (self.covariances, twin.covariances),
-        )
-        return all(np.allclose(mine, its, rtol=tolerance, atol=tolerance) for mine, its in pairs)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by a constructor, so that the arrays come back read-only."""
-        parts = (self.weights, self.scope, np.array(self.means), np.array(self.covariances), self.collapsed)
-        return GaussianMixture.trusted, parts
+    def _numbers(self) -> tuple[Floats, Vector, Matrix]:
+        return self.weights.values, self.means, self.covariances
 
     def __repr__(self) -> str:
         discrete = ", ".join(self.weights.names)
         parts = f" | {discrete}: {counted(self.weights.flat.size, 'component')}" if discrete else ""
         return f"GaussianMixture({self.moments().summary()}{parts})"
-
-    def __str__(self) -> str:
-        return str(self.to_table())
-
-    def _repr_html_(self) -> str:
-        return self.to_table().to_html()
 
     def to_table(self, max_rows: int | None = None) -> TextTable:
         """A row for each component: states, weight, means and variances."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plausible.base.arrays import Floats
 from plausible.base.display import TextTable, format_number
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
-from plausible.factors.alignment import Scope, axes_named
+from plausible.factors.alignment import Scope
 from plausible.factors.definite import (
     LOG_2PI,
     Conditioned,
@@ -31,7 +31,7 @@ from plausible.factors.definite import (
     symmetric,
 )
 from plausible.factors.information import log_unit
-from plausible.factors.normal import filled, read_continuous_scope, read_point, rectangle_probability
+from plausible.factors.normal import GaussianValue, filled, read_continuous_scope, read_point, rectangle_probability
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class MomentGaussian:
+class MomentGaussian(GaussianValue):
     """N(mean, covariance) over named continuous variables; the covariance may be singular.
 
     Where it is, some combination of the variables is known for certain: there is no density on the whole space, but
@@ -67,6 +67,8 @@ class MomentGaussian:
     >>> round(joint.probability({"x": (-1.0, 3.0)}), 6)
     0.682689
     """
+
+    _noun = "this Gaussian"
 
     scope: Scope
     mean: Vector
@@ -98,11 +100,6 @@ class MomentGaussian:
         return filled(moments, scope=scope, mean=mean, covariance=covariance, log_normalizer=float(log_normalizer))
 
     # --- what is there ---
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the variables, in axis order."""
-        return tuple(variable.name for variable in self.scope)
 
     @property
     def variances(self) -> dict[str, float]:
@@ -226,9 +223,6 @@ class MomentGaussian:
 
         return GaussianFactor.from_moments(self.scope, self.mean, self.covariance, self.log_normalizer)
 
-    def _positions(self, names: str | Iterable[str]) -> list[int]:
-        return list(axes_named(names, self.names, "this Gaussian").values())
-
     # --- numbers ---
 
     def log_density(self, columns: Mapping[str, npt.ArrayLike]) -> Floats:
@@ -331,39 +325,11 @@ class MomentGaussian:
 
     # --- as a value ---
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MomentGaussian):
-            return NotImplemented
-        same = self.scope == other.scope and self.log_normalizer == other.log_normalizer
-        return same and np.array_equal(self.mean, other.mean) and np.array_equal(self.covariance, other.covariance)
-
-    def __hash__(self) -> int:
-        numbers = ((self.mean + 0.0).tobytes(), (self.covariance + 0.0).tobytes())
-        return hash((self.scope, self.log_normalizer, numbers))
-
-    def is_close(self, other: MomentGaussian, tolerance: float = 1e-9) -> bool:
-        """Whether mean, covariance and normaliser agree up to `tolerance`, whatever the order of the axes."""
-        if not isinstance(other, MomentGaussian):
-            raise InvalidArgument(f"A MomentGaussian is close to another one or not; {other!r} is none.")
-        if set(self.scope) != set(other.scope):
-            return False
-        twin = other.reorder(self.names)
-        numbers = np.concatenate([self.mean, self.covariance.ravel(), [self.log_normalizer]])
-        others = np.concatenate([twin.mean, twin.covariance.ravel(), [twin.log_normalizer]])
-        return np.allclose(numbers, others, rtol=tolerance, atol=tolerance)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by a constructor, so that the arrays come back read-only."""
-        return MomentGaussian.trusted, (self.scope, np.array(self.mean), np.array(self.covariance), self.log_normalizer)
+    def _numbers(self) -> tuple[Vector, Matrix, float]:
+        return self.mean, self.covariance, self.log_normalizer
 
     def __repr__(self) -> str:
         return f"MomentGaussian({self.summary()})"
-
-    def __str__(self) -> str:
-        return str(self.to_table())
-
-    def _repr_html_(self) -> str:
-        return self.to_table().to_html()
 
     def summary(self, limit: int = 6) -> str:
         """Mean and variance of each variable in one line, of the first ones where there are many.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor
-from plausible.factors.alignment import Scope
+from plausible.base.display import TextTable
+from plausible.errors import InvalidArgument, InvalidFactor
+from plausible.factors.alignment import Scope, axes_named
 from plausible.factors.definite import Matrix, Vector
 from plausible.variables import Variable
 
@@ -51,6 +54,77 @@ def filled(value: Value, **parts: Any) -> Value:
     return value
 
 
+class GaussianValue(ABC):
+    """What Gaussians of all forms are as values: dataclasses with read-only arrays that compare by content."""
+
+    __slots__ = ()
+
+    #: What errors call it.
+    _noun: ClassVar[str]
+    scope: Scope
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables, in axis order."""
+        return tuple(variable.name for variable in self.scope)
+
+    @abstractmethod
+    def marginal(self, names: str | Iterable[str]) -> Self:
+        """The same over some of the variables, in the order asked for."""
+
+    @abstractmethod
+    def to_table(self) -> TextTable:
+        """The numbers for people."""
+
+    @abstractmethod
+    def _numbers(self) -> tuple[Any, ...]:
+        """All numbers, in arrays whose axes are in the order of the names."""
+
+    def _variables(self) -> set[Variable]:
+        return set(self.scope)
+
+    def _positions(self, names: str | Iterable[str]) -> list[int]:
+        return list(axes_named(names, self.names, self._noun).values())
+
+    def _content(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}  # type: ignore[arg-type]
+
+    def is_close(self, other: Self, tolerance: float = 1e-9) -> bool:
+        """Whether all numbers agree up to `tolerance` (absolute and relative), whatever the order of the axes."""
+        if not isinstance(other, type(self)):
+            kind = type(self).__name__
+            raise InvalidArgument(f"A {kind} is close to another one or not; {other!r} is none.")
+        if self._variables() != other._variables():
+            return False
+        pairs = zip(self._numbers(), other.marginal(self.names)._numbers(), strict=True)
+        return all(np.allclose(mine, its, rtol=tolerance, atol=tolerance) for mine, its in pairs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        pairs = zip(self._content().values(), other._content().values(), strict=True)
+        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+
+    def __hash__(self) -> int:
+        parts = self._content().values()
+        return hash(tuple((part + 0.0).tobytes() if isinstance(part, np.ndarray) else part for part in parts))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by its parts, so that the arrays come back read-only."""
+        parts = {n: np.array(part) if isinstance(part, np.ndarray) else part for n, part in self._content().items()}
+        return _restored, (type(self), parts)
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+
+def _restored(kind: type[Value], parts: Mapping[str, Any]) -> Value:
+    return filled(object.__new__(kind), **parts)
+
+
 def interval_probability(low: float, high: float) -> float:
     """P(low ≤ Z ≤ high) of a standard normal Z; accurate in both tails."""
     if low > 0:
@@ -64,6 +138,8 @@ def rectangle_probability(mean: Vector, covariance: Matrix, limits: Matrix, tole
     Variables that are independent of each other are treated apart: constants and single variables in closed form,
     pairs through Owen's T function, larger groups by quasi-Monte Carlo integration (Genz 1992).
     """
+    from scipy.sparse.csgraph import connected_components
+
     deviation = np.sqrt(covariance.diagonal())
     constant = deviation == 0
     if np.any((mean[constant] < limits[constant, 0]) | (mean[constant] > limits[constant, 1])):
@@ -72,24 +148,9 @@ def rectangle_probability(mean: Vector, covariance: Matrix, limits: Matrix, tole
     scale = deviation[free]
     correlation = covariance[np.ix_(free, free)] / scale[:, None] / scale
     box = (limits[free] - mean[free, None]) / scale[:, None]
-    parts = (_part(correlation[np.ix_(group, group)], box[group], tolerance, seed) for group in _groups(correlation))
-    return math.prod(parts)
-
-
-def _groups(correlation: Matrix) -> list[list[int]]:
-    """The connected components of the graph of non-zero correlations."""
-    left = set(range(len(correlation)))
-    groups = []
-    while left:
-        group, frontier = [], [left.pop()]
-        while frontier:
-            member = frontier.pop()
-            group.append(member)
-            found = left.intersection(np.flatnonzero(correlation[member]).tolist())
-            left -= found
-            frontier += found
-        groups.append(sorted(group))
-    return groups
+    number, labels = connected_components(correlation != 0) if free.size else (0, free)
+    groups = [np.flatnonzero(labels == label) for label in range(number)]
+    return math.prod(_part(correlation[np.ix_(group, group)], box[group], tolerance, seed) for group in groups)
 
 
 def _part(correlation: Matrix, box: Matrix, tolerance: float, seed: int) -> float:
