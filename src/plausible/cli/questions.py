@@ -139,7 +139,7 @@ def run_marginals(question: Question) -> None:
     if len(discrete) < len(names):
         assert isinstance(model, BayesianNetwork)  # no other model has continuous variables
         found |= model.continuous_marginals(**{key: one for key, one in question.given.items() if key != "engine"})
-    documents, lines, worst = {}, [], None
+    documents, lines, infos = {}, [], []
     width = max(map(len, names), default=0)
     for name in dict.fromkeys(names):
         belief = found[name]
@@ -147,19 +147,14 @@ def run_marginals(question: Question) -> None:
             told = {"info": asdict(belief.info)} if "engine" in question.given else {}
             documents[name] = {**factor_document(belief), **told}
             numbers = "  ".join(f"{state}={number:.4f}" for state, number in belief.to_dict().items())
-            worst = max(worst, belief.info, key=_doubt) if worst else belief.info
+            infos.append(belief.info)
         else:
             documents[name] = {"mean": float(belief.mean[0]), "variance": float(belief.covariance[0, 0])}
             numbers = "  ".join(f"{label}={number:.6g}" for label, number in documents[name].items())
         lines.append(f"{name.ljust(width)}  {numbers}")
-    if worst is not None and "engine" in question.given:
-        lines.append(told_quality(worst))
+    if infos and "engine" in question.given:
+        lines.append(told_quality(max(infos, key=lambda info: math.inf if info.error is None else info.error)))
     print_answer("\n".join(lines), documents, as_json=question.as_json)
-
-
-def _doubt(info: QueryInfo) -> float:
-    """How much may be wrong with an answer."""
-    return math.inf if info.error is None else info.error
 
 
 @question_command(

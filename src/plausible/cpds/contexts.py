@@ -345,7 +345,8 @@ def partition(scope: Scope, boxes: Sequence[Box]) -> Partition:
     """
     nodes: list[Branching | int] = []
     members: list[tuple[int, ...]] = []
-    waiting = [_start(scope, boxes)]
+    mentioned = Counter(axis for box in boxes for axis in box if axis != len(scope) - 1)
+    waiting = [_Part(tuple(range(len(boxes))), None, mentioned)]
     while waiting:
         part = waiting.pop()
         if not part.mentioned:
@@ -369,11 +370,6 @@ class _Part:
     live: tuple[int, ...]
     path: Path
     mentioned: Counter[int]
-
-
-def _start(scope: Scope, boxes: Sequence[Box]) -> _Part:
-    mentioned = Counter(axis for box in boxes for axis in box if axis != len(scope) - 1)
-    return _Part(tuple(range(len(boxes))), None, mentioned)
 
 
 def _narrowed(boxes: Sequence[Box], part: _Part, axis: int, left: tuple[int, ...], positions: frozenset[int]) -> _Part:

@@ -81,7 +81,8 @@ class TreeCPD(ContextCPD):
         name = name_of(variable)
         self.parent_names, self._known_parents = read_parents(name, parents)
         self._given = flattened(name, self.parent_names, tree)
-        self.variable = read_child(variable, states, _leaf_length(self._given))
+        first = next(node for node in self._given if not isinstance(node, SplitHead))
+        self.variable = read_child(variable, states, len(first))
         self._settle()
 
     @classmethod
@@ -219,11 +220,6 @@ class TreeCPD(ContextCPD):
             for depth, label, leaf in islice(outline(nodes), num_shown(num_lines))
         ]
         return TextLines(heading(self.variable, self.parent_names), lines, "lines", num_lines)
-
-
-def _leaf_length(nodes: FlatTree) -> int:
-    """The number of states, from the first leaf."""
-    return len(next(node for node in nodes if not isinstance(node, SplitHead)))
 
 
 def _step(path: str, parent: Variable, positions: frozenset[int]) -> str:

@@ -112,16 +112,9 @@ def event_count(data: TableLike, event: EventLike) -> float:
 
 
 def event_probability(data: TableLike, event: EventLike, given: EventLike | None = None) -> float:
-    """P_D(α | β) = D#(α and β) / D#(β), the empirical probability; NaN where β never holds.
+    """P_D(α | β) = D#(α and β) / D#(β), the empirical probability; NaN where β, what is `given`, never holds.
 
-    Parameters
-    ----------
-    data
-        As for `event_count`.
-    event
-        α.
-    given
-        β; every row where left out.
+    Data and events are as for `event_count`.
     """
     table = Table.read(data)
     weights = table.row_weights

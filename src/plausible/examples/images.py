@@ -252,11 +252,6 @@ class ColourModel:
         Each run begins with k-means++ (Arthur & Vassilvitskii 2007); its steps take time in proportion to pixels,
         segments and the square of c.
 
-        Parameters
-        ----------
-        restarts
-            Further runs from other starts: there are local optima.
-
         Examples
         --------
         >>> image = np.array([[[0.1], [0.1], [0.2], [0.9]]])

@@ -159,8 +159,6 @@ def elimination_order(
     restarts
         Further runs that break ties at random; the cheapest of all orders by `elimination_cost` wins. Where
         cardinalities are not given every node counts as binary.
-    seed
-        The source of those ties.
 
     Notes
     -----

@@ -180,7 +180,11 @@ class MarkedGraph(BaseGraph):
         This cuts `<->` too: an intervention overrides the latent causes of what it sets.
         """
         cut = set(self._index.names(self._index.select(nodes)))
-        return self._keep(edge for edge in self._edges if not any(_points_into(edge, end, cut) for end in edge.ends))
+        return self._keep(
+            edge
+            for edge in self._edges
+            if all(edge.mark_at(end) is not Mark.ARROW for end in cut.intersection(edge.ends))
+        )
 
     def without_outgoing(self, nodes: Nodes) -> Self:
         """All edges `->` out of `nodes` removed; `<->` points into its ends and stays."""
@@ -237,10 +241,6 @@ class MarkedGraph(BaseGraph):
                 raise InvalidGraph(
                     f"A {type(self).__name__} has at most one edge between two nodes, not both '{first}' and '{edge}'."
                 )
-
-
-def _points_into(edge: Edge, end: Node, nodes: set[Node]) -> bool:
-    return end in nodes and edge.mark_at(end) is Mark.ARROW
 
 
 def _read_edges(source: Any, asked: str) -> tuple[list[Node], list[Edge]]:

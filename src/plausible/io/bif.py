@@ -30,7 +30,7 @@ from plausible.io.property_texts import (
     variable_notes,
     variable_texts,
 )
-from plausible.io.scanner import blank_comments, shown, split_at_blanks, split_at_commas, split_items
+from plausible.io.scanner import after_blanks, blank_comments, shown, split_at_blanks, split_at_commas, split_items
 from plausible.models import BayesianNetwork
 
 #: What programs write where a network has no name.
@@ -54,11 +54,6 @@ def legal(name: str) -> str:
 def legal_state(state: str) -> str:
     """The same for a state, which may also be a whole number."""
     return state if _INTEGER.fullmatch(state) else legal(state)
-
-
-def quotable(name: str) -> str:
-    """The name with what can't stand between quotation marks replaced."""
-    return _NOT_QUOTABLE.sub("_", name)
 
 
 def unquoted(text: str) -> str:
@@ -86,7 +81,6 @@ _TYPE: Final = re.compile(
 )
 _FAMILY: Final = re.compile(r"\s*\(((?s:.*))\)\s*")
 _BAR: Final = re.compile(r'"[^"\n]*"|(\|)')
-_BLANKS: Final = re.compile(r"\s*")
 
 
 def parse_bif(text: str, *, lenient: bool = False) -> BayesianNetwork:
@@ -123,7 +117,7 @@ class _Parser:
         position = 0
         while position < len(self.text):
             match = _BLOCK.match(self.text, position)
-            start = _after_blanks(self.text, position)
+            start = after_blanks(self.text, position)
             keyword = match[1] if match else None
             if match is not None and keyword is None:
                 position = match.end()
@@ -194,7 +188,7 @@ class _Parser:
     def _statement(self, block: str, position: int) -> re.Match[str]:
         match = _STATEMENT.match(self.text, position)
         if match is None:
-            start = _after_blanks(self.text, position)
+            start = after_blanks(self.text, position)
             expected = "'property ...;' or '}'" if block == "network" else "'type ...;', 'property ...;' or '}'"
             found = shown(self.text[start : start + 100]) if start < len(self.text) else "the end of the file"
             raise self._place(start).error(f"Expected {expected} in this {block} block, not {found}.")
@@ -251,11 +245,6 @@ def _properties(texts: Iterable[str]) -> dict[str, str]:
     return properties_of(unquoted(text.strip()) for text in texts)
 
 
-def _after_blanks(text: str, position: int) -> int:
-    match = _BLANKS.match(text, position)
-    return match.end() if match else position
-
-
 def format_bif(model: Model) -> str:
     """The BIF text of a discrete Bayesian network; CPDs of other kinds are written as their tables.
 
@@ -273,7 +262,7 @@ def format_bif(model: Model) -> str:
     <BLANKLINE>
     """
     network = discrete_network(model, "BIF")
-    name = quotable(network.notes.name)
+    name = _NOT_QUOTABLE.sub("_", network.notes.name)
     title = name if legal(name) == name != PLACEHOLDER else f'"{name}"'
     lines = [f"network {title if name else PLACEHOLDER} {{"]
     lines += [f"  property {line};" for line in network_texts(network.notes, name, PROPERTIES)]

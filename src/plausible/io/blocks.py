@@ -15,7 +15,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
-from plausible.io.scanner import floats, is_numeric, shown
+from plausible.io.scanner import after_blanks, floats, is_numeric, shown
 
 #: Blocks may be nested this deeply.
 MAX_DEPTH: Final = 50
@@ -27,7 +27,6 @@ _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _MARK: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(){};"]', re.DOTALL)
 _ITEM: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(),]|[^\s(),"]+', re.DOTALL)
 _OUTER: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[()]|(\b\w++\s*+=|=)', re.DOTALL)
-_BLANKS: Final = re.compile(r"\s*")
 _EMPTY_ENTRY: Final = re.compile(r"[,(]\s*,")
 _WORD: Final = re.compile(r"[^\s(),]+")
 _ESCAPE: Final = re.compile(r"\\(?:(\r?\n[ \t]*)|(.))", re.DOTALL)
@@ -223,8 +222,7 @@ def _read_value(name: str, text: str, position: int, depth: int) -> tuple[Value,
         value = Value(text, start, start + len(match[1].rstrip()))
         _check_single(name, value)
         return value, match.end()
-    blanks = _BLANKS.match(text, position)
-    start = blanks.end() if blanks else position
+    start = after_blanks(text, position)
     level = 0
     for mark in _MARK.finditer(text, position):
         symbol = mark.group()

@@ -100,33 +100,17 @@ def load(path: PathLike, format: str | None = None, *, lenient: bool = False) ->
 
 
 def load_network(path: PathLike, format: str | None = None, *, lenient: bool = False) -> BayesianNetwork:
-    """Load a Bayesian network from a file; raises `FormatError` if the file holds another kind of model.
-
-    Parameters
-    ----------
-    path, format, lenient
-        As for `load`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from plausible.cpds import TableCPD
-    >>> from plausible.models import BayesianNetwork
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), f"{folder}/coin.bif")
-    ...     load_network(f"{folder}/coin.bif").cpd("coin")
-    TableCPD(coin)
-    """
+    """As `load`, for a Bayesian network; raises `FormatError` if the file holds another kind of model."""
     return _load_kind(BayesianNetwork, path, format, lenient)
 
 
 def load_markov_network(path: PathLike, format: str | None = None, *, lenient: bool = False) -> MarkovNetwork:
-    """Load a Markov network from a file; parameters and errors as of `load_network`."""
+    """As `load`, for a Markov network; raises `FormatError` if the file holds another kind of model."""
     return _load_kind(MarkovNetwork, path, format, lenient)
 
 
 def load_diagram(path: PathLike, format: str | None = None, *, lenient: bool = False) -> InfluenceDiagram:
-    """Load an influence diagram from a file; parameters and errors as of `load_network`."""
+    """As `load`, for an influence diagram; raises `FormatError` if the file holds another kind of model."""
     return _load_kind(InfluenceDiagram, path, format, lenient)
 
 

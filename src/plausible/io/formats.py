@@ -120,14 +120,6 @@ def contents(model: Model, format: str, *, discrete: bool = False) -> Contents:
 MAX_DEPTH: Final = 20
 
 
-def state_texts(variable: Variable) -> list[str]:
-    """The states as text; two states that print alike can't be written."""
-    texts = [str(state) for state in variable.states]
-    if len(set(texts)) < len(texts):
-        raise NotRepresentable(f"Two states of {variable.name!r} print alike: {texts}. Rename one, or save as JSON.")
-    return texts
-
-
 def to_plain(state: State, name: str, depth: int = 0) -> Any:
     """A state as JSON can hold it: text, number, boolean, null; a tuple becomes a list."""
     if state is None or isinstance(state, (str, bool, int, float)):
@@ -167,8 +159,13 @@ def stand_ins(names: Sequence[str], legal: Callable[[str], str]) -> list[str]:
 
 
 def state_stand_ins(variable: Variable, legal: Callable[[str], str]) -> tuple[list[str], str | None]:
-    """Stand-ins for the states, and the JSON list that restores them, where it is needed."""
-    texts = state_texts(variable)
+    """Stand-ins for the states, and the JSON list that restores them, where it is needed.
+
+    Two states that print alike can't be written.
+    """
+    texts = [str(state) for state in variable.states]
+    if len(set(texts)) < len(texts):
+        raise NotRepresentable(f"Two states of {variable.name!r} print alike: {texts}. Rename one, or save as JSON.")
     chosen = stand_ins(texts, legal)
     if chosen == list(variable.states):
         return chosen, None

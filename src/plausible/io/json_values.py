@@ -16,13 +16,13 @@ from typing import Any, NoReturn, TypeAlias
 from plausible.base.remedies import Remedy
 from plausible.errors import FormatError, suggestion
 from plausible.io.assembly import Place
+from plausible.io.scanner import after_blanks
 
 Path: TypeAlias = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]')
 _CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>NaN|-?Infinity)')
 _LONG_INTEGER = re.compile(r"\d{4000,}")
-_BLANKS = re.compile(r"\s*")
 
 
 def parse_values(text: str) -> JSONValue:
@@ -163,7 +163,7 @@ def _kind(value: Any) -> str:
 
 def _walk(text: str) -> Iterator[tuple[Path, int, bool]]:
     """Path and offset of every value of a well-formed text, and whether its key was there before in its object."""
-    yield (), _after_blanks(text, 0), False
+    yield (), after_blanks(text, 0), False
     path: list[str | int] = []
     keys: list[set[str] | None] = []
     is_key = False
@@ -173,7 +173,7 @@ def _walk(text: str) -> Iterator[tuple[Path, int, bool]]:
             is_key = mark == "{"
             keys.append(set() if is_key else None)
             path.append("" if is_key else 0)
-            start = _after_blanks(text, token.end())
+            start = after_blanks(text, token.end())
             if not is_key and text[start : start + 1] != "]":
                 yield tuple(path), start, False
         elif mark in "]}":
@@ -186,15 +186,10 @@ def _walk(text: str) -> Iterator[tuple[Path, int, bool]]:
         elif mark == ":":
             seen, key = keys[-1], str(path[-1])
             assert seen is not None
-            yield tuple(path), _after_blanks(text, token.end()), key in seen
+            yield tuple(path), after_blanks(text, token.end()), key in seen
             seen.add(key)
         elif mark == "," and keys[-1] is not None:
             is_key = True
         elif mark == ",":
             path[-1] = int(path[-1]) + 1
-            yield tuple(path), _after_blanks(text, token.end()), False
-
-
-def _after_blanks(text: str, offset: int) -> int:
-    match = _BLANKS.match(text, offset)
-    return match.end() if match else offset
+            yield tuple(path), after_blanks(text, token.end()), False

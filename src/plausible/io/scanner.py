@@ -20,6 +20,7 @@ C_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>//[^\n]*|
 _NUMERIC: Final = b"0123456789+-.eE, \t\r\n"
 _NEXT: Final = re.compile(r"[(}]|(?:table|default|property)\b")
 _WORD: Final = re.compile(r"[^\s,]+")
+_BLANKS: Final = re.compile(r"\s*")
 _NOT_NEWLINE: Final = re.compile(r"[^\r\n]")
 _BETWEEN_COMMAS: Final = re.compile(r'(?:[^",]|"[^"\n]*")+')
 _BETWEEN_BLANKS: Final = re.compile(r'"[^"\n]*"|[^\s,"]+')
@@ -128,6 +129,12 @@ def merged(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return {key: "\n".join(values) for key, values in found.items()}
+
+
+def after_blanks(text: str, position: int) -> int:
+    """The first position from this one on that has no white space."""
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
 def shown(text: str, length: int = 30) -> str:
