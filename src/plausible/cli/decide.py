@@ -43,8 +43,6 @@ from plausible.decisions.solving.solution import Policy, Solution
 from plausible.errors import InvalidArgument, InvalidEvidence, close_match
 from plausible.factors.alignment import assignment_at
 
-DecisionOption = Annotated[str | None, option("The decision meant, where there are several.", "--decision", "-d")]
-
 
 def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:
     """The influence diagram in a file, or the example of that name, with perfect recall if that is wanted."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias
 
 from plausible.cli.output import STANDARD_INPUT, binary_output, is_standard, open_input
+from plausible.data.sources import replacing
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile, PlausibleError
 from plausible.variables import Variable
 
@@ -255,7 +255,7 @@ def new_table(path: Path, kinds: Mapping[str, ColumnKind], format: str | None = 
     """A CSV or Parquet file, or standard output, to be written in chunks, with columns of these kinds."""
     is_csv = check_ending(path, format) == ".csv"
     with ExitStack() as stack:
-        partial = None if is_standard(path) else stack.enter_context(_replacing(path))
+        partial = None if is_standard(path) else stack.enter_context(replacing(path))
         if is_csv:
             lines = sys.stdout
             if partial is not None:
@@ -266,23 +266,3 @@ def new_table(path: Path, kinds: Mapping[str, ColumnKind], format: str | None = 
             writer = ParquetWriter(bytes_, kinds)
             stack.enter_context(writer.file)
             yield writer
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file beside the one meant, which takes its place at the end; nothing is left of it after an error or Ctrl-C."""
-    target = path.resolve()
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except OSError as error:
-        if error.filename != os.fspath(partial):
-            raise
-        # The file that could not be made has a name that nobody gave.
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()

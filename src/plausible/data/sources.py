@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -178,16 +178,28 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
     Raises `MissingFile` where the folder is not there; other errors of the system name the file.
     """
-    target = Path(path).resolve()
-    if not target.parent.exists():
+    if not Path(path).resolve().parent.exists():
         raise MissingFile.for_writing(Path(path))
+    try:
+        with replacing(Path(path)) as partial:
+            partial.write_bytes(data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file beside the one meant, which takes its place at the end; nothing is left of it after an error or Ctrl-C."""
+    target = path.resolve()
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_bytes(data)
+        yield partial
         if target.exists():
             shutil.copymode(target, partial)
         partial.replace(target)
     except OSError as error:
+        if error.filename != os.fspath(partial):
+            raise
         # The file that could not be made has a name that nobody gave.
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     finally:
