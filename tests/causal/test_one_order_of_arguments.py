@@ -89,7 +89,7 @@ def test_estimates_agree_with_what_a_pag_says_of_effects():
 
 def test_a_cause_whose_direction_is_open_is_no_case_of_no_effect():
     """Only what no member has is ruled out."""
-    rows = {"X": [0.0, 1.0, 2.0, 3.0] * 10, "Y": [0.0, 1.5, 2.0, 2.5] * 10}
+    rows = {"X": [0.5, 1.0, 2.0, 3.0] * 10, "Y": [0.0, 1.5, 2.0, 2.5] * 10}
     with pytest.raises(NotIdentifiable, match="X - Y"):
         causal.estimate_effect(pb.PDAG("X - Y"), rows, "Y", "X")
 

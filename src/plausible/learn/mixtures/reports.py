@@ -55,7 +55,7 @@ def cluster_profiles(clustering: MixtureClustering, top: int = 5) -> tuple[Clust
 
     A state counts P(x | k) |log P(x | k)/P(x)|, a mean its distance from that of all rows in standard deviations.
 
-    >>> X = {"sky": ["clear", "grey"] * 9, "wind": [1.0, 9.0] * 9}
+    >>> X = {"sky": ["clear", "grey"] * 9, "wind": [1.5, 9.5] * 9}
     >>> print(cluster_profiles(MixtureClustering(2, covariance="diagonal").fit(X), top=1)[0].features[0].name)
     wind
     """
@@ -142,10 +142,10 @@ def predict_feature(clustering: MixtureClustering, data: Any, name: str) -> Floa
 
     P(x_i | others) = Σ_k P(k | others) P(x_i | k, others); what the rows hold of the feature itself is not looked at.
 
-    >>> X = {"sky": ["clear", "grey"] * 9, "wind": [1.0, 9.0] * 9}
+    >>> X = {"sky": ["clear", "grey"] * 9, "wind": [1.5, 9.5] * 9}
     >>> found = MixtureClustering(2, covariance="diagonal").fit(X)
     >>> predict_feature(found, {"sky": ["clear", "grey"]}, "wind").round(1).ravel().tolist()
-    [1.1, 8.9]
+    [1.6, 9.4]
     """
     clustering._check_fitted()
     if name not in clustering._variables_:
