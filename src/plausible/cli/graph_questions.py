@@ -149,12 +149,7 @@ def _document(comparison: StructureComparison) -> dict[str, Any]:
     document: dict[str, Any] = {name: [str(edge) for edge in getattr(comparison, name)] for name in lists}
     for name in ("skeleton", "orientation"):
         agreement = getattr(comparison, name)
-        document[name] = {
-            **asdict(agreement),
-            "precision": agreement.precision,
-            "recall": agreement.recall,
-            "f1": agreement.f1,
-        }
+        document[name] = {**asdict(agreement), **picked(agreement, "precision recall f1")}
     return {**document, "shd": comparison.shd}
 
 
