@@ -101,7 +101,7 @@ def run_elicit(
     One question comes at a time. Answers are read from the terminal, or line by line from a pipe. "help" explains the
     question, "show" tells what is known by now, "undo" takes the last answer back, "stop" (or the end of the input)
     ends early with what is known by then. Each answer is saved at once. In Python, load_session(file).result of
-    plausible.decisions is the utility that was saved, and for amounts result.curve() the curve.
+    plausible.utilities is the utility that was saved, and for amounts result.curve() the curve.
     """
     if save is not None and save.exists():
         given = {"--worst": worst, "--best": best, "--method": method, "--tolerance": tolerance, "--years": years}
