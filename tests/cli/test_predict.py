@@ -51,6 +51,19 @@ def test_only_empty_cells_are_missing(predict, word):
     assert [row["B"] for row in rows] == [word, "some", ""]
 
 
+@pytest.mark.parametrize("word", ["NA", "?"])
+def test_what_means_missing_is_not_observed(predict, word):
+    """--na says so, as for learn; without it the error names the option, quoted for the shell."""
+    model = network(["u", "v"], ["s", "t"])
+    code, _, errors, rows = predict(model, f"B,note\n{word},{word}\nt,\n", "A", "--na", word)
+    assert (code, errors) == (0, "")
+    assert [float(row["P(A=v)"]) for row in rows] == pytest.approx([0.4, 0.64])
+    assert [row["B"] for row in rows] == [word, "t"]
+    code, _, errors, _ = predict(model, f"B\n{word}\n", "A")
+    assert code == 2
+    assert errors.endswith(f"If it means missing, say so: --na {word if word == 'NA' else repr(word)}.\n")
+
+
 @pytest.mark.parametrize(
     ("content", "hint"),
     [

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from plausible.cli.output import check_one_reader, input_name, is_standard, prin
 from plausible.cli.source import read_graph_or_network, read_network
 from plausible.cli.tables import Chunk, ColumnKind, TableReader, cells_of, check_output, kind_of, new_table, open_table
 from plausible.cli.terminal import facts, progress_bar
+from plausible.data.missing_values import MISSING_WORDS, MissingValues
 from plausible.data.table import Table
 from plausible.errors import (
     ImpossibleEvidence,
@@ -67,6 +69,7 @@ class Prediction:
     #: Whether the answer has the probabilities of the target's states besides the best of them; the variance of a
     #: continuous target besides its mean.
     with_probabilities: bool = True
+    missing: MissingValues = MissingValues(())  # what means an empty cell
 
     @property
     def kinds(self) -> dict[str, ColumnKind]:
@@ -93,7 +96,7 @@ class Prediction:
         """For each row the probabilities of the target's states, or its mean and variance."""
         fixed = {name: [state] * chunk.num_rows for name, state in self.fixed.items()}
         names = [name for name in chunk.columns if name in self.variables and name != self.target.name]
-        evidence = {**fixed, **{name: _findings(chunk, self.variables[name]) for name in names}}
+        evidence = {**fixed, **{name: self._findings(chunk, self.variables[name]) for name in names}}
         # The target is not evidence; a column for it, though empty, keeps the number of rows where there is no other.
         rows: dict[str, list[Any]] = {**evidence, self.target.name: [None] * chunk.num_rows}
         try:
@@ -105,6 +108,30 @@ class Prediction:
             findings = {name: cells[row] for name, cells in evidence.items() if cells[row] is not None}
             raise chunk.error(row, self._contradiction(findings) or str(error)) from None
 
+    def _findings(self, chunk: Chunk, variable: Variable) -> list[Any]:
+        """Cells as states or numbers, `None` where they are empty; a file may hold text where others are meant."""
+        cells = cells_of(chunk.columns[variable.name])
+        try:
+            distinct = dict.fromkeys(cells)
+        except TypeError:  # lists and the like, which name a state by their text
+            cells = [None if cell is None else str(cell) for cell in cells]
+            distinct = dict.fromkeys(cells)
+        meant: dict[Any, Any] = {}
+        for cell in distinct:
+            try:
+                if cell is None or is_missing(cell) or cell in self.missing:
+                    meant[cell] = None
+                else:
+                    meant[cell] = float(cell) if variable.is_continuous else state_of(variable, cell)
+            except (TypeError, ValueError) as error:
+                problem = f"Column {variable.name!r} is continuous: expected a number, not {cell!r}."
+                if isinstance(error, UnknownState):
+                    problem = f"Column {variable.name!r}: {error}"
+                if cell in MISSING_WORDS:
+                    problem += f" If it means missing, say so: --na {quote(cell)}."
+                raise chunk.error(cells.index(cell), problem) from None
+        return [meant[cell] for cell in cells]
+
     def _contradiction(self, findings: Mapping[str, State]) -> str:
         """Which findings can't be together."""
         try:
@@ -115,29 +142,6 @@ class Prediction:
         except ImpossibleEvidence as error:
             return str(error)
         return ""
-
-
-def _findings(chunk: Chunk, variable: Variable) -> list[Any]:
-    """Cells as states or numbers, `None` where they are empty; a file may hold text where others are meant."""
-    cells = cells_of(chunk.columns[variable.name])
-    try:
-        distinct = dict.fromkeys(cells)
-    except TypeError:  # lists and the like, which name a state by their text
-        cells = [None if cell is None else str(cell) for cell in cells]
-        distinct = dict.fromkeys(cells)
-    meant: dict[Any, Any] = {}
-    for cell in distinct:
-        try:
-            if cell is None or is_missing(cell):
-                meant[cell] = None
-            else:
-                meant[cell] = float(cell) if variable.is_continuous else state_of(variable, cell)
-        except (TypeError, ValueError) as error:
-            problem = f"Column {variable.name!r} is continuous: expected a number, not {cell!r}."
-            if isinstance(error, UnknownState):
-                problem = f"Column {variable.name!r}: {error}"
-            raise chunk.error(cells.index(cell), problem) from None
-    return [meant[cell] for cell in cells]
 
 
 @command(
@@ -159,6 +163,7 @@ def run_predict(
     ] = True,
     evidence: EvidenceTexts = None,
     do: Do = None,
+    na: MissingMarkers = None,
     format: TableFormat = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
@@ -166,8 +171,8 @@ def run_predict(
     """Predict a variable for each row of a file.
 
     For each row of evidence, the probabilities of the target's states and the most probable one are written. Columns of
-    the input that are named as variables are evidence, and their empty cells are not observed; the target's own is not
-    looked at. What --evidence and --do say holds in every row, one state or number for a variable.
+    the input that are named as variables are evidence, and their empty cells, and those that --na names, are not observed;
+    the target's own is not looked at. What --evidence and --do say holds in every row, one state or number for a variable.
 
     The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`;
     or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.
@@ -191,7 +196,8 @@ def run_predict(
     with open_table(data) as table:
         _check_columns(found, fixed, table.columns, input_name(data))
         set_model = found.intervene(interventions) if isinstance(found, BayesianNetwork) and interventions else found
-        prediction = Prediction(set_model.compile(), found.variables, found.variables[target], fixed, proba)
+        answering, missing = set_model.compile(), MissingValues(na or ())
+        prediction = Prediction(answering, found.variables, found.variables[target], fixed, proba, missing)
         num_rows = _write(table, prediction, output, format, progress)
         others = [name for name in table.columns if name not in found.variables]
     if as_json:
