@@ -184,7 +184,7 @@ PAIR = CUT + "variable B { type discrete [ 2 ] { u, v }; }\nprobability ( A ) { 
         (CUT + "probability ( AA ) { table 0.5, 0.5; }", (3, 1), "Did you mean 'A'?"),
         (CUT + "probability ( ) { table 0.5, 0.5; }", (3, 1), "the name of a variable"),
         (CUT + "probability A { table 0.5, 0.5; }", (3, 1), "probability ( child"),
-        (CUT + "probability ( A ) { table 0.5, 0.5 }", (3, 21), "expected ';'"),
+        (CUT + "probability ( A ) { table 0.5, 0.5 }", (3, 35), "Expected ';' after these numbers"),
         (CUT + "probability ( A ) { table 0.5, 0.5;", (3, 36), "The file ends"),
         (CUT + "probability ( A ) { table 0.5, 0.5; ", (3, 37), "The file ends"),
         (CUT + "probability ( A ) {\n  table 0.5,\n  0,5x; }", (5, 5), "Expected a number, not '5x'"),
@@ -204,6 +204,8 @@ PAIR = CUT + "variable B { type discrete [ 2 ] { u, v }; }\nprobability ( A ) { 
         (PAIR + "probability ( B | A ) { (x) 0.5, 0.5;\n(y) 0.5, 0.6; }", (6, 1), "sums to 1.1"),
         (PAIR + "probability ( B | A ) { (x) 0.5, 0.5;\n(y) 1.5, -0.5; }", (6, 1), "-0.5"),
         (PAIR + "probability ( B | A ) { (x) 0.5, 0.5;\n(y 0.5, 0.5; }", (6, 1), "expected ')'"),
+        (CUT + "probability ( A ) {\n  table 0.5, 0.5\n}\nprobability ( B ) { table 1; }", (4, 17), "Expected ';'"),
+        (PAIR + "probability ( B | A ) { (x) 0.5, 0.5;\n(y) 0.5, 0.5 }", (6, 13), "Expected ';' after these"),
         (PAIR + "probability ( B | A ) { (x) 0.5, 0.5; table 1 0 0 1; }", (5, 39), "other rows beside this table"),
         (PAIR + "probability ( B | A ) { default 0.5, 0.5; default 0.5, 0.5; }", (5, 43), "two default rows"),
         (PAIR + "probability ( B | D ) { default 0.5, 0.5; }", (5, 1), "'D', in this probability block"),
@@ -465,7 +467,6 @@ def test_properties_hold_nothing_that_others_take_for_a_comment_or_an_end(text):
     [
         ("(a) 0.5, 0.5 (b) 0.1, 0.9;", "(b)"),
         ("(a) 0.5, 0.5 default 0.1, 0.9;", "default"),
-        ("table 0.5, 0.5, 0.1, 0.9 }\nprobability ( X ) { table 1; ", "}"),
     ],
 )
 def test_a_missing_semicolon_is_guessed(body, found):

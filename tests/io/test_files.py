@@ -401,3 +401,14 @@ def test_the_doors_of_one_kind_open_for_that_kind_only(tmp_path, held):
             with pytest.raises(FormatError, match=message) as caught:
                 door(packed)
             assert caught.value.file == str(packed)
+
+
+@pytest.mark.parametrize("held", ["XMLBIF", "XDSL", "JSON", "NET"])
+def test_a_file_with_another_ending_says_what_it_looks_like(tmp_path, held):
+    """A .bif file that is XML, say: which format it is, and how to name it; so named, it is read."""
+    path = tmp_path / "model.bif"
+    save(NETWORK, path, format=held)
+    with pytest.raises(FormatError, match=rf"looks like {held}, and can't be read as BIF.*format='{held}'") as caught:
+        load(path)
+    assert caught.value.file == str(path)
+    assert set(load(path, format=held).variables) == set(NETWORK.variables)

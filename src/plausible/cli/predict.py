@@ -68,8 +68,8 @@ class Prediction:
     fixed: Mapping[str, State]  # name -> the state or number that holds in every row
     #: Whether the answer has the probabilities of the target's states besides the best of them; the variance of a
     #: continuous target besides its mean.
-    with_probabilities: bool = True
-    missing: MissingValues = MissingValues(())  # what means an empty cell
+    with_probabilities: bool
+    missing: MissingValues  # what stands for an empty cell
 
     @property
     def kinds(self) -> dict[str, ColumnKind]:
@@ -171,8 +171,9 @@ def run_predict(
     """Predict a variable for each row of a file.
 
     For each row of evidence, the probabilities of the target's states and the most probable one are written. Columns of
-    the input that are named as variables are evidence, and their empty cells, and those that --na names, are not observed;
-    the target's own is not looked at. What --evidence and --do say holds in every row, one state or number for a variable.
+    the input that are named as variables are evidence, and their empty cells, and those that --na names, are not
+    observed; the target's own is not looked at. What --evidence and --do say holds in every row, one state or number
+    for a variable.
 
     The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`;
     or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.

@@ -7,12 +7,9 @@ import errno
 import gzip
 import io
 import os
-import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 
 from plausible import examples
 from plausible.cli.output import STANDARD_INPUT, is_standard, piped_bytes, piped_file
@@ -21,6 +18,7 @@ from plausible.errors import FormatError, InvalidArgument, NotSupported, Plausib
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.io import FORMATS, Model, Network, load, save
 from plausible.io.assembly import reading
+from plausible.io.files import format_of_text
 from plausible.models import BayesianNetwork
 
 #: The endings of files that hold models.
@@ -30,23 +28,6 @@ _GZIP = b"\x1f\x8b"
 #: So many bytes tell the format.
 _BEGINNING = 2**20
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-#: Blanks and comments, which tell nothing.
-_SKIPPED = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|%[^\n]*)*+", re.DOTALL)
-
-#: Format -> how a file in it begins.
-_BEGINNINGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "JSON": re.compile(r"\{"),
-        "XMLBIF": re.compile(r"(?=<).*?<bif\b", re.DOTALL | re.IGNORECASE),
-        "XDSL": re.compile(r"(?=<).*?<smile\b", re.DOTALL | re.IGNORECASE),
-        "BIF": re.compile(r"(?:network|variable|probability)\b"),
-        "NET": re.compile(r"net\s*\{|class\b|(?:discrete\s+|continuous\s+)?(?:node|decision|utility)\b"),
-        "UAI": re.compile(r"(?:BAYES|MARKOV)\b", re.IGNORECASE),
-        "DSL": re.compile(r"net\s+\w"),
-        "DNE": re.compile(r"bnet\b"),
-    }
-)
 
 
 class NoSuchModel(PlausibleError, LookupError):
@@ -114,9 +95,7 @@ def format_of(data: bytes) -> str | None:
             return None
     encoding = "utf-16" if data.startswith(_UTF16) else "utf-8"
     text = data[:_BEGINNING].decode(encoding, errors="replace").removeprefix("\ufeff")
-    start = _SKIPPED.match(text)
-    place = start.end() if start else 0
-    return next((name for name, begins in _BEGINNINGS.items() if begins.match(text, place)), None)
+    return format_of_text(text)
 
 
 def _piped_model(format: str | None, lenient: bool) -> Model:

@@ -159,6 +159,8 @@ def _statements(text: str, start: int) -> tuple[list[_Statement], int]:
         end = text.find(";", after)
         if match[1] and (quoted := QUOTED_PROPERTY.match(text, after)) is not None:
             end = quoted.end()
+        if not match[1] and (closing := text.find("}", after, len(text) if end < 0 else end)) >= 0:
+            raise Place.at(text, after + len(text[after:closing].rstrip())).error("Expected ';' after these numbers.")
         if end < 0:
             raise Place.at(text, begin).error("This statement has no end: expected ';'.")
         found.append(_Statement(match[1] or match[2] or "row", label, begin, (after, end)))

@@ -7,11 +7,13 @@ import gzip
 import os
 import re
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from plausible.base.remedies import Remedy
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.sources import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
@@ -58,6 +60,23 @@ _DECLARABLE = re.compile(
     r"utf-?8|(us-)?ascii|iso-8859-\d+|latin-?\d|(windows-|cp)125\d|koi8-[ru]|gb\w+|big5|\w+jis|euc-\w+"
 )
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+#: Blanks and comments, which tell nothing.
+_SKIPPED = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|%[^\n]*)*+", re.DOTALL)
+
+#: Format -> how a file in it begins.
+_BEGINNINGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "JSON": re.compile(r"\{"),
+        "XMLBIF": re.compile(r"(?=<).*?<bif\b", re.DOTALL | re.IGNORECASE),
+        "XDSL": re.compile(r"(?=<).*?<smile\b", re.DOTALL | re.IGNORECASE),
+        "BIF": re.compile(r"(?:network|variable|probability)\b"),
+        "NET": re.compile(r"net\s*\{|class\b|(?:discrete\s+|continuous\s+)?(?:node|decision|utility)\b"),
+        "UAI": re.compile(r"(?:BAYES|MARKOV)\b", re.IGNORECASE),
+        "DSL": re.compile(r"net\s+\w"),
+        "DNE": re.compile(r"bnet\b"),
+    }
+)
 
 
 def load(path: PathLike, format: str | None = None, *, lenient: bool = False) -> Loaded:
@@ -128,10 +147,32 @@ def parse(text: str, format: str, *, lenient: bool = False) -> Loaded:
     >>> parse("MARKOV 1  2  1  1 0  2 0.5 1.5", "UAI").variables["0"].states
     ('0', '1')
     """
+    chosen = _by_name(format)
     try:
-        return _by_name(format).parse(text, lenient=lenient)
+        return chosen.parse(text, lenient=lenient)
     except RecursionError:
         raise FormatError("The file is nested too deeply.") from None
+    except FormatError:
+        if (other := format_of_text(text)) in (None, chosen.name):
+            raise
+    raise FormatError(
+        f"This looks like {other}, and can't be read as {chosen.name}.",
+        remedies=[
+            Remedy("give the file the ending ", _by_name(str(other)).extensions[0]),
+            Remedy("name the format, as in ", Call("load", Argument("path", ...), Argument("format", other))),
+        ],
+    )
+
+
+def format_of_text(text: str) -> str | None:
+    """The name of the format in which a text begins; `None` if it is none.
+
+    >>> format_of_text("// a model\\nnetwork asia {}")
+    'BIF'
+    """
+    start = _SKIPPED.match(text)
+    place = start.end() if start else 0
+    return next((name for name, begins in _BEGINNINGS.items() if begins.match(text, place)), None)
 
 
 def save(model: Model, path: PathLike, format: str | None = None) -> None:
