@@ -125,7 +125,7 @@ def _name_in(line: str) -> str:
 
 
 def _heading(thing: Any, room: str) -> str:
-    home = getattr(inspect.getmodule(getattr(thing, "__code__", thing)), "__name__", "")
+    home = getattr(inspect.getmodule(getattr(inspect.unwrap(thing), "__code__", thing)), "__name__", "")
     if not _is_described(thing):
         home = f"plausible.{room}"
     return _first_paragraph(inspect.getdoc(import_module(home)) or "").removesuffix(".")

@@ -77,6 +77,9 @@ def test_every_call_that_the_hint_of_a_module_names_exists(package):
         (pb, "HillClimbSearch", "pb.learn.structure("),
         (pb.learn, "HillClimbSearch", "pb.learn.structure("),
         (pb.learn, "fit", "pb.learn.parameters("),
+        (pb.learn, "mle", "pb.learn.parameters("),
+        (pb, "cpquery", "net.query("),
+        (pb, "cpdist", "net.sample("),
         (pb.causal, "effect", "pb.causal.estimate_effect"),
         (pb.examples, "alarm", "pb.examples.load("),
     ],
@@ -105,6 +108,7 @@ def test_every_page_is_used():
         "plot": "net.graph.to_dot()",
         "get_cpds": "net.cpd(name)",
         "add_edge": "net.with_edge(source, target)",
+        "to_bif": "pb.save(net, 'model.bif')",
         "varables": "Did you mean 'variables'?",
     }.items(),
 )

@@ -8,7 +8,8 @@ import pickle
 import pytest
 
 import plausible as pb
-from plausible.base.method_names import own_methods
+from plausible.base.hints import keyword_advice
+from plausible.base.method_names import keyword_hints, own_methods
 
 ASIA = pb.examples.load("asia")
 KINDS = [
@@ -68,3 +69,50 @@ def test_copies_keep_what_functions_have():
     assert Whole.word.__doc__ == "Say it."
     assert inspect.signature(Whole.word) == inspect.signature(Part.word)
     assert Part.word.__qualname__.endswith("Part.word")
+
+
+ROWS = ASIA.sample(50, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "advice"),
+    [
+        (lambda: ASIA.query("lung", evidnce={}), TypeError, "BayesianNetwork.query.* Did you mean 'evidence'"),
+        (lambda: ASIA.query(variables=["lung"]), TypeError, "Use targets="),
+        (lambda: ASIA.map(variables=["lung"]), TypeError, "Use names="),
+        (lambda: ASIA.sample(n=3), TypeError, "Use num_rows="),
+        (lambda: ASIA.to_markov_network().sample(3, random_state=1), TypeError, "MarkovNetwork.sample.* Use seed="),
+        (lambda: pb.learn.em(ASIA.graph, ROWS, max_iter=5), TypeError, r"^em\(\) .* Use max_steps="),
+        (lambda: pb.learn.parameters(ASIA.graph, ROWS, pseudo_counts=1), TypeError, r"^parameters\(\) .* Use prior="),
+        (lambda: pb.learn.cross_validate(ROWS, cv=5), TypeError, "Use num_folds="),
+        (lambda: pb.load("x.bif", leniant=True), TypeError, r"^load\(\) .* Did you mean 'lenient'"),
+        (lambda: pb.Knowledge(whitelist=[]), TypeError, "Use required="),
+        (lambda: pb.learn.structure(ROWS, "tan", target="lung"), ValueError, "Use class_variable="),
+        (lambda: pb.learn.structure(ROWS, max_indegree=2), ValueError, r"knowledge=Knowledge\(max_parents=2\)\.$"),
+        (lambda: pb.learn.pc(ROWS, white_list=[("A", "B")]), ValueError, r"knowledge=Knowledge\(required="),
+        (lambda: pb.learn.pc(ROWS, significance_level=0.1), ValueError, "Use alpha="),
+        (lambda: pb.learn.pc(ROWS, test="chi2"), ValueError, "Did you mean 'chi-square'"),
+    ],
+)
+def test_a_keyword_of_another_library_or_misspelt_leads_to_the_one_here(call, error, advice):
+    """For doors of everyday use, whatever this Python suggests by itself."""
+    with pytest.raises(error, match=advice):
+        call()
+
+
+def test_an_error_inside_of_a_door_stays_as_it_is():
+    """Only the call's own keywords are advised on; the signature stays that of the function."""
+
+    @keyword_hints
+    def door(*, seed=None):
+        return (lambda other: other)(random_state=seed)
+
+    with pytest.raises(TypeError) as inner:
+        door(seed=1)
+    assert "Use seed=" not in str(inner.value)
+    assert list(inspect.signature(door).parameters) == ["seed"]
+
+
+@pytest.mark.parametrize("part", list(inspect.signature(pb.Knowledge).parameters))
+def test_every_part_of_knowledge_is_known_as_such(part):
+    assert f"Knowledge({part}=...)" in keyword_advice(part, ["knowledge"])

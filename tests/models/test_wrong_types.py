@@ -195,7 +195,7 @@ def test_parts_by_name_offer_close_matches() -> None:
             "not <DataFrame>. Rows of a frame are for net.compile().predict_proba(frame, target).",
         ),
         (lambda: pb.learn.structure(ROWS, "bic"), InvalidArgument, "'bic' is no method but a score: score='bic'."),
-        (lambda: pb.learn.structure(ROWS, scoring="bic"), InvalidArgument, "Did you mean 'score'?"),
+        (lambda: pb.learn.structure(ROWS, scoring="bic"), InvalidArgument, "Use score=."),
         (lambda: pb.MarkovNetwork("A - B"), InvalidModel, "not of 'A - B'. A graph has no numbers"),
         (lambda: pb.MarkovNetwork(NETWORK.cpd("x")), InvalidModel, "A distribution is made one by cpd.to_factor()"),
         (lambda: pb.DAG({"A": ["B"]}), InvalidGraph, "Can't read edges from a dict: give a list of pairs"),

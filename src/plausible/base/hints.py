@@ -7,10 +7,10 @@ the right call. In the sentences `net`, `graph`, `factor`, `diagram`, `fit` and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from plausible.errors import UnknownAttribute
+from plausible.errors import UnknownAttribute, close_match, shortened
 
 __all__ = [
     "DAG_HINTS",
@@ -25,6 +25,7 @@ __all__ = [
     "RESULT_HINTS",
     "Hinted",
     "HintedNames",
+    "keyword_advice",
 ]
 
 
@@ -104,6 +105,51 @@ def _page(*pages: Mapping[str, str]) -> Mapping[str, str]:
     return {name: text for page in pages for names, text in page.items() for name in names.split()}
 
 
+#: What other libraries call an argument -> what it may be called here.
+_KEYWORDS = _page(
+    {
+        "variables variable query nodes": "targets names",
+        "target class_node class_column": "class_variable targets",
+        "observations observed given": "evidence",
+        "intervention interventions": "do",
+        "n size n_samples num_samples nrows": "num_rows",
+        "random_state random_seed rng": "seed",
+        "max_iter n_iter max_iterations num_iterations": "max_steps",
+        "tol atol epsilon": "tolerance",
+        "n_init n_restarts num_restarts": "restarts",
+        "cv n_splits n_folds folds": "num_folds",
+        "filename file filepath": "path",
+        "pseudo_counts prior_type equivalent_sample_size": "prior",
+        "scoring_method scoring": "score",
+        "significance_level ci_alpha": "alpha",
+        "ci_test": "test",
+        "max_cond_vars": "max_given",
+        "whitelist white_list fixed_edges required_edges": "required",
+        "blacklist black_list forbidden_edges": "forbidden",
+        "max_indegree": "max_parents",
+    }
+)
+_PARTS_OF_KNOWLEDGE = ("required", "forbidden", "tiers", "max_parents")
+
+
+def keyword_advice(name: str, known: Iterable[str], value: object = ...) -> str:
+    """Which of the known keywords is meant by one that is not, in a sentence with a leading space; "" if none is.
+
+    >>> keyword_advice("random_state", ["num_rows", "seed"])
+    ' Use seed=.'
+    >>> keyword_advice("max_indegree", ["score", "knowledge"], 2)
+    ' It is part of what is known: give knowledge=Knowledge(max_parents=2).'
+    """
+    taken = list(known)
+    for meant in _KEYWORDS.get(name, name).split():
+        if meant in taken:
+            return f" Use {meant}=."
+        if meant in _PARTS_OF_KNOWLEDGE and "knowledge" in taken:
+            shown = "..." if value is ... else shortened(value)
+            return f" It is part of what is known: give knowledge=Knowledge({meant}={shown})."
+    return close_match(name, taken)
+
+
 _NEW_GRAPH = "A graph is a value and is not changed:"
 _NEW_MODEL = "A network is a value and is not changed:"
 _NO_COPY = "It is a value that can't be changed, so there is nothing to copy."
@@ -168,7 +214,7 @@ _MODEL_HINTS = _page(
         "predict_proba predict_probability": f"{_ROWS} net.compile().predict_proba(frame, target).",
         "simulate generate forward_sample rvs random": "Use net.sample(1000, seed=0), which gives a frame.",
         "score": "Use net.log_likelihood(frame).",
-        "save write saveBIF to_file": "Use pb.save(net, 'model.bif'); the ending names the format.",
+        "save write saveBIF to_file to_bif write_bif": "Use pb.save(net, 'model.bif'); the ending names the format.",
         "load read loadBIF from_file": "Use pb.load('model.bif').",
         "plot draw show view to_dot": "Use net.graph.to_dot(), a text for Graphviz, or draw net.graph.to_networkx().",
         "name title": "Use net.notes.name.",
@@ -242,6 +288,7 @@ DIAGRAM_HINTS = _page(
         "optimal_decision optimalDecision optimal_policy policy makeInference": "Use diagram.solve().strategy.",
         "maximum_expected_utility MEU meu": "Use diagram.solve().expected_utility.",
         "utility": "Use diagram.utilities.",
+        "voi evpi value_of_perfect_information": "Use diagram.value_of_information(names, decision).",
         "add_edge addArc": "A diagram is a value and is not changed: diagram.with_information(...) gives a new one.",
         "save write": "Use pb.save(diagram, 'model.json').",
         "plot draw show view": "Use diagram.to_dot(), a text for Graphviz.",
@@ -278,7 +325,7 @@ _FILE_HINTS = {
     "write_bif writeBIF BIFWriter XMLBIFWriter XDSLWriter NETWriter UAIWriter saveBN save_model": _SAVE,
 }
 _LEARNING_HINTS = {
-    "fit estimate MaximumLikelihoodEstimator BayesianEstimator MLE BNLearner parameter_learning": _PARAMETERS,
+    "fit estimate mle MaximumLikelihoodEstimator BayesianEstimator MLE BNLearner parameter_learning": _PARAMETERS,
     "HillClimbSearch HillClimb hc hill_climbing TreeSearch ExhaustiveSearch structure_learning": _STRUCTURE,
     "GES ges mmhc MmhcEstimator chow_liu tabu": _STRUCTURE,
     "PC": "Use pb.learn.pc(frame).",
@@ -286,8 +333,10 @@ _LEARNING_HINTS = {
 }
 _ENGINE_HINTS = {
     "query infer BeliefPropagation LazyPropagation ShaferShenoyInference": _ASK,
+    "cpdist": "Use net.sample(1000, seed=0, evidence={name: state}), which gives a frame.",
     "GibbsSampling GibbsSampler": "Use net.query(names, engine=pb.Gibbs()).",
     "LoopyBeliefPropagation": "Use net.query(names, engine=pb.LoopyBP()).",
+    "cpquery": "Use net.query(names, evidence={name: state}), which is exact; engine=pb.LikelihoodWeighting() samples.",
     "BayesianModelSampling ForwardSampling": "Use net.sample(1000, seed=0), which gives a frame.",
 }
 _CAUSAL_HINTS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import unwrap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -66,7 +67,8 @@ def _load(package: str, name: str, home: str, original: str) -> Any:
         return import_module(f"{package}.{name}")
     found = getattr(import_module(home), original)
     if name != original:  # so that help() and pickles call it what it is called here
-        found.__module__, found.__name__, found.__qualname__ = package, name, name
+        for each in {found, unwrap(found)}:
+            each.__module__, each.__name__, each.__qualname__ = package, name, name
     return found
 
 

@@ -1,11 +1,50 @@
-"""Methods that carry the name of the class that users know, for error messages about their arguments."""
+"""What error messages about the arguments of a call say: the name that users know, and which keyword is meant."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable
+from functools import wraps
 from types import CellType, FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from plausible.base.hints import keyword_advice
 
 Class = TypeVar("Class", bound=type)
+Door = TypeVar("Door", bound=Callable[..., Any])
+
+_UNKNOWN = re.compile(r".* got an unexpected keyword argument '(\w+)'")
+
+
+def keyword_hints(door: Door) -> Door:
+    """A decorator of functions and classes of everyday use: an unknown keyword is told with the one that is meant.
+
+    It costs a tenth of a microsecond a call, so it is not for what inner loops call.
+
+    >>> @keyword_hints
+    ... def sample(num_rows, seed=None): ...
+    >>> sample(3, random_state=1)
+    Traceback (most recent call last):
+        ...
+    TypeError: sample() got an unexpected keyword argument 'random_state'. Use seed=.
+    """
+    if isinstance(door, type):
+        door.__init__ = keyword_hints(door.__init__)  # type: ignore[misc]
+        return door
+
+    @wraps(door)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return door(*arguments, **options)
+        except TypeError as error:
+            # Without a further frame it is this call that failed, not something inside.
+            is_refused = error.__traceback__ is not None and error.__traceback__.tb_next is None
+            if is_refused and (unknown := _UNKNOWN.match(str(error))):
+                error.args = (f"{unknown[0]}.{keyword_advice(unknown[1], inspect.signature(door).parameters)}",)
+            raise
+
+    return call  # type: ignore[return-value]
 
 
 def own_methods(cls: Class) -> Class:

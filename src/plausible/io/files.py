@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
+from plausible.base.method_names import keyword_hints
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.sources import write_whole
 from plausible.decisions import InfluenceDiagram
@@ -79,6 +80,7 @@ _BEGINNINGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 
 
+@keyword_hints
 def load(path: PathLike, format: str | None = None, *, lenient: bool = False) -> Loaded:
     """Load a model from a file: a `BayesianNetwork`, a `MarkovNetwork` or an `InfluenceDiagram`.
 
@@ -175,6 +177,7 @@ def format_of_text(text: str) -> str | None:
     return next((name for name, begins in _BEGINNINGS.items() if begins.match(text, place)), None)
 
 
+@keyword_hints
 def save(model: Model, path: PathLike, format: str | None = None) -> None:
     """Save a model to a file. An existing file is replaced only once everything has been written.
 

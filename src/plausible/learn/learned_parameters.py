@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plausible.base.arrays import Flags, Floats
+from plausible.base.method_names import keyword_hints
 from plausible.base.records import Result
 from plausible.cpds import CPD
 from plausible.cpds.reading import place_text
@@ -70,6 +71,7 @@ class ParameterFit(Result):
         return f"<ParameterFit of {self.network!r}, {counted(self.num_unidentified, 'row')} not identified>"
 
 
+@keyword_hints
 def learn_parameters(
     graph: object,
     data: DataLike,

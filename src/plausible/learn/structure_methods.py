@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from plausible.base.hints import keyword_advice
 from plausible.base.tolerances import score_noise
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, NotSupported, close_match
@@ -112,7 +113,6 @@ METHODS: Mapping[str, Callable[..., FoundGraph]] = MappingProxyType(
     }
 )
 
-_KNOWLEDGE = frozenset(part.name for part in fields(Knowledge))  # What is told by `knowledge=`
 
 #: What people call some methods for short.
 _SHORT = {"hc": "hill-climbing", "dp": "exact", "sa": "annealing", "obs": "orders", "cl": "chow-liu"}
@@ -185,9 +185,9 @@ def _learner(method: str | SearchMethod) -> Callable[..., FoundGraph]:
 
 def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
     """Where what was meant by an option goes."""
-    if option in _KNOWLEDGE:
-        return f" It is part of what is known: give knowledge=Knowledge({option}={value!r})."
     if option == "hidden":
         return " Graphs with hidden variables are learned by learn.structural_em(data, hidden=...)."
-    has = f"It has {', '.join(known)}." if known else "It has none."
-    return f"{close_match(option, (*known, 'score', 'method', 'knowledge', 'start', 'seed'))} {has}"
+    advice = keyword_advice(option, (*known, "score", "method", "knowledge", "start", "seed"), value)
+    if advice.endswith("."):  # not a question
+        return advice
+    return f"{advice} It has {', '.join(known) or 'none'}."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.base.method_names import keyword_hints
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.base.seeds import Seed
 from plausible.data import encode_evidence
@@ -117,6 +118,7 @@ class Answers(Beliefs):
 
     # --- best assignments ---
 
+    @keyword_hints
     def mpe(
         self,
         evidence: EvidenceLike | None = None,
@@ -186,6 +188,7 @@ class Answers(Beliefs):
         shift = self._log_normalizer(question.context, None, budget)
         return [Assignment(one, log_probability=(one.log_probability or 0.0) - shift, info=one.info) for one in best]
 
+    @keyword_hints
     def map(
         self,
         names: str | Iterable[str],
@@ -254,6 +257,7 @@ class Answers(Beliefs):
 
     # --- rows ---
 
+    @keyword_hints
     def sample(
         self,
         num_rows: int,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from plausible.base.method_names import keyword_hints
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
 from plausible.factors import Factor
@@ -129,6 +130,7 @@ class Beliefs(ABC):
 
     # --- questions ---
 
+    @keyword_hints
     def query(
         self,
         targets: str | Iterable[str],
@@ -178,6 +180,7 @@ class Beliefs(ABC):
     ) -> Factor:
         raise NotSupported("Error bars are those of the tables of a Bayesian network: leave out uncertainty=.")
 
+    @keyword_hints
     def marginals(
         self,
         evidence: EvidenceLike | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack, final
 
+from plausible.base.hints import keyword_advice
 from plausible.base.records import record
 from plausible.base.remedies import Argument, Call, Remedy
 from plausible.data.table import TableLike
@@ -149,7 +150,8 @@ def pc(
             )
         if name not in SkeletonOptions.__annotations__:
             taken = ("test", "alpha", "variant", "knowledge", "max_given", *SkeletonOptions.__annotations__)
-            raise InvalidArgument(f"pc takes no option {name!r}.{suggestion(name, taken)}")
+            advice = keyword_advice(name, taken, options[name]) or suggestion(name, taken)  # type: ignore[literal-required]
+            raise InvalidArgument(f"pc takes no option {name!r}.{advice}")
     if variant not in VARIANTS:
         raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, VARIANTS)}")
     asked = read_test(source, test, Knowledge.read(knowledge).names)

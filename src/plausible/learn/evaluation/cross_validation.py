@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.base.arrays import Floats, Ints
+from plausible.base.method_names import keyword_hints
 from plausible.base.options import check_count
 from plausible.base.records import Result, record
 from plausible.base.seeds import Seed, generator_of
@@ -54,6 +55,7 @@ class CrossValidation:
         return f"<CrossValidation: loss {self.loss:.6g} ± {self.standard_error:.2g} nats a row>"
 
 
+@keyword_hints
 def cross_validate(
     data: TableLike, learner: object, num_folds: int = 10, *, target: str | None = None, seed: Seed = 0
 ) -> CrossValidation:

@@ -13,6 +13,7 @@ import numpy as np
 
 from plausible.base.arrays import Flags
 from plausible.base.hints import FIT_HINTS, Hinted
+from plausible.base.method_names import keyword_hints
 from plausible.base.options import check_count
 from plausible.base.seeds import Seed, generator_of
 from plausible.data.table import TableLike
@@ -226,6 +227,7 @@ class EMFit(HasRun, Hinted):
         return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {ended}>"
 
 
+@keyword_hints
 def learn_em(
     graph: object,
     data: TableLike,

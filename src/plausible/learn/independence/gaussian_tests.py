@@ -258,6 +258,8 @@ _TESTS: dict[str, Callable[[Statistics], IndependenceTest]] = {
     "fisher-z": FisherZ,
     "conditional-gaussian": ConditionalGaussianTest,
 }
+#: What other libraries call them.
+_ELSEWHERE = {"chi2": "chi-square", "chi_square": "chi-square", "x2": "chi-square", "mi": "g", "pearsonr": "fisher-z"}
 
 
 def read_test(
@@ -270,7 +272,7 @@ def read_test(
     if name == "auto":
         name = "g" if not statistics.continuous else "conditional-gaussian" if statistics.discrete else "fisher-z"
     if name not in _TESTS:
-        raise InvalidArgument(f"There is no test {name!r}.{suggestion(name, ['auto', *_TESTS])}")
+        raise InvalidArgument(f"There is no test {name!r}.{suggestion(_ELSEWHERE.get(name, name), ['auto', *_TESTS])}")
     for column, num_missing in statistics.missing.items():
         raise InvalidArgument(
             f"{column!r} is missing in {num_missing} of {statistics.num_rows:g} rows; tests need complete columns. "

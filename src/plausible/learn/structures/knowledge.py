@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.method_names import keyword_hints
 from plausible.base.options import check_count
 from plausible.base.records import Result
 from plausible.base.tolerances import score_noise
@@ -27,6 +28,7 @@ Mask = NDArray[np.bool_]
 Families: TypeAlias = tuple[tuple[int, ...], ...]  # The parents of each variable, by their places, sorted
 
 
+@keyword_hints
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """What you already know about a graph to be learned: required and forbidden edges, tiers, a limit on parents.
