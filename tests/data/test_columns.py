@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import enum
 
@@ -208,3 +209,18 @@ def test_a_missing_cell_points_to_the_question_that_takes_it():
     """Complete rows are needed here; a compiled model sums over gaps."""
     with pytest.raises(InvalidArgument, match=r"Row 1 of column 'X' is missing.*compile\(\)\.log_likelihood"):
         encode_columns({"X": [X.states[0], None]}, {"X": X})
+
+
+@pytest.mark.parametrize("is_fresh", [False, True], ids=["same objects", "equal objects"])
+def test_many_objects_with_gaps_of_their_own_are_read_as_one_by_one(is_fresh):
+    """Cells may share an object or have equal ones, and every gap may be another NaN."""
+    rng = np.random.default_rng(0)
+    states, kinds = ["low", "mid", ("a", 1)], rng.integers(0, 5, 3000).tolist()
+    cells = [
+        copy.deepcopy(states[kind]) if kind < 3 and is_fresh else [*states, None, float("nan")][kind] for kind in kinds
+    ]
+    column = pd.Series(cells, dtype=object)
+    column[4:3000:5] = [float("nan") for _ in range(4, 3000, 5)]
+    expected = [states.index(cell) if cell in states else -1 for cell in column.tolist()]
+    for given in (column, column.to_numpy(), column.tolist(), column[::-1][::-1]):
+        assert encode_column(Variable("X", states), given, allow_missing=True).tolist() == expected

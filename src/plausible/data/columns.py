@@ -377,14 +377,19 @@ def identified(column: Any) -> Factorized:
     else:
         listed = as_list(column)
         values = np.fromiter(listed, dtype=object, count=len(listed))
-    values = np.ascontiguousarray(values)
     if len(values) >= _MANY_CELLS:
+        import pandas as pd
+
+        if pd.isna(values[:_MANY_CELLS]).any():  # each cell may have a NaN of its own
+            values = values.copy()
+            values[pd.isna(values)] = None
+        values = np.ascontiguousarray(values)
         addresses = np.ctypeslib.as_array((ctypes.c_ssize_t * len(values)).from_address(values.ctypes.data))
         if len(np.unique(addresses[:_MANY_CELLS])) <= _MANY_CELLS // 4:
-            import pandas as pd
-
             places, distinct = pd.factorize(addresses)
-            return places, [ctypes.cast(address, ctypes.py_object).value for address in distinct.tolist()]
+            firsts = np.empty(len(distinct), dtype=np.intp)
+            firsts[places[::-1]] = np.arange(len(values))[::-1]
+            return places, values[firsts].tolist()
     return np.arange(len(values)), values.tolist()
 
 
