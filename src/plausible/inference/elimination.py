@@ -47,7 +47,8 @@ class SumProduct:
 def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
     """Reduce the factors to what is observed, and add a factor for each soft finding.
 
-    Findings on variables that no factor has say nothing here and are passed over.
+    A variable may have both, as a target of `map` whose states are tried: its weight is then a number. Findings on
+    variables that no factor has say nothing here and are passed over.
     """
     if evidence.values:
         raise NotSupported("Variable elimination takes states, collections of states and likelihoods as evidence.")
@@ -55,7 +56,7 @@ def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
     variables = {variable.name: variable for factor in listed for variable in factor.scope}
     hard = {name: variables[name].states[i] for name, i in evidence.hard.items() if name in variables}
     soft = [Factor((variables[name],), weights) for name, weights in evidence.soft.items() if name in variables]
-    return [factor if hard.keys().isdisjoint(factor.names) else factor.reduce(hard) for factor in listed] + soft
+    return [factor if hard.keys().isdisjoint(factor.names) else factor.reduce(hard) for factor in [*listed, *soft]]
 
 
 def sum_product(
