@@ -11,9 +11,10 @@ import pytest
 import plausible as pb
 from plausible.errors import ImpossibleEvidence, PlausibleError
 from plausible.factors import Factor
+from plausible.inference.approximate import Beliefs
 from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.info import NO_ERROR, QueryInfo
-from plausible.inference.within_budget import BeliefsWithin
+from plausible.inference.within_budget import BeliefsWithin, _agreed
 from plausible.variables import Evidence, Variable
 
 NOTHING = Evidence({}, {}, {})
@@ -160,3 +161,27 @@ def test_what_is_not_known_is_said_once_and_only_where_it_is_not_known():
     assert QueryInfo("messages", exact=False, error=None, advice=f"Try more. {NO_ERROR}").advice.count(NO_ERROR) == 1
     assert QueryInfo("messages", exact=False, error=0.1, advice=silent.advice).advice == ""
     assert QueryInfo("tree").advice == ""
+
+
+def _told(value, error=None, *, converged=True, r_hat=None):
+    info = QueryInfo("", exact=False, error=error, converged=converged, r_hat=r_hat)
+    return Beliefs((np.array([value, 1 - value]),), info)
+
+
+@pytest.mark.parametrize(
+    ("messages", "draws", "value", "error", "converged"),
+    [
+        (_told(0.5), _told(0.51, 0.02), 0.5, 0.03, True),
+        (_told(0.9), _told(0.1, 0.01), 0.1, 0.81, False),
+        (_told(0.9, converged=False), _told(0.1, 0.01), 0.1, 0.81, False),
+        (_told(0.9), _told(0.1, 0.01, converged=False), 0.9, 0.81, False),
+        (_told(0.5), _told(0.25, 0.1, converged=False, r_hat=3.0), 0.5, 1.0, False),
+        (_told(0.5), _told(0.5, None), 0.5, 1.0, True),
+    ],
+)
+def test_two_ways_are_off_by_their_difference_at_least(messages, draws, value, error, converged):
+    """Chains may all be stuck in one place, and messages settle far off: what they differ by always counts."""
+    agreed = _agreed(messages, draws)
+    assert agreed.tables[0][0] == value
+    assert agreed.info.error == pytest.approx(error)
+    assert agreed.info.converged == converged

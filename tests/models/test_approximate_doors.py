@@ -460,3 +460,35 @@ def test_a_budget_beside_a_named_engine_is_refused():
     for ask in (net.mpe, net.to_markov_network().mpe, lambda **options: net.map("lung", **options)):
         with pytest.raises(InvalidArgument, match=r"budget= limits exact answers, but MaxProduct"):
             ask(engine=pb.MaxProduct(), budget=pb.Budget())
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "auto",
+        pb.LoopyBP(),
+        pb.VariableElimination(),
+        pb.inference.MiniBuckets(8),
+        pb.Gibbs(2000),
+        pb.LikelihoodWeighting(5000),
+    ],
+    ids=lambda engine: engine if isinstance(engine, str) else type(engine).__name__,
+)
+@pytest.mark.parametrize(("finding", "best", "value"), [([1, 2], 1, 0.3), (pb.likelihood([0.1, 0.1, 0.8]), 2, 0.08)])
+def test_map_counts_what_is_said_of_its_targets(engine, finding, best, value):
+    """P(a) times the weight of a: the sum over b is one."""
+    net = pb.BayesianNetwork(
+        pb.TableCPD("a", [0.6, 0.3, 0.1]), pb.TableCPD("b", [[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]], parents=["a"])
+    )
+    budget = pb.Budget(bytes=8) if engine == "auto" else None
+    found = net.map("a", {"a": finding}, engine=engine, budget=budget)
+    assert found["a"] == best
+    assert found.log_probability == pytest.approx(math.log(value), abs=0.1)
+
+
+def test_with_an_engine_a_log_probability_always_tells_its_bounds():
+    """Also where "auto" is exact, so that what is written for a large model runs on a small one."""
+    asia = pb.examples.load("asia")
+    found = asia.log_probability({"xray": "yes"}, engine="auto")
+    assert found.lower == found.upper == found == asia.log_probability({"xray": "yes"})
+    assert asia.to_markov_network().log_partition(engine="auto").info.exact

@@ -12,7 +12,7 @@ from plausible.base.records import Result, record
 from plausible.errors import counted
 
 #: What is said wherever an answer is not exact and has no estimate of its error: that a method came to its end is none.
-NO_ERROR = "Nothing is known of the error: ask a second engine and compare, or engine='auto', which tells one."
+NO_ERROR = "Nothing is known of the error: ask a second engine and compare."
 
 
 @record
@@ -124,6 +124,11 @@ def is_surely_zero(log_number: float) -> bool:
     return log_number == -math.inf
 
 
+def as_estimate(number: float) -> Estimate:
+    """An estimate as it is; a number that is none is exact."""
+    return number if isinstance(number, Estimate) else Estimate.within(number, QueryInfo("exact inference"))
+
+
 def difference(first: float, second: float) -> float:
     """first - second, an estimate where one of them is: as good as both together, a number that is none being exact.
 
@@ -131,10 +136,7 @@ def difference(first: float, second: float) -> float:
     """
     if not (isinstance(first, Estimate) or isinstance(second, Estimate)):
         return first - second
-    some, other = (
-        number if isinstance(number, Estimate) else Estimate.within(number, QueryInfo("exact inference"))
-        for number in (first, second)
-    )
+    some, other = as_estimate(first), as_estimate(second)
     if some.upper == -math.inf:
         return some
     return Estimate(

@@ -37,8 +37,8 @@ _FEWEST_SAMPLES = 1000
 _LARGEST, _SMALLEST = 2**18, 2**4
 #: The part of a budget for mini-buckets, for draws, and for a search, which hardly ends in the rest if not in this.
 _SHARE = 1 / 10
-#: Messages differ from draws that don't know better by no more than so many times what those may be off.
-_AGREE = 1.0
+#: Chains whose R-hat is larger have not met.
+_UNMIXED = 1.2
 _MESSAGES, _DRAWS = "loopy belief propagation", "Gibbs sampling"
 #: Certain bounds take a run of mini-buckets for each group of variables.
 _FEW_GROUPS = 4
@@ -49,12 +49,12 @@ class BeliefsWithin(ApproximateEngine):
     """Estimates that several methods agree on, with certain bounds or an estimate of their error.
 
     log Z lies, for certain, between the better of the lower bounds of mini-buckets and mean field and the better of the
-    upper ones of mini-buckets and tree-reweighted messages. The estimate is that of `LoopyBP`, moved between them where
-    it lies outside, or their middle where messages don't settle.
+    upper ones of mini-buckets and tree-reweighted messages. The estimate is that of `LoopyBP`, or the middle where it
+    lies outside or does not settle.
 
     Beliefs are those of `LoopyBP` where draws by `Gibbs` agree with them as well as they can tell, else those of the
-    draws; `info.error` is how far the two are apart and what the draws themselves may be off. Where only a few groups
-    are asked for, mini-buckets bound them for certain.
+    draws; `info.error` is how far the two are apart and what the draws themselves may be off, and one where chains have
+    not met. Where only a few groups are asked for, mini-buckets bound them for certain.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -72,9 +72,8 @@ class BeliefsWithin(ApproximateEngine):
         lower, upper = max(one.lower for one in found), min(one.upper for one in found)
         if upper == -math.inf:
             return Estimate.within(-math.inf, found[1].info)
-        is_inside = loopy.info.converged and math.isfinite(loopy)
         middle = (lower + upper) / 2 if lower > -math.inf else upper
-        value = min(max(float(loopy) if is_inside else middle, lower), upper)
+        value = float(loopy) if loopy.info.converged and lower <= loopy <= upper else middle
         error = max(upper - value, value - lower)
         info = _told(f"{_MESSAGES} within bounds", [loopy.info, *(one.info for one in found)], error, _BOUND_REMEDIES)
         return Estimate(value, info, lower=lower, upper=upper, is_bound=True)
@@ -88,15 +87,8 @@ class BeliefsWithin(ApproximateEngine):
             messages = draws
         if messages.info.exact or draws.info.exact:
             return messages if messages.info.exact else draws
-        apart = max((float(np.abs(a - b).max()) for a, b in zip(messages.tables, draws.tables, strict=True)), default=0)
-        noise = math.inf if draws.info.error is None else draws.info.error
-        trusts_messages = messages.info.converged and (apart <= _AGREE * noise or not draws.info.converged)
-        tables = messages.tables if trusts_messages else draws.tables
-        doubt = 0.0 if draws.info.converged and not trusts_messages else apart
-        error = min(1.0, doubt + noise if messages.info.converged else max(doubt, noise))
-        infos = [messages.info, draws.info]
-        first, second = (_MESSAGES, _DRAWS) if trusts_messages else (_DRAWS, _MESSAGES)
-        name = f"{first} against {second}"
+        beliefs = _agreed(messages, draws)
+        tables, error, name = beliefs.tables, beliefs.info.error or 0.0, beliefs.info.engine
         if (bounds := self._bounds(problem, groups)) and max(bound.error for bound in bounds) < error:
             tables = tuple(map(_inside, bounds, tables))
             error = max(
@@ -104,7 +96,7 @@ class BeliefsWithin(ApproximateEngine):
                 for bound, table in zip(bounds, tables, strict=True)
             )
             name += ", within mini-bucket bounds"
-        return Beliefs(tables, _told(name, infos, error, _BELIEF_REMEDIES))
+        return Beliefs(tables, replace(beliefs.info, engine=name, error=error))
 
     def _bounds(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> list[ProbabilityBounds]:
         """Certain bounds of each group; none where there are many groups, or large ones."""
@@ -130,6 +122,24 @@ class BeliefsWithin(ApproximateEngine):
         )
         entries = int(min(max(affordable, _SMALLEST), _LARGEST))
         return MiniBuckets(bound=max(entries.bit_length() - 1, 1), max_entries=entries)
+
+
+def _agreed(messages: Beliefs, draws: Beliefs) -> Beliefs:
+    """The better of two, off by no more than they are apart and the draws may be off.
+
+    Messages, where draws can't tell them from the truth; else draws, which settle in the end. Both may be wrong: so the
+    difference always counts, and nothing has converged where it is more than noise. Chains that have not met know
+    nothing.
+    """
+    apart = max((float(np.abs(a - b).max()) for a, b in zip(messages.tables, draws.tables, strict=True)), default=0.0)
+    is_blind = draws.info.error is None or (draws.info.r_hat or 1.0) > _UNMIXED
+    noise = 1.0 if is_blind else float(draws.info.error or 0.0)
+    agree = apart <= noise
+    trusts_messages = messages.info.converged and (agree or not draws.info.converged)
+    first, second = (_MESSAGES, _DRAWS) if trusts_messages else (_DRAWS, _MESSAGES)
+    name = _DRAWS if messages is draws else f"{first} against {second}"
+    told = _told(name, [messages.info, draws.info], min(1.0, apart + noise), _BELIEF_REMEDIES)
+    return Beliefs((messages if trusts_messages else draws).tables, replace(told, converged=told.converged and agree))
 
 
 def _inside(bound: ProbabilityBounds, table: Floats) -> Floats:

@@ -25,7 +25,7 @@ from plausible.inference.budget import (
 from plausible.inference.choice import EngineChoice
 from plausible.inference.elimination import sum_product
 from plausible.inference.engines import check_engine
-from plausible.inference.info import difference, is_surely_zero
+from plausible.inference.info import as_estimate, difference, is_surely_zero
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import components, read_targets
 from plausible.inference.relevance import prune
@@ -215,7 +215,7 @@ class Beliefs(ABC):
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> float:
-        """Compute log P(evidence), or -inf if it is impossible. An approximate `engine` returns an `Estimate`.
+        """Compute log P(evidence), or -inf if it is impossible. With an `engine` it is an `Estimate`.
 
         The logarithm is natural. In a Bayesian network in which all ancestors of the findings are observed too, as in a
         complete assignment, this is just a sum of table look-ups; in a Markov network it is log Z(e) - log Z. If
@@ -230,11 +230,11 @@ class Beliefs(ABC):
         try:
             question = Question.read(self, _TOTAL, (), evidence, do, engine, budget)
         except ImpossibleEvidence:  # against the intervention
-            return -math.inf
+            return -math.inf if engine is None else as_estimate(-math.inf)
         total: float = question.answer(lambda way: way.log_total())
-        if self._is_normalized:
-            return total
-        return difference(total, self._log_normalizer(question.context, engine, budget))
+        if not self._is_normalized:
+            total = difference(total, self._log_normalizer(question.context, engine, budget))
+        return total if engine is None else as_estimate(total)
 
     def log_partition(
         self, evidence: EvidenceLike | None = None, *, engine: EngineChoice = None, budget: Budget | None = None
@@ -242,8 +242,8 @@ class Beliefs(ABC):
         """Compute log Z(e): the natural logarithm of the total over all assignments that agree with the evidence.
 
         Without evidence, but for that on inputs, it must be finite: a model in which no assignment has positive measure
-        is no distribution. An approximate `engine` gives an `Estimate`, a float with bounds or an interval. Of a
-        Bayesian network this is log P(e).
+        is no distribution. With an `engine` it is an `Estimate`, a float with bounds or an interval. Of a Bayesian
+        network this is log P(e).
         """
         question = Question.read(self, _TOTAL, (), evidence, None, engine, budget)
         total: float = question.answer(lambda way: way.log_total())
@@ -251,7 +251,7 @@ class Beliefs(ABC):
             raise InvalidModel(
                 "The partition function is zero: the factors rule out every assignment, so there is no distribution."
             )
-        return total
+        return total if engine is None else as_estimate(total)
 
     def expectation(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from plausible.base.remedies import Argument, Call, Remedy
@@ -15,6 +16,7 @@ from plausible.inference.elimination import absorb
 from plausible.inference.engine_bases import Optimizer
 from plausible.inference.exact_map.marginal_map import marginal_map
 from plausible.inference.exact_map.max_elimination import best_assignments
+from plausible.inference.optimization.graph_cuts import GraphCut, has_cut
 from plausible.inference.problem import Problem
 from plausible.inference.within_budget import BestWithin
 from plausible.models.lowering import Lowered, lower
@@ -25,6 +27,8 @@ from plausible.variables import Assignment, Evidence, Variable
 _LARGEST_TABLE = 2**18
 #: Auxiliary variables are summed out by elimination up to so many entries, beyond that a search is quicker.
 _LARGEST_SUMS = 2**22
+#: Seconds that a clique tree may take before a cut is looked for.
+_MOMENT = 1.0
 
 _MORE_TIME = (
     Remedy("raise the seconds of ", Argument("budget")),
@@ -48,8 +52,9 @@ def best_of(
 
     A maximum can't be taken over the effects of a noisy-or before their auxiliary variables are summed out, and a table
     over all causes may be too large. A child in its lowest state needs neither: there it is a product over its causes.
-    So: tables up to a size and a clique tree in which maxima are taken; where that is too large, a search of these
-    tables (`BestWithin`); where there are larger ones, another search (`marginal_map` over all variables).
+    So: tables up to a size and a clique tree in which maxima are taken, or a cut, where that takes longer than a moment
+    and there is one; where the tree is too large, a search of these tables (`BestWithin`); where there are larger ones,
+    another search (`marginal_map` over all variables).
 
     Parameters
     ----------
@@ -74,7 +79,7 @@ def best_of(
     lowered = _with_tables(cpds, factors, variables, evidence)
     if not _auxiliaries(lowered.factors, variables):
         try:
-            return _shifted(_by_tables(lowered.factors, variables, limit, certain), lowered)
+            return _shifted(_by_tables_or_cut(lowered.factors, variables, limit, certain), lowered)
         except TooLarge:
             best = _proved(lowered.factors, variables, limit, certain)
             if best is not None:
@@ -82,6 +87,20 @@ def best_of(
             if not any(cpd.auxiliaries for cpd in cpds):
                 raise
     return _by_search(cpds, factors, variables, limit, clock, evidence, must_be_exact=True)
+
+
+def _by_tables_or_cut(
+    factors: Sequence[Factor], variables: Sequence[Variable], budget: Budget, evidence: Evidence
+) -> Assignment:
+    """By a clique tree; by a cut where that tree takes longer than a moment and pairs of variables like to agree."""
+    with suppress(TooLarge):
+        moment = replace(budget, seconds=min(budget.seconds, _MOMENT))
+        return _by_tables(factors, variables, moment, evidence)
+    listed = [*factors, *_ones(evidence, variables)]
+    problem = Problem.of(listed, evidence)
+    if BestWithin(budget).affords(problem) and has_cut(problem):
+        return _with_observed(GraphCut().best(listed, evidence), variables, evidence)
+    return _by_tables(factors, variables, budget, evidence)
 
 
 def _proved(
