@@ -135,3 +135,21 @@ def test_infinite_numbers_are_refused_with_column_and_row(variables):
 def test_texts_for_a_continuous_variable_are_refused_with_column_and_row():
     with pytest.raises(InvalidArgument, match="Row 1 of column 'x' is 'b'"):
         Table.read({"x": [1.0, "b"]}, [Variable("x")])
+
+
+@pytest.mark.parametrize(
+    ("column", "states"),
+    [
+        (pd.Categorical(["b", "a"], categories=["b", "a"]), ("b", "a")),
+        (pd.array([1, None], dtype="Int64"), (1,)),
+        (pd.array(["x", None], dtype="string"), ("x",)),
+        (pd.Index(["y", "x"]), ("x", "y")),
+        (np.array([2**63 + 6, 2**63 + 5], dtype=np.uint64), (2**63 + 5, 2**63 + 6)),
+        (pd.date_range("2020", periods=2, freq="300ns"), tuple(pd.date_range("2020", periods=2, freq="300ns"))),
+        (pd.to_timedelta([2, 1], unit="ns"), tuple(pd.to_timedelta([1, 2], unit="ns"))),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_bare_arrays_large_numbers_and_nanoseconds_are_read(column, states):
+    """An array of pandas without a series, unsigned numbers beyond the signed ones, times that microseconds merge."""
+    assert Table.read({"x": column}).variables["x"].states == states

@@ -11,18 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Floats
-from plausible.data.columns import (
-    as_objects,
-    factorize,
-    identified,
-    looked_up,
-    merge_equal,
-    read_numbers,
-    refuse_no_list,
-)
+from plausible.data.columns import looked_up, read_numbers, refuse_no_list
+from plausible.data.factorizing import as_objects, factorize, identified, is_absent, merge_equal
 from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
-from plausible.variables.variable import is_missing
 
 #: A column of fractional type with at most so many different values, all of them whole, is one of whole numbers.
 MOST_WHOLE_STATES = 20
@@ -87,7 +79,7 @@ def _listed_numbers(name: str, places: NDArray[Any], values: Sequence[Any]) -> F
     """The same of Python objects, which may be of several types."""
     if not any(issubclass(kind, (Real, Decimal)) for kind in set(map(type, values))):
         return None
-    known = [value for value in values if value is not None and not is_missing(value)]
+    known = [value for value in values if not is_absent(value)]
     kinds = set(map(type, known))
     numbers = {kind for kind in kinds - {bool} if issubclass(kind, (Real, Decimal))}
     if numbers and kinds & {bool, np.bool_}:
@@ -98,7 +90,7 @@ def _listed_numbers(name: str, places: NDArray[Any], values: Sequence[Any]) -> F
         )
     if numbers != kinds or all(issubclass(kind, Integral) for kind in numbers):
         return None
-    floats = np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
+    floats = np.array([np.nan if is_absent(value) else float(value) for value in values])
     by_row: Floats = floats[places]
     return by_row
 
@@ -117,7 +109,7 @@ def categories_of(column: Any) -> tuple[State, ...] | None:
 
 
 def _sorted_states(name: str, values: Iterable[Any]) -> list[State]:
-    known = [value for value in values if value is not None and not is_missing(value)]
+    known = [value for value in values if not is_absent(value)]
     if not known:
         raise _no_value(name)
     if all(isinstance(value, bool) for value in known):

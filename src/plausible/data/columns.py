@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.base.arrays import Codes, Floats
 from plausible.base.plain_values import plain
+from plausible.data.factorizing import SmallCodes, factorize, is_absent
 from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, suggestion
 from plausible.variables import Variable
-from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
-    import narwhals as nw
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
 
-#: State positions, in as few bytes as they need.
-SmallCodes: TypeAlias = npt.NDArray[np.signedinteger[Any]]
-#: For each row the place of its value in a list of values; -1 where it is missing.
-Factorized: TypeAlias = tuple[SmallCodes, list[Any]]
-
-#: Whole numbers of a smaller range are looked up in a table, of a larger one by their hashes.
-_SMALL_RANGE = 2**15 - 1
-#: Objects are told apart by their addresses in columns of at least so many cells, if few of the first differ.
-_MANY_CELLS = 1000
 #: Shorter columns are read in one thread.
 _MANY_ROWS = 2**15
 #: So many rows at a time are turned from columns into rows: few enough for the processor to keep them at hand.
@@ -110,10 +100,19 @@ def encode_evidence(
 
 def each_column(read: Callable[[Any, Any], Item], columns: Mapping[Any, Any]) -> dict[Any, Item]:
     """Name -> what is read of a name and its column; long columns are shared out among threads."""
+    columns = {name: _in_series(column) for name, column in columns.items()}
     if not hasattr(first := next(iter(columns.values()), ()), "__len__") or len(first) < _MANY_ROWS:
         return {name: read(name, column) for name, column in columns.items()}
     with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
         return dict(zip(columns, pool.map(read, columns.keys(), columns.values()), strict=True))
+
+
+def _in_series(column: Any) -> Any:
+    """An index or an array of pandas as a series, which has a library's ways; anything else as it is."""
+    pandas = sys.modules.get("pandas")  # who has not loaded it has none of its arrays
+    if pandas is None or not isinstance(column, (pandas.Index, pandas.api.extensions.ExtensionArray)):
+        return column
+    return pandas.Series(column)
 
 
 def refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable], place: str = "this model") -> None:
@@ -179,13 +178,13 @@ def encode_small(variable: Variable, column: Any, *, allow_missing: bool = False
     places, values = factorize(name, column)
     lowest = -1 if allow_missing else 0
     # The position of a state, -1 for a missing value, -2 for what is neither.
-    known = [variable.index(v) if variable.has_state(v) else -1 if _is_absent(v) else -2 for v in values]
+    known = [variable.index(v) if variable.has_state(v) else -1 if is_absent(v) else -2 for v in values]
     encoded = looked_up(known, places)
     if encoded.min(initial=0) >= lowest:
         return encoded
     row = int(np.argmax(encoded < lowest))
     value = values[places[row]] if places[row] >= 0 else None
-    if _is_absent(value):
+    if is_absent(value):
         raise InvalidArgument(
             f"Row {row} of column {name!r} is missing; this question needs complete rows. "
             "Where cells are missing, ask model.compile().log_likelihood(...), which sums over them."
@@ -199,10 +198,6 @@ def looked_up(positions: Sequence[int], places: SmallCodes) -> SmallCodes:
     kind = np.int8 if max(positions, default=0) < 127 else np.int32
     found: SmallCodes = np.array([*positions, -1], dtype=kind)
     return found[places]
-
-
-def _is_absent(value: Any) -> bool:
-    return value is None or is_missing(value)
 
 
 def read_numbers(name: str, column: Any, *, allow_missing: bool = True) -> Floats:
@@ -229,7 +224,7 @@ def read_numbers(name: str, column: Any, *, allow_missing: bool = True) -> Float
 def _number(value: Any) -> float:
     """The value as a number; NaN where it is missing, infinite where it is none."""
     try:
-        return float("nan") if _is_absent(value) else float(value)
+        return float("nan") if is_absent(value) else float(value)
     except (TypeError, ValueError):
         return float("inf")
 
@@ -243,26 +238,10 @@ def refuse_no_list(name: str, column: Any) -> None:
         raise InvalidArgument(f"The column {name!r} is an array with {num_axes} axes, not a list of values.")
 
 
-def factorize(name: str, column: Any) -> Factorized:
-    """By the fastest way that the column's library has; the order of the values does not matter."""
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iufbmM" and column.ndim == 1:
-        return _factorize_array(column)
-    if not isinstance(column, (list, tuple, np.ndarray)):
-        import narwhals as nw
-
-        native = nw.to_native(column, pass_through=True)
-        if nw.dependencies.is_pandas_series(native):
-            return _factorize_pandas(name, native)
-        series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return _factorize_series(name, series)
-    return merge_equal(name, *identified(column))
-
-
 def has_values(name: str, column: Any) -> bool:
     """Whether any row has a value."""
     places, values = factorize(name, column)
-    is_value = np.array([*(not _is_absent(value) for value in values), False])
+    is_value = np.array([*(not is_absent(value) for value in values), False])
     return bool(is_value[places].any())
 
 
@@ -271,146 +250,6 @@ def with_values(columns: Mapping[Any, Any], known: Container[str]) -> dict[Any, 
     return {
         name: column for name, column in columns.items() if name in known or has_values(name, column) or not len(column)
     }
-
-
-def _factorize_array(column: npt.NDArray[Any], is_absent: npt.NDArray[np.bool_] | None = None) -> Factorized:
-    """Numbers, truth values or times; NaN and NaT have no value, nor has what `is_absent`."""
-    import pandas as pd
-
-    if is_absent is not None and is_absent.any():
-        if is_absent.all():
-            return np.full(len(column), -1, dtype=np.int8), []
-        filled = np.where(is_absent, column[np.argmin(is_absent)], column)
-        places, values = _factorize_array(filled)
-        return np.where(is_absent, places.dtype.type(-1), places), values
-    if column.dtype.kind == "b":
-        return column.astype(np.int8), [False, True]
-    if (by_offset := _by_offset(column)) is not None:
-        return by_offset
-    places, distinct = pd.factorize(column)
-    return places, as_objects(distinct)
-
-
-def _by_offset(numbers: npt.NDArray[Any]) -> Factorized | None:
-    """Numbers a whole number of steps above the least, of a small range, looked up by these steps; else `None`."""
-    if not len(numbers) or numbers.dtype.kind not in "iuf":
-        return None
-    low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
-    if not high.item() - low.item() < _SMALL_RANGE:
-        return None
-    steps = (numbers.astype(np.int64, copy=False) if numbers.dtype.kind == "i" else numbers) - low
-    if numbers.dtype.kind == "f":
-        steps[np.isnan(steps)] = _SMALL_RANGE
-    offsets = steps.astype(np.intp, copy=False)
-    if numbers.dtype.kind == "f" and (offsets != steps).any():
-        return None
-    is_seen = np.bincount(offsets, minlength=_SMALL_RANGE + 1)[:_SMALL_RANGE] > 0
-    places = np.append(np.cumsum(is_seen) - 1, -1).astype(np.int16)
-    return places[offsets], (low.item() + np.flatnonzero(is_seen)).tolist()
-
-
-def _factorize_pandas(name: str, series: pd.Series[Any]) -> Factorized:
-    import pandas as pd
-
-    if series.dtype == np.dtype(object):
-        return merge_equal(name, *identified(series))
-    values: Any = series.array if isinstance(series.dtype, pd.api.extensions.ExtensionDtype) else series.to_numpy()
-    if isinstance(values, pd.Categorical):
-        return values.codes, as_objects(values.categories)
-    if isinstance(values, np.ndarray):
-        return _factorize_array(values)
-    if getattr(values.dtype, "storage", "") == "pyarrow" or isinstance(values.dtype, pd.ArrowDtype):
-        return _factorize_arrow(values.__arrow_array__())
-    if hasattr(values.dtype, "numpy_dtype"):  # numbers and truth values with a mask
-        kind = values.dtype.numpy_dtype
-        return _factorize_array(values.to_numpy(dtype=kind, na_value=kind.type(0)), values.isna())
-    places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
-    return places, as_objects(distinct)
-
-
-def _factorize_arrow(array: Any) -> Factorized:
-    """An array, or a chunked one."""
-    if hasattr(array, "chunks"):
-        array = array.unify_dictionaries().combine_chunks()
-    encoded = array if hasattr(array, "indices") else array.dictionary_encode()
-    return encoded.indices.cast("int32").fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
-
-
-def as_objects(values: Any) -> list[Any]:
-    """As Python objects; times of nanoseconds, too, of which NumPy would make whole numbers, and pandas its own."""
-    if hasattr(values, "to_pydatetime"):
-        return list(values.to_pydatetime())
-    if hasattr(values, "to_pytimedelta"):
-        return list(values.to_pytimedelta())
-    if values.dtype.kind in "mM" and isinstance(values, np.ndarray) and np.datetime_data(values.dtype)[0] == "ns":
-        values = values.astype(f"{values.dtype.kind}8[us]")
-    return list(values.tolist())
-
-
-def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
-    native = series.to_native()
-    if hasattr(native, "factorize"):  # kin of pandas
-        places, values = native.factorize()
-        return np.asarray(places, dtype=np.intp), values.tolist()
-    if series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
-        return merge_equal(name, *identified(series))
-    if hasattr(native, "dictionary_encode"):
-        return _factorize_arrow(native)
-    is_absent = series.is_null().to_numpy()
-    if series.dtype.is_numeric() and not series.dtype.is_decimal():
-        return _factorize_array(series.fill_null(0).to_numpy(), is_absent)
-    if hasattr(native, "to_physical") and str(series.dtype).startswith(("String", "Categorical", "Enum")):
-        import polars as pl
-
-        coded = native.cast(pl.Categorical) if native.dtype == pl.String else native
-        distinct = coded.drop_nulls().unique()
-        texts = dict(zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True))
-        places, numbers = _factorize_array(coded.to_physical().fill_null(0).to_numpy(), is_absent)
-        return places, [texts[number] for number in numbers]
-    return merge_equal(name, *identified(series))
-
-
-def identified(column: Any) -> Factorized:
-    """Python objects, told apart by identity where few of them are many cells; equal ones may be there twice."""
-    if getattr(column, "dtype", None) == np.dtype(object):
-        values = np.asarray(column)
-    else:
-        listed = as_list(column)
-        values = np.fromiter(listed, dtype=object, count=len(listed))
-    if len(values) >= _MANY_CELLS:
-        import pandas as pd
-
-        if pd.isna(values[:_MANY_CELLS]).any():  # each cell may have a NaN of its own
-            values = values.copy()
-            values[pd.isna(values)] = None
-        values = np.ascontiguousarray(values)
-        addresses = np.ctypeslib.as_array((ctypes.c_ssize_t * len(values)).from_address(values.ctypes.data))
-        if len(np.unique(addresses[:_MANY_CELLS])) <= _MANY_CELLS // 4:
-            places, distinct = pd.factorize(addresses)
-            firsts = np.empty(len(distinct), dtype=np.intp)
-            firsts[places[::-1]] = np.arange(len(values))[::-1]
-            return places, values[firsts].tolist()
-    return np.arange(len(values)), values.tolist()
-
-
-def merge_equal(name: str, places: npt.NDArray[Any], values: Sequence[Any]) -> Factorized:
-    """Each of the values once, by their equality as states."""
-    numbers: dict[Any, int] = {}
-    try:
-        merged = [numbers.setdefault(value, len(numbers)) for value in values]
-    except TypeError:
-        place, value = next(each for each in enumerate(values) if not isinstance(each[1], Hashable))
-        row = int(np.argmax(places == place))
-        raise UnknownState(f"Row {row} of column {name!r}: {value!r} can't be a state: it can't be hashed.") from None
-    return np.array(merged, dtype=np.intp)[places], list(numbers)
-
-
-def as_list(column: Any) -> list[Any]:
-    """The values as Python objects, by the column's own method where it has one."""
-    for method in ("tolist", "to_list", "to_pylist"):
-        if hasattr(column, method):
-            column = getattr(column, method)()
-    return list(column)
 
 
 def decode(columns: Mapping[str, npt.NDArray[Any]], variables: Mapping[str, Variable]) -> pd.DataFrame:

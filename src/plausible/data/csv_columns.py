@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from plausible.base.arrays import Positions
-from plausible.data.columns import factorize
+from plausible.data.factorizing import factorize
 from plausible.data.missing_values import MissingValues, advise_missing_values
 from plausible.errors import FormatError
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plausible.base.arrays import Flags
-from plausible.data.columns import as_list
+from plausible.data.factorizing import as_list
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables.variable import is_missing
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from plausible.base.arrays import Positions
 from plausible.data.column_types import categories_of
-from plausible.data.columns import factorize, frame_columns
+from plausible.data.columns import frame_columns
 from plausible.data.csv_columns import CSV_OPENERS, TextColumn, read_csv_columns
+from plausible.data.factorizing import factorize
 from plausible.data.missing_values import MissingValues, warn_of_missing_words
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile
 from plausible.variables import Variable

@@ -398,3 +398,9 @@ def test_names_and_not_last_digits_decide_between_equal_graphs(method):
         search = StructureSearch(method, options.get(method, {}), score, known)
         graphs = {search.by(Jittered(score.on_data(frame), noise)).graph for noise in range(6)}
         assert len(graphs) == 1
+
+
+@pytest.mark.parametrize("method", ["hill-climbing", "beam", "basin-flooding", "tabu", "annealing", "ges"])
+def test_one_row_of_numbers_tells_of_no_edge(method):
+    """Families with parents have no score there, and no search stumbles over that."""
+    assert not learn_structure({"a": [1.5], "b": [0.3], "c": [2.7]}, method).graph.edges

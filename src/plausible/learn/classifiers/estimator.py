@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Positions
-from plausible.data.columns import factorize
+from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of
 from plausible.errors import InvalidArgument, NotSupported, PlausibleError, PlausibleWarning, close_match, warn_caller
 from plausible.variables import Variable
-from plausible.variables.variable import is_missing
 
 
 class NotFitted(PlausibleError, ValueError, AttributeError):
@@ -176,7 +175,7 @@ def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
             "Unknown label type: y holds fractional numbers, but a classifier needs classes. Cut it into intervals "
             "first, as Discretizer does."
         )
-    if any(value is None or is_missing(value) or value in (np.inf, -np.inf) for value in cells):
+    if any(is_absent(value) or value in (np.inf, -np.inf) for value in cells):
         raise InvalidArgument("y has missing or infinite values (NaN, None, inf): leave these rows out.")
     if isinstance(name, str) and name in features:
         raise InvalidArgument(f"X has the column {name!r}, which is also the class: leave it out of X.")
@@ -200,7 +199,7 @@ def unseen_states(columns: Mapping[str, Any], variables: Mapping[str, Variable])
     unseen = {}
     for name, column in columns.items():
         if name in variables and not variables[name].is_continuous:
-            values = [value for value in factorize(name, column)[1] if not (value is None or is_missing(value))]
+            values = [value for value in factorize(name, column)[1] if not is_absent(value)]
             unseen[name] = [value for value in values if not variables[name].has_state(value)]
     return {name: values for name, values in unseen.items() if values}
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.base.arrays import Ints
-from plausible.data.columns import equally_long, factorize
+from plausible.data.columns import equally_long
+from plausible.data.factorizing import factorize, is_absent
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.variables import Variable
-from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ def missing_mask(name: str, column: Any) -> Mask:
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         return np.isnan(column)
     places, values = factorize(name, column)
-    absent = np.array([value is None or is_missing(value) for value in values] + [True], dtype=np.bool_)
+    absent = np.array([is_absent(value) for value in values] + [True], dtype=np.bool_)
     return absent[places]
 
 

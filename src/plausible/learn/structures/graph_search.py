@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -170,10 +171,11 @@ class GraphSearch(SearchProblem[Families, Move]):
         return bool(not is_fixed and known.allowed[child, parent] and num_parents < known.max_parents)
 
     def deltas(self, state: Families, operators: Sequence[Move]) -> list[float]:
-        if len(operators) <= _FEW:
-            return [self._gain(state, move) for move in operators]
-        self._renew(state)
-        return [self._looked_up(state, move) for move in operators]
+        if len(operators) > _FEW:
+            self._renew(state)
+        gain = self._gain if len(operators) <= _FEW else self._looked_up
+        gains = [gain(state, move) for move in operators]
+        return [-math.inf if math.isnan(one) else one for one in gains]  # from one graph without a score to another
 
     def best_operator(self, state: Families, recent: Sequence[Move] = ()) -> tuple[Move, float] | None:
         """The first of the moves with the largest gain that undo no recent one."""
