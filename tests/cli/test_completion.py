@@ -11,6 +11,8 @@ import pytest
 
 import plausible as pb
 from plausible.cli.commands import COMMANDS
+from plausible.learn.scores.reading import SCORES
+from plausible.learn.structure_methods import METHODS
 
 
 @pytest.fixture
@@ -82,6 +84,15 @@ def test_other_shells_are_offered_whole_words(plausible, monkeypatch):
     assert plausible()[1] == "xray=yes\n"
     monkeypatch.setenv("_PLAUSIBLE_COMPLETE", "complete_zsh")
     assert '"xray=yes"' in plausible()[1]
+
+
+def test_methods_and_scores_are_offered(offered):
+    """All that there are, by the lists of the library."""
+    assert offered("learn", "rows.csv", "--method", "hi") == ["hill-climbing"]
+    assert offered("learn", "rows.csv", "--method", "") == [*METHODS, "pc"]
+    assert offered("learn", "--score", "bd") == ["bdeu", "bds"]
+    assert offered("score", "asia", "rows.csv", "--score", "bdeu,a") == ["bdeu,aic"]
+    assert offered("score", "asia", "rows.csv", "--score", "") == list(SCORES)
 
 
 def test_options_are_offered(offered):

@@ -27,6 +27,7 @@ class Command(NamedTuple):
     summary: str  # the first line of its help; short enough to stand beside the name in 80 columns
     arguments: tuple[ArgumentKind, ...] = ()  # what each names, in order; the last may be repeated
     module: str = ""  # where it is, unless in a module of its own name
+    choices: Mapping[str, str] = MappingProxyType({})  # option -> the names that its value may have
 
 
 def command(
@@ -48,6 +49,16 @@ def load_command(name: str) -> Any:
     """The function of a command, which is called run_ and its name."""
     return getattr(import_module(f"plausible.cli.{COMMANDS[name].module or name}"), f"run_{name}")
 
+
+_METHODS = (
+    "hill-climbing first-ascent tabu beam annealing random-restarts perturbation-restarts basin-flooding chow-liu "
+    "forest tan k2 buntine edge-counts mmhc exact a-star orders ges pc"
+)
+_SCORES = (
+    "log-likelihood aic bic mdl k2 bdeu bds fnml qnml description-length standard-bayesian gaussian-log-likelihood "
+    "gaussian-aic gaussian-bic bge conditional-gaussian-log-likelihood conditional-gaussian-aic "
+    "conditional-gaussian-bic"
+)
 
 #: Name -> command, in the order of the help.
 COMMANDS: Mapping[str, Command] = MappingProxyType(
@@ -72,8 +83,14 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "Print what would have been, had --do been done.", ("model", "variables"), "questions"
         ),
         "troubleshoot": Command("Advise which test or repair of a device is best next.", ("model",)),
-        "learn": Command("Learn a network from data: its graph, then its numbers.", ("file",)),
-        "score": Command("Print how well a network or a graph explains data.", ("model", "file"), "predict"),
+        "learn": Command(
+            "Learn a network from data: its graph, then its numbers.",
+            ("file",),
+            choices={"--method": _METHODS, "--score": _SCORES},
+        ),
+        "score": Command(
+            "Print how well a network or a graph explains data.", ("model", "file"), "predict", {"--score": _SCORES}
+        ),
         "discretize": Command("Replace numbers by intervals with readable names.", ("file",), "prepare"),
         "impute": Command("Fill the empty cells of a table.", ("file",), "prepare"),
         "cluster": Command("Find clusters of rows, and tell what sets them apart.", ("file",), "learn"),

@@ -71,13 +71,21 @@ def offers(command: Command, before: Sequence[str], word: str) -> list[str]:
     """What a word may become; nothing where only the shell knows, as of files."""
     if word.startswith("-") and "=" in word:
         option, _, word = word.partition("=")
-        return [f"{option}={offer}" for offer in _of_kind(_OPTIONS.get(option), _arguments(before), word)]
+        return [f"{option}={offer}" for offer in _values(command, option, _arguments(before), word)]
     arguments = _arguments(before)
     kinds = command.arguments
     last = before[-1] if before else ""
     if last.startswith("-") and not _FLAGS.fullmatch(last):
-        return _of_kind(_OPTIONS.get(last), arguments, word)
+        return _values(command, last, arguments, word)
     return _of_kind(kinds[min(len(arguments), len(kinds) - 1)] if kinds else None, arguments, word)
+
+
+def _values(command: Command, option: str, arguments: Sequence[str], word: str) -> list[str]:
+    """What the value of an option may become."""
+    if (names := command.choices.get(option)) is None:
+        return _of_kind(_OPTIONS.get(option), arguments, word)
+    start, comma, rest = word.rpartition(",")
+    return [start + comma + name for name in _starting(names.split(), rest)]
 
 
 def _of_kind(kind: ArgumentKind | None, arguments: Sequence[str], word: str) -> list[str]:
