@@ -72,18 +72,8 @@ __all__ = [
 ]
 
 
-class PlausibleError(Exception):
-    """The root of everything that this library raises on purpose: a problem, and what can be done about it.
-
-    Both are data. The problem is text, in which arguments and calls may stand as such; `remedies` name what to change,
-    and to what. The message is Python's; `told` says it in the words of another shell.
-
-    Examples
-    --------
-    >>> from plausible.base.remedies import Argument, Remedy
-    >>> print(InvalidArgument("That is too much.", remedies=[Remedy("use ", Argument("engine", "auto"))]))
-    That is too much. Use engine='auto'.
-    """
+class _Told(Exception):
+    """A problem, and what can be done about it: both are data, which each shell has words for."""
 
     #: What can be done about it.
     remedies: tuple[Remedy, ...] = ()
@@ -99,6 +89,20 @@ class PlausibleError(Exception):
 
     def __str__(self) -> str:
         return self.told()
+
+
+class PlausibleError(_Told):
+    """The root of everything that this library raises on purpose: a problem, and what can be done about it.
+
+    Both are data. The problem is text, in which arguments and calls may stand as such; `remedies` name what to change,
+    and to what. The message is Python's; `told` says it in the words of another shell.
+
+    Examples
+    --------
+    >>> from plausible.base.remedies import Argument, Remedy
+    >>> print(InvalidArgument("That is too much.", remedies=[Remedy("use ", Argument("engine", "auto"))]))
+    That is too much. Use engine='auto'.
+    """
 
 
 class UnknownVariable(PlausibleError, KeyError):
@@ -314,8 +318,8 @@ class MissingDependency(PlausibleError, ImportError):
         return cls(f'This needs {library}, which is optional. Install it with: pip install "plausible[{extra}]"')
 
 
-class PlausibleWarning(UserWarning):
-    """The root of everything that this library warns about."""
+class PlausibleWarning(_Told, UserWarning):
+    """The root of everything that this library warns about; its remedies are data, as those of errors are."""
 
 
 class RoundedProbabilities(PlausibleWarning):
@@ -352,7 +356,7 @@ def _article(noun: str) -> str:
     return "An" if noun[:1] in "AEIOU" else "A"
 
 
-def warn_caller(text: str, category: type[Warning]) -> None:
+def warn_caller(text: str | Warning, category: type[Warning] | None = None) -> None:
     """Warn, pointing at the innermost line outside of this package: that of whoever asked."""
     package = __name__.partition(".")[0]
     frame, level = sys._getframe(0), 1

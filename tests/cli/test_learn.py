@@ -431,3 +431,20 @@ def test_columns_that_the_graph_lacks_are_not_read(plausible, tmp_path):
     code, _, errors = plausible("learn", str(source), "-o", str(target), "--graph", "rain -> grass")
     assert (code, errors) == (0, "")
     assert set(pb.load(target).variables) == {"rain", "grass"}
+
+
+def test_doubtful_columns_are_told_in_the_words_of_the_shell(plausible, tmp_path):
+    """With quotes where the shell needs them, and no Python; in Python, no options."""
+    rows, source = pb.examples.load("asia").sample(50, seed=1), tmp_path / "rows.csv"
+    rows.to_csv(source)  # with its index
+    frame = pd.read_csv(source)
+    source.write_text(frame.to_csv(index=False))
+    code, _, errors = plausible("learn", str(source), "-o", str(tmp_path / "net.json"))
+    assert code == 0
+    assert "--states NAME, or as a number: --continuous 'Unnamed: 0'." in errors
+    assert "Table.read" not in errors
+    with pytest.warns(pb.data.DoubtfulColumns, match=r"variables=\[Variable\('Unnamed: 0'\)\]\)\.$") as caught:
+        pb.learn.structure(frame)
+    assert "--" not in str(caught[0].message)
+    keep = ("--continuous", "Unnamed: 0", "--states", "asia")
+    assert "hardly variables" not in plausible("learn", str(source), "-o", str(tmp_path / "net.json"), *keep)[2]

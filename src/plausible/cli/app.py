@@ -9,17 +9,19 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from plausible import __version__
+from plausible.base.remedies import Words
 from plausible.cli.commands import COMMANDS, load_command, shell_words
 from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
 from plausible.cli.options import option
 from plausible.cli.output import print_line
-from plausible.errors import MissingFile, PlausibleError
+from plausible.errors import MissingFile, PlausibleError, PlausibleWarning
 
 # ClickException, of the click that typer uses: its own copy or the package, by version.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -60,7 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings(), _log_on_standard_error():
         warnings.simplefilter("default")
-        warnings.showwarning = _one_line
         try:
             sys.exit(_exit_code(given))
         except BrokenPipeError:
@@ -91,6 +92,7 @@ def _exit_code(given: list[str]) -> int:
     named = next((word for word in given if not word.startswith("-")), None)
     if COMPLETING in os.environ:
         named = option_command(os.environ)
+    warnings.showwarning = partial(_one_line, named)
     try:
         is_called = given[:1] == [named] and named in COMMANDS and COMPLETING not in os.environ
         code = _app(named, others=not is_called)(args=given, standalone_mode=False, prog_name="plausible")
@@ -105,7 +107,7 @@ def _exit_code(given: list[str]) -> int:
     except BrokenPipeError:
         raise
     except PlausibleError as error:
-        return _told(error.told(shell_words(load_command(named) if named is not None and named in COMMANDS else None)))
+        return _told(error.told(_words(named)))
     except FileNotFoundError as error:
         return _told(str(MissingFile.at(Path(error.filename), ()) if error.filename else error))
     except OSError as error:
@@ -129,8 +131,14 @@ def _stop_writing() -> NoReturn:
     sys.exit(1)
 
 
-def _one_line(message: Warning | str, *_: object, **__: object) -> None:
-    print_line(f"plausible: warning: {message}", error=True)
+def _words(named: str | None) -> Words:
+    """The words of the command that was called, if there is one."""
+    return shell_words(load_command(named) if named is not None and named in COMMANDS else None)
+
+
+def _one_line(named: str | None, message: Warning | str, *_: object, **__: object) -> None:
+    text = message.told(_words(named)) if isinstance(message, PlausibleWarning) else str(message)
+    print_line(f"plausible: warning: {text}", error=True)
 
 
 def _told(problem: str, code: int = 2) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from shlex import quote
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo
 
-from plausible.base.remedies import Argument, Piece, Words
+from plausible.base.remedies import Argument, Call, Piece, Words
 
 #: What a command says in place of what the library says, by its text in Python; by the name of an argument alone, the
 #: option, or what makes words of it.
@@ -131,6 +132,8 @@ def shell_words(run: Any) -> Words:
             return str(known)
         if isinstance(piece, str):
             return piece
+        if isinstance(piece, Call) and piece.name == "Table.read":
+            return _reading(piece, options)
         named = own.get(piece.name, options.get(piece.name, _ELSEWHERE.get(piece.name)))
         if callable(named):
             return str(named(piece))
@@ -142,6 +145,19 @@ def shell_words(run: Any) -> Words:
         return hyphenated(name) if "engine" in options and name[:1].isupper() else None
 
     return words
+
+
+#: Argument of `Table.read` -> the argument of a command that reads data so.
+_READING = MappingProxyType({"columns": "states", "variables": "continuous"})
+
+
+def _reading(call: Call, options: Mapping[str, str]) -> str | None:
+    """The options that read a table as a call would; `None` where a command has them not."""
+    meant = [(options.get(_READING[each.name]), each.value) for each in call.arguments if each.name in _READING]
+    if any(option is None for option, _ in meant):
+        return None
+    listed = [(option, ["NAME"] if value is ... else map(str, value)) for option, value in meant]
+    return " ".join(f"{option} {quote(name)}" for option, names in listed for name in names)
 
 
 def hyphenated(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.base.remedies import Argument, Call, Remedy
 from plausible.errors import PlausibleWarning, warn_caller
 from plausible.variables import State, Variable
 
@@ -56,9 +57,9 @@ def warn_of_doubtful(left_out: Mapping[str, str]) -> None:
     names = list(left_out)
     told = ", ".join(f"{name!r} ({left_out[name]})" for name in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    warn_caller(
-        f"Columns that are hardly variables are left out: {told}{more}. To keep one, name it: Table.read(..., "
-        f"columns=[...]) keeps those that it names, variables=[Variable({names[0]!r})] makes it a number; on the "
-        f"command line --states {names[0]} or --continuous {names[0]}.",
-        DoubtfulColumns,
-    )
+    number = Call("Table.read", Argument("data", ...), Argument("variables", [Variable(names[0])]))
+    remedies = [
+        Remedy("keep one by naming it: ", Call("Table.read", Argument("data", ...), Argument("columns", ...))),
+        Remedy("as a number: ", number),
+    ]
+    warn_caller(DoubtfulColumns(f"Columns that are hardly variables are left out: {told}{more}.", remedies=remedies))
