@@ -1,7 +1,7 @@
 """PC-stable with the chi-square test at 0.05, beside pyAgrum and causal-learn on the same rows; and how PC directs.
 
 Times are of whole calls on data that each library holds in its own form already. We leave out tests with fewer than
-five rows for each degree of freedom, which the others make.
+five rows for each degree of freedom and more than two given, which the others make.
 
 What tells colliders best: structural Hamming distances to the essential graph of the network that the rows come from,
 means over seeds, with the G test at 0.05; on the skeleton that PC finds, and on the true one, where each pair has the

@@ -81,7 +81,9 @@ def test_learners_leave_doubtful_columns_out_with_one_warning(learn):
     assert set(_names(graph)) == {"a", "b"}
     (told,) = [str(each.message) for each in caught if each.category is DoubtfulColumns]
     assert "'id' (60 different values in 60 rows), 'day' (dates)" in told
-    assert set(_names(learn(Table.read(frame, columns=["a", "b", "id"])))) == {"a", "b", "id"}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* could not be tested")  # nothing can be told of a column of names
+        assert set(_names(learn(Table.read(frame, columns=["a", "b", "id"])))) == {"a", "b", "id"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark_networks import benchmark_network
+from plausible.causal.discovery.fci import fci
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, UnknownVariable
 from plausible.graphs import DAG, PDAG, essential_graph, immoralities
 from plausible.graphs.equivalence import near_extension
@@ -430,3 +431,25 @@ def test_a_search_that_was_stopped_goes_by_the_sets_that_it_has():
     assert found.stopped_by == "interrupted"
     assert found.separating_sets
     assert () not in asked
+
+
+@pytest.mark.parametrize(("left", "right"), [(15, 15), (70, 2), (40, 8)])
+def test_columns_with_many_states_for_their_rows_are_joined_at_the_level_only(left, right):
+    """At 0.05 more than 6 edges of 40 come by chance once in a hundred times or less."""
+    rng = np.random.default_rng(left)
+    samples = [{"a": rng.integers(0, left, 300), "b": rng.integers(0, right, 300)} for _ in range(40)]
+    assert sum(pc(columns).graph.num_edges for columns in samples) <= 6
+
+
+def test_edges_that_could_not_be_tested_are_told():
+    columns = {"a": [f"s{row}" for row in range(60)], "b": np.arange(60) % 3, "c": np.arange(60) // 2 % 2}
+    for learner in (pc, structure_from_blankets, fci):
+        with pytest.warns(
+            PlausibleWarning, match="2 edges could not be tested, for too few rows, and stayed: a - b, a - c"
+        ):
+            found = learner(GTest(columns))
+        assert set(found.untested) == {frozenset("ab"), frozenset("ac")}
+        assert "2 untested edges" in str(found)
+        assert found.to_frame()["p_value"].isna().tolist() == [True, True]
+    required = pc(GTest(columns), knowledge=Knowledge(required=[("a", "b"), ("a", "c")]))  # warns of none
+    assert required.to_frame()[["left", "edge", "right"]].to_numpy().tolist() == [["a", "->", "b"], ["a", "->", "c"]]

@@ -60,12 +60,62 @@ def test_many_questions_are_answered_like_each_alone_whatever_the_threads():
 
 def test_a_sparse_table_is_not_tested_and_shows_nothing():
     columns = _columns(np.random.default_rng(0), 30)
-    found = GTest(columns).test("a", "b", ["c", "d"])
+    found = GTest({**columns, "e": columns["d"]}).test("a", "b", ["c", "d", "e"])
     assert (found.is_reliable, np.isnan(found.p_value), found.is_independent()) == (False, True, False)
     assert GTest(columns, min_rows_per_degree=1).test("a", "b", ["c", "d"]).is_reliable
     assert GTest(columns, adjust=False, min_rows_per_degree=0).test("a", "b", ["c", "d"]).degrees_of_freedom == 16
     empty = GTest(Table.read(columns).take(np.zeros(30, dtype=bool)))
     assert not empty.test("a", "b").is_reliable
+
+
+def test_nothing_is_told_of_a_column_with_a_state_of_its_own_in_each_row():
+    """All tables with its margins are alike; so it is with fractional weights, whose rows can't be permuted."""
+    columns = {"a": [f"s{row}" for row in range(60)], "b": np.arange(60) % 3}
+    assert not GTest(columns).test("a", "b").is_reliable
+    table = Table.read({"a": np.arange(30) // 2, "b": np.arange(30) % 7}, weights=[0.5] * 30)
+    assert not GTest(table).test("a", "b").is_reliable
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("sizes", "given"), [((15, 15), ""), ((70, 2), ""), ((40, 8), ""), ((6, 7), "z"), ((3, 4), "zw")]
+)
+def test_sparse_tables_are_judged_as_by_permutations_of_their_rows(kind, sizes, given):
+    """Under independence, and with a tenth of the rows copied from x to y."""
+    rng = np.random.default_rng(sum(sizes))
+    columns = {name: rng.integers(0, size, 300) for name, size in zip("xyzw", (*sizes, 8, 6), strict=True)}
+    for share in (0.0, 0.1):
+        columns["y"] = np.where(rng.random(300) < share, columns["x"] % sizes[1], columns["y"])
+        frame = pd.DataFrame(columns)
+        strata = [group for _, group in frame.groupby(list(given))] if given else [frame]
+
+        def pearson(is_shuffled, strata=strata):
+            found = 0.0
+            for group in strata:
+                y = rng.permutation(group["y"].to_numpy()) if is_shuffled else group["y"].to_numpy()
+                table = np.zeros(sizes)
+                np.add.at(table, (group["x"].to_numpy(), y), 1.0)
+                expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(group)
+                found += ((table - expected) ** 2 / np.where(expected > 0, expected, 1.0)).sum()
+            return found
+
+        drawn = np.array([pearson(True) for _ in range(400)])
+        found = KINDS[kind](columns).test("x", "y", tuple(given))
+        assert found.is_reliable
+        assert found.statistic == pytest.approx(pearson(False))
+        assert found.p_value == pytest.approx(np.mean(drawn >= found.statistic - 1e-9), abs=0.08)
+
+
+def test_numbers_and_many_states_are_rejected_at_the_level_under_independence():
+    """The likelihood ratio of 70 normal distributions is far from chi-square with 300 rows."""
+    rng = np.random.default_rng(1)
+    found = [
+        ConditionalGaussianTest({"a": rng.integers(0, 70, 300), "b": rng.normal(size=300)}).test("a", "b").p_value
+        for _ in range(150)
+    ]
+    assert kstest(found, "uniform").pvalue > 0.01
+    a = rng.integers(0, 70, 300)
+    assert not ConditionalGaussianTest({"a": a, "b": a % 2 + rng.normal(size=300)}).test("a", "b").is_independent()
 
 
 def test_a_variable_of_one_state_is_independent_of_all():

@@ -25,6 +25,7 @@ from plausible.learn.constraint_based.orientation import (
     Triple,
     Variant,
     find_colliders,
+    warn_untested,
 )
 from plausible.learn.constraint_based.pc import read_knowledge
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
@@ -206,7 +207,7 @@ def fci(
     narrowed = bool(known.required.any() or not known.allowed[joined.allowed].all())
     if not (ambiguous or skeleton.stopped_by or stands_for_class(graph, narrowed=narrowed)):
         conflicts.append(MarkConflict("no class"))
-    return PAGResult(
+    found = PAGResult(
         graph,
         skeleton.separating_sets,
         skeleton.p_values,
@@ -217,6 +218,8 @@ def fci(
         skeleton.stopped_by,
         selection,
     )
+    warn_untested(found, known)
+    return found
 
 
 def _orient(

@@ -14,7 +14,13 @@ import numpy as np
 from plausible.base.options import check_number
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
-from plausible.learn.constraint_based.orientation import Triple, interchangeable, orient, unshielded_triples
+from plausible.learn.constraint_based.orientation import (
+    Triple,
+    interchangeable,
+    orient,
+    unshielded_triples,
+    warn_untested,
+)
 from plausible.learn.constraint_based.pc import ConstraintResult, pc, read_knowledge
 from plausible.learn.constraint_based.skeleton import Pair
 from plausible.learn.independence.gaussian_tests import TestName, read_test
@@ -209,7 +215,9 @@ def structure_from_blankets(
     p_values = {pair: outcome.p_value for pair, outcome in apart.items() if outcome.num_tests}
     num_tests = sum(result.num_tests for result in found) + sum(outcome.num_tests for outcome in apart.values())
     determined = tuple(pair for pair, outcome in apart.items() if outcome.given and outcome.is_determined)
-    return ConstraintResult(graph, separators, p_values, (num_tests,), conflicts, tuple(ambiguous), determined)
+    result = ConstraintResult(graph, separators, p_values, (num_tests,), conflicts, tuple(ambiguous), determined)
+    warn_untested(result, known)
+    return result
 
 
 class _Separation(NamedTuple):

@@ -9,18 +9,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
-from typing import Generic, Literal, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
 from plausible.base.records import Result, record
-from plausible.errors import counted
+from plausible.errors import PlausibleWarning, counted, warn_caller
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.meek import Orientation
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Variant: TypeAlias = Literal["stable", "original", "majority", "conservative"]
 
@@ -175,6 +178,24 @@ class ConstraintBasedResult(Result, ABC, Generic[GraphT]):
     determined: tuple[Pair, ...] = ()
     stopped_by: Literal["", "time limit", "interrupted"] = ""  # "" if the search came to its end
 
+    _also: ClassVar[tuple[str, ...]] = ("untested",)
+
+    @property
+    def untested(self) -> tuple[Pair, ...]:
+        """The edges that no test was made of: knowledge requires them, the search was stopped, or rows are too few."""
+        pairs = (frozenset(map(str, edge.ends)) for edge in self.graph.edges)
+        return tuple(pair for pair in pairs if pair not in self.p_values)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each edge, with the largest p-value of its tests; NaN where none was made."""
+        import pandas as pd
+
+        rows = [
+            (edge.left, edge.symbol, edge.right, self.p_values.get(frozenset(map(str, edge.ends)), np.nan))
+            for edge in self.graph.edges
+        ]
+        return pd.DataFrame(rows, columns=["left", "edge", "right", "p_value"])
+
     @abstractmethod
     def _described(self) -> str:
         """The edges, counted by kind."""
@@ -186,9 +207,24 @@ class ConstraintBasedResult(Result, ABC, Generic[GraphT]):
             counted(len(self.conflicts), "conflict") if self.conflicts else "",
             counted(len(self.ambiguous), "ambiguous triple") if self.ambiguous else "",
             f"{counted(len(self.determined), 'pair')} separated by what determines one" if self.determined else "",
+            counted(len(self.untested), "untested edge") if self.untested else "",
             f"stopped by {self.stopped_by}" if self.stopped_by else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"
+
+
+def warn_untested(found: ConstraintBasedResult[GraphT], known: Constraints) -> None:
+    """Name the edges that are there because no test of them could be made."""
+    required, names = known.required | known.required.T, sorted(map(str, found.graph.nodes))
+    untested = sorted(sorted(pair) for pair in found.untested)
+    pairs = [f"{a} - {b}" for a, b in untested if not required[names.index(a), names.index(b)]]
+    if pairs and not found.stopped_by:
+        shown = ", ".join(pairs[:5]) + (", ..." if len(pairs) > 5 else "")
+        warn_caller(
+            f"{counted(len(pairs), 'edge')} could not be tested, for too few rows, and stayed: {shown}. Join states of "
+            "these variables, leave out those with hardly a state twice, or gather more rows.",
+            PlausibleWarning,
+        )
 
 
 def find_colliders(

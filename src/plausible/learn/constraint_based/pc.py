@@ -18,6 +18,7 @@ from plausible.learn.constraint_based.orientation import (
     Variant,
     find_colliders,
     orient,
+    warn_untested,
 )
 from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.priors import PriorLike
@@ -163,7 +164,9 @@ def pc(
     colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, rule)
     graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
     tests = skeleton.separating_sets, skeleton.p_values, skeleton.num_tests
-    return ConstraintResult(graph, *tests, conflicts, ambiguous, skeleton.determined, skeleton.stopped_by)
+    found = ConstraintResult(graph, *tests, conflicts, ambiguous, skeleton.determined, skeleton.stopped_by)
+    warn_untested(found, known)
+    return found
 
 
 def read_knowledge(knowledge: Knowledge | None, test: IndependenceTest) -> Constraints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from plausible.learn.independence.independence_test import (
 )
 
 _CELLS_AT_ONCE = 2**20  # Tables of about so many cells are measured together
+_MAX_GIVEN_SPARSE = 2  # Sparse tables are tested with at most so many given, if they have no more cells than the above
+_NO_VARIANCE = 1e-9  # Of the squared mean: what rounding leaves where all tables with the same margins are alike
 
 
 class CountTest(IndependenceTest):
@@ -35,9 +37,10 @@ class CountTest(IndependenceTest):
     many in a sparse table. Where no stratum has two rows and two columns there are none: what is given determines x or
     y (Spirtes, Glymour & Scheines 2000, Causation, Prediction, and Search, section 5.5).
 
-    A test with fewer than `min_rows_per_degree` rows for each of its (|x| - 1)(|y| - 1) Π |z| degrees of freedom is not
-    reliable and not made: with so many cells the chi-square distribution is far off, and nothing would ever be
-    rejected (Tsamardinos et al. 2006).
+    With fewer than `min_rows_per_degree` rows for each of the (|x| - 1)(|y| - 1) Π |z| degrees of freedom the
+    chi-square distribution is far off. With at most two variables given the statistic is then Pearson's, and has a
+    gamma distribution with the mean and the variance that it has in all tables with the same margins (Haldane 1940).
+    With more given such a test is not reliable and not made: it would hardly ever reject (Tsamardinos et al. 2006).
     """
 
     _is_pearson: ClassVar[bool]
@@ -81,7 +84,36 @@ class CountTest(IndependenceTest):
             statistics[places] = measured
             degrees[places] = used if self._adjust else np.where(used == 0, 0.0, degrees[places])
         tail: Floats = gammaincc(np.maximum(degrees, 1) / 2, np.maximum(statistics, 0) / 2)
-        return Answers(statistics, np.where((degrees == 0) & ~np.isnan(statistics), 1.0, tail), degrees, reliable)
+        tail = np.where((degrees == 0) & ~np.isnan(statistics), 1.0, tail)
+        found = Answers(statistics, tail, degrees, reliable)
+        if total > 0 and not reliable.all():
+            self._test_sparse_tables(questions, found, ~reliable & (shapes.prod(axis=1) <= _CELLS_AT_ONCE))
+        return found
+
+    def _test_sparse_tables(self, questions: Sequence[Question], answers: Answers, chosen: Flags) -> None:
+        """Make the tests chosen that have few given, where the tables with the same margins differ at all."""
+        from scipy.special import gammaincc
+
+        pairs = single_tests(questions)
+        for place in np.flatnonzero(chosen).tolist():
+            x, y, given = pairs[place]
+            if len(given) > _MAX_GIVEN_SPARSE:
+                continue
+            counts = self._statistics.counts_of([Request(y, (*given, x))])[0][0].counts[0]
+            strata = np.ascontiguousarray(counts.reshape(-1, *counts.shape[-2:]).swapaxes(0, 1), dtype=np.float64)
+            if not np.array_equal(strata, np.rint(strata)):  # fractional weights are no rows that could be permuted
+                continue
+            statistic, used = np.zeros(1), np.zeros(1, dtype=np.int64)
+            measure_dependence(strata.reshape(-1), np.array([strata.shape]), True, statistic, used)
+            mean, variance = _moments_of_tables(strata.sum(axis=2), strata.sum(axis=0))
+            if variance > _NO_VARIANCE * mean**2:
+                p_value = gammaincc(mean**2 / variance, statistic[0] * mean / variance)
+            elif used[0] == 0:
+                p_value = 1.0
+            else:  # as where each row has a state of its own
+                continue
+            answers.statistics[place], answers.p_values[place] = statistic[0], p_value
+            answers.degrees_of_freedom[place], answers.are_reliable[place] = used[0], True
 
     def _batches(
         self, questions: Sequence[Question], shapes: Ints, reliable: Flags
@@ -103,6 +135,48 @@ class CountTest(IndependenceTest):
                 asked, places, num_cells = [], [], 0
         if places:
             yield asked, places
+
+
+def _moments_of_tables(rows: Floats, columns: Floats) -> tuple[float, float]:
+    """The mean and variance of Pearson's statistic, summed over strata, of all tables with the same margins.
+
+    With T = Σ n² / (r c) in a stratum of N rows the statistic is N (T - 1). Powers of counts are sums of falling
+    factorials, whose means are E n^(m) = r^(m) c^(m) / N^(m), and alike for two cells; sums over cells are products of
+    sums over rows and over columns. Haldane (1940), The mean and variance of χ², when used as a test of homogeneity,
+    when expectations are small.
+
+    `rows` has the shape (state, stratum), `columns` (stratum, state).
+    """
+    totals = columns.sum(axis=1)
+    sides = [_MarginSums.of(rows.T[totals > 1]), _MarginSums.of(columns[totals > 1])]
+    number = totals[totals > 1]
+    falling = np.cumprod([np.maximum(number - k, 0.0) for k in range(4)], axis=0)  # N^(1), ... N^(4)
+    over = np.divide(1.0, falling, out=np.zeros_like(falling), where=falling > 0)
+    first = [left * right for left, right in zip(*(side.sums for side in sides), strict=True)]
+    mean = first[0] * over[0] + first[1] * over[1]
+    same_cell = sides[0].squares * sides[1].squares * over
+    second = np.array([1.0, 7.0, 6.0, 1.0]) @ same_cell
+    for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        apart = [side.sums[a] * side.sums[b] - side.products[a + b] for side in sides]
+        alike = [side.squares[a + b + 1] for side in sides]
+        second += (apart[0] * apart[1] + alike[0] * apart[1] + apart[0] * alike[1]) * over[a + b + 1]
+    return float(number @ (mean - 1.0)), float(number**2 @ (second - mean**2))
+
+
+class _MarginSums(NamedTuple):
+    """Sums over the states of a margin r of each stratum, r^(m) being r (r - 1) ... (r - m + 1)."""
+
+    sums: Floats  # Σ r^(m) / r for m = 1, 2
+    products: Floats  # Σ (r^(a) / r) (r^(b) / r) for a + b = 2, 3, 4
+    squares: Floats  # Σ r^(m) / r² for m = 1 to 4
+
+    @classmethod
+    def of(cls, margin: Floats) -> _MarginSums:
+        ratios = [(margin > 0).astype(np.float64), np.maximum(margin - 1.0, 0.0)]
+        falling = np.cumprod([np.maximum(margin - k, 0.0) for k in range(4)], axis=0)
+        products = (ratios[0] * ratios[0], ratios[0] * ratios[1], ratios[1] * ratios[1])
+        squares = falling / np.maximum(margin, 1.0) ** 2
+        return cls(*(np.array([one.sum(axis=1) for one in each]) for each in (ratios, products, squares)))
 
 
 @final

@@ -119,11 +119,14 @@ class ConditionalGaussianTest(IndependenceTest):
     l(A) is the largest log-likelihood of the variables A with any distribution of the discrete ones and, for each joint
     state of them, a normal distribution of the continuous ones. The statistic
     2 (l(x, y, Z) - l(x, Z) - l(y, Z) + l(Z))
-    has a chi-square distribution under independence. With discrete variables only it is G, with continuous ones only
+    has a chi-square distribution under independence and many rows. With continuous variables only it is
     -N ln(1 - r²), and with one of x and y continuous the likelihood ratio of two linear regressions in each joint
-    state; if both are discrete and something given is continuous it is approximate, since a mixture of normal
-    distributions is none. Rows whose joint state has too few rows to fit a normal distribution are left out; if none
-    are left the test is not reliable. Where what is given determines x or y it has no degrees of freedom.
+    state. For these the mean and variance with normal variables are known for any number of rows (Wilks 1932, Certain
+    generalizations in the analysis of variance), and the p-value is that of the gamma distribution which has them. With
+    discrete variables only the test is `GTest`; if x and y are discrete and something given is continuous it is
+    approximate, since a mixture of normal distributions is none. Rows whose joint state has too few rows to fit a
+    normal distribution are left out; if none are left the test is not reliable. Where what is given determines x or y
+    it has no degrees of freedom.
 
     Andrews, Ramsey & Cooper (2018), Scoring Bayesian networks of mixed variables.
 
@@ -136,6 +139,7 @@ class ConditionalGaussianTest(IndependenceTest):
     def __init__(self, data: DataLike) -> None:
         self._statistics = only_observed(read_statistics(data))
         refuse_missing(self._statistics, self._statistics.variables)
+        self._of_states = GTest(self._statistics)
         numbers = self._statistics.continuous
         scatter = np.diag(self._statistics.moments(numbers[0]).scatter) if numbers else np.empty(0)
         spreads = np.sqrt(scatter / max(self._statistics.total, 1.0))
@@ -147,8 +151,17 @@ class ConditionalGaussianTest(IndependenceTest):
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         pairs = single_tests(questions)
-        found = self._statistics.moments_of([Request(x, (*given, y)) for x, y, given in pairs])
-        return Answers.of(self._one(*pair, moments) for pair, moments in zip(pairs, found, strict=True))
+        has_number = np.array([any(name in self._spreads for name in (x, y, *given)) for x, y, given in pairs], bool)
+        of_states, mixed = (np.flatnonzero(chosen).tolist() for chosen in (~has_number, has_number))
+        counted = self._of_states.ask(
+            [Question(x, given, (y,)) for x, y, given in (pairs[place] for place in of_states)]
+        )
+        found = self._statistics.moments_of(
+            [Request(x, (*given, y)) for x, y, given in (pairs[place] for place in mixed)]
+        )
+        fitted = Answers.of(self._one(*pairs[place], moments) for place, moments in zip(mixed, found, strict=True))
+        order = np.argsort([*of_states, *mixed])
+        return Answers(*(np.concatenate(parts)[order] for parts in zip(counted, fitted, strict=True)))
 
     def _one(self, x: str, y: str, given: tuple[str, ...], moments: FamilyMoments) -> IndependenceResult:
         from scipy.special import gammaincc
@@ -163,11 +176,16 @@ class ConditionalGaussianTest(IndependenceTest):
         statistic = 2.0 * (both.log_likelihood - left.log_likelihood - right.log_likelihood + base.log_likelihood)
         statistic = max(statistic, 0.0)
         degrees = both.num_parameters - left.num_parameters - right.num_parameters + base.num_parameters
-        if x in rows.states and y in rows.states:
+        is_approximate = x in rows.states and y in rows.states
+        if is_approximate:
             degrees += rows.unseen(x, y, given)
         if degrees <= 0:
             return IndependenceResult(statistic, 1.0, 0.0)
-        return IndependenceResult(statistic, float(gammaincc(degrees / 2, statistic / 2)), float(degrees))
+        mean, variance = both.moments - left.moments - right.moments + base.moments
+        if is_approximate:
+            mean, variance = float(degrees), 2.0 * degrees
+        p_value = float(gammaincc(mean**2 / variance, statistic * mean / variance))
+        return IndependenceResult(statistic, p_value, float(degrees))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +230,8 @@ class _Rows:
             covariances = covariances / sizes[:, None, None] + _RIDGE * np.eye(num)
             log_determinants = np.linalg.slogdet(covariances)[1]
         likelihood = float(sizes @ (np.log(sizes) - 0.5 * log_determinants))
-        return _Fit(likelihood, int(sizes.size) * (1 + num + num * (num + 1) // 2), log_determinants)
+        num_parameters = int(sizes.size) * (1 + num + num * (num + 1) // 2)
+        return _Fit(likelihood, num_parameters, log_determinants, _moments_of_fit(sizes, num))
 
     def adds_nothing(self, name: str, fit: _Fit, base: _Fit) -> bool:
         """Whether a variable never varies in a joint state of the others, their numbers being known."""
@@ -247,6 +266,19 @@ class _Fit(NamedTuple):
     log_likelihood: float
     num_parameters: int
     log_determinants: Floats  # of the covariances in each joint state
+    moments: Floats  # how far twice the likelihood is above that of the true covariances: mean and variance
+
+
+def _moments_of_fit(sizes: Floats | Ints, num: int) -> Floats:
+    """Of -Σ n ln |S| over joint states with n rows, S being the covariance of as many standard normal numbers as told.
+
+    ln |S| is a sum of ln(χ² / n) with n - 1, n - 2, ... degrees of freedom, independent of each other.
+    """
+    from scipy.special import digamma, polygamma
+
+    halves = (sizes[:, None] - np.arange(1, num + 1)) / 2
+    mean = -sizes @ (digamma(halves) + np.log(2.0 / sizes[:, None])).sum(axis=1)
+    return np.array([mean, sizes**2 @ polygamma(1, halves).sum(axis=1)])
 
 
 TestName: TypeAlias = Literal["auto", "g", "chi-square", "permutation", "fisher-z", "conditional-gaussian"]
