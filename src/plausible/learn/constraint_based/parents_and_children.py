@@ -15,7 +15,7 @@ from plausible.errors import NotSupported, UnknownVariable
 from plausible.learn.independence.gaussian_tests import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import FoundGraph, StructureTask
-from plausible.learn.structures.local import ESCAPES, LOCAL_METHODS
+from plausible.learn.structures.local import LOCAL_METHODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +141,12 @@ def learn_max_min(
     test: TestName | IndependenceTest = "auto",
     alpha: float = 0.05,
     max_given: int | None = None,
-    escapes: int = ESCAPES,
+    escapes: int | None = None,
 ) -> FoundGraph:
     """Hill climbing among the graphs whose edges join neighbours found by tests (MMHC; Tsamardinos et al. 2006).
 
     Far fewer graphs are looked at than by a search over all, so that many variables can be had.
     """
-    check_count("escapes", escapes)
     if not isinstance(test, IndependenceTest):
         if task.statistics is None:
             raise NotSupported("Tests need data: give a table, statistics, or a test=.")

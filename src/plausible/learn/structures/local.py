@@ -33,7 +33,9 @@ _WALK = 20
 #: A walk takes the edges of fewer variables out, which are near each other: what far ones gain or lose does not meet.
 _MOST_STRIPPED = 10
 #: So many walks in a row lead nowhere before a start is left: on 48 data sets of 8 networks 100 gained no more.
-ESCAPES = 60
+_ESCAPES = 60
+#: Many variables need more: walks for each of them, which are near all others in turn.
+_ESCAPES_PER_VARIABLE = 0.3
 #: Of more variables one start is climbed from: equivalence search takes minutes then, and no edges are a poor start.
 _MANY = 250
 
@@ -78,12 +80,14 @@ def _start(task: StructureTask, problem: GraphSearch) -> Families:
     raise InvalidArgument(f"start={task.start!r} must be a DAG, arrow text, 'tree' or 'random'.")
 
 
-def _hill_climbing(task: StructureTask, *, escapes: int = ESCAPES, max_steps: int | None = None) -> FoundGraph:
+def _hill_climbing(task: StructureTask, *, escapes: int | None = None, max_steps: int | None = None) -> FoundGraph:
     """Steepest ascent and then walks away from the top, from each of several starts; the best graph of all.
 
     A start is left after `escapes` walks in a row that led to nothing better; 0 for one steepest ascent from the graph
     given, or from the required edges. `max_steps` limits each start.
     """
+    if escapes is None:
+        escapes = max(_ESCAPES, int(_ESCAPES_PER_VARIABLE * len(task.scores.names)))
     check_count("escapes", escapes)
     climb = GreedyAscent(max_steps=max_steps)
     if not escapes:
