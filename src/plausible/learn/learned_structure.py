@@ -103,7 +103,8 @@ def learn_structure(
     =======================  ==========================================================================================
     "hill-climbing"          steepest ascent from no edges, the best forest and the graph of "ges" (of more than 250
                              variables from the forest alone), each left after `escapes` (60, or 0.3 for each
-                             variable if that is more) walks in a row that led to nothing better; `escapes=0` for one ascent alone (max_steps)
+                             variable if that is more) walks in a row that led to nothing better; `escapes=0` for one
+                             ascent alone (max_steps)
     "first-ascent"           the first random move that improves (max_steps)
     "tabu"                   the best move that takes back none of the last ones, as many as there are variables
                              (length, patience, max_steps)
