@@ -64,7 +64,10 @@ from plausible.learn import K2 as K2
 from plausible.learn import BDe as BDe
 from plausible.learn import BDeu as BDeu
 from plausible.learn import Dirichlet as Dirichlet
+from plausible.learn import GaussianPrior as GaussianPrior
+from plausible.learn import HyperbolicPrior as HyperbolicPrior
 from plausible.learn import Knowledge as Knowledge
+from plausible.learn import LaplacePrior as LaplacePrior
 from plausible.models import BayesianNetwork as BayesianNetwork
 from plausible.models import ConditionalRandomField as ConditionalRandomField
 from plausible.models import FactorGraph as FactorGraph

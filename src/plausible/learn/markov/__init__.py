@@ -1,0 +1,1 @@
+"""Learning undirected models: features and weights, objectives, priors, optimisers."""
