@@ -157,7 +157,7 @@ def test_compact_distributions_need_no_full_table():
 def test_a_strategy_that_does_not_fit_is_refused_by_name():
     diagram = forecast()
     with pytest.raises(InvalidArgument, match="no rule for 'umbrella'"):
-        expected_utility(diagram, {})
+        expected_utility(diagram, pb.decisions.Strategy({}))
     wrong = pb.Factor([diagram.variables["rain"], diagram.variables["umbrella"]], np.eye(2))
     with pytest.raises(InvalidArgument, match="'umbrella' is over"):
         expected_utility(diagram, {"umbrella": wrong})

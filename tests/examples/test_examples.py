@@ -26,6 +26,7 @@ WANTED = {
     "oil",
     "radio",
     "sprinkler",
+    "startup",
     "student",
 }
 

@@ -21,6 +21,9 @@ COMMON_OPTIONS: Mapping[str, str] = MappingProxyType(
         "tolerance": "The change, or the gain, that counts as none, so that a run has converged.",
         "restarts": "So many further runs from other starts, drawn at random, beside the first; the best of all is the "
         "answer.",
+        "evidence": "What is known: name -> a state, a collection of states, or `likelihood(...)`; of an influence "
+        "diagram what is known before any decision is made.",
+        "options": "Of an influence diagram: how it is solved, as `SolvingOptions` with the words of `solve`.",
         "engine": "How the answer is computed: an engine such as `LoopyBP()`; by default the cheapest exact way. "
         '"auto" is exact where that is within the budget, and else approximate; the `info` of the answer says which.',
         "budget": "The most time and memory that exact answers may take; by default `Budget()`. What would cost more "

@@ -50,8 +50,9 @@ def keyword_hints(door: Door) -> Door:
 def own_methods(cls: Class) -> Class:
     """A class decorator: inherited methods are named after the class, not after the base that they come from.
 
-    Python's error for a wrong argument tells the function's qualified name. A class that is put together from parts
-    gets a copy of each function under its own name; calls cost what they did.
+    Python's error for a wrong argument tells the function's qualified name. A class that is put together from parts, or
+    that makes functions of a file its methods, gets a copy of each function under its own name; calls cost what they
+    did.
 
     >>> class Questions:
     ...     def query(self, *, evidence=None): ...
@@ -64,20 +65,21 @@ def own_methods(cls: Class) -> Class:
     """
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     for name, member in members.items():
-        if isinstance(member, FunctionType) and not name.startswith("_") and name not in vars(cls):
-            setattr(cls, name, _renamed(member, cls))
+        own = f"{cls.__qualname__}.{name}"
+        if isinstance(member, FunctionType) and not name.startswith("_") and member.__qualname__ != own:
+            setattr(cls, name, _renamed(member, cls, name))
     return cls
 
 
-def _renamed(method: FunctionType, cls: type) -> FunctionType:
+def _renamed(method: FunctionType, cls: type, name: str) -> FunctionType:
     """A copy under the name of the class; of a wrapper, one around a copy of what it wraps."""
     inner: FunctionType | None = getattr(method, "__wrapped__", None)
-    copied = inner and _renamed(inner, cls)
+    copied = inner and _renamed(inner, cls, name)
     cells = (CellType(copied) if inner and cell.cell_contents is inner else cell for cell in method.__closure__ or ())
-    copy = FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, tuple(cells))
+    copy = FunctionType(method.__code__, method.__globals__, name, method.__defaults__, tuple(cells))
     copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
     # The room, such as plausible.models, is where users and pickles find the class.
     copy.__doc__, copy.__module__ = method.__doc__, ".".join(cls.__module__.split(".")[:2])
     copy.__dict__.update(method.__dict__, **({"__wrapped__": copied} if copied else {}))
-    copy.__qualname__ = f"{cls.__qualname__}.{method.__name__}"
+    copy.__qualname__ = f"{cls.__qualname__}.{name}"
     return copy

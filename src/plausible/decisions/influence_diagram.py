@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 
 from plausible.base.display import TextTable, html_page, num_shown
 from plausible.base.method_names import own_methods
-from plausible.decisions.information.value import (
-    ValueOfControl,
-    ValueOfInformation,
-    value_of_control,
-    value_of_information,
-)
-from plausible.decisions.questions import StrategyQuestions
-from plausible.decisions.solving.evaluating import StrategyCount, count_strategies
-from plausible.decisions.solving.problem import SolvingOptions
-from plausible.decisions.structure.edits import AllowedActions
-from plausible.decisions.structure.relevance import (
-    InformationReduction,
-    Recall,
-    RelevanceGraph,
-    check_recall,
-    minimal_reduction,
-    relevance_graph,
-    with_recall,
-    without_recall_edges,
-)
-from plausible.decisions.trees.tree import DecisionTree, decision_tree
+from plausible.decisions import totals
+from plausible.decisions.diagram import Diagram
+from plausible.decisions.information import value
+from plausible.decisions.solving import evaluating, solve
+from plausible.decisions.solving.problem import Method, Seed, SolvingOptions, SolvingState
+from plausible.decisions.solving.solution import Solution
+from plausible.decisions.structure import relevance
+from plausible.decisions.trees import tree
 from plausible.models.network_parts import states_cell, title_of
 from plausible.variables.evidence import EvidenceLike
 
 
 @own_methods
-class InfluenceDiagram(StrategyQuestions):
+class InfluenceDiagram(Diagram):
     """An influence diagram: chance variables, decisions and utilities. It is immutable; edits return new diagrams.
 
-    A decision knows only what it `sees`: memory is explicit and may be limited (a LIMID). Utilities add up.
+    A decision knows only what it `sees`: memory is explicit and may be limited (a LIMID). Utilities add up. Where a
+    method takes a strategy, that is a `Strategy`, or rules as for `strategy()`; evidence is what is known before any
+    decision is made.
 
     Parameters
     ----------
@@ -62,234 +51,72 @@ class InfluenceDiagram(StrategyQuestions):
 
     __slots__ = ()
 
-    # --- what it is worth to know, or to have a say ---
+    # Questions that are functions of a diagram elsewhere, where they are described.
+    explain = solve.plan
+    expected_utility = evaluating.expected_utility
+    utility_parts = evaluating.utility_parts
+    local_optimality_test = evaluating.local_optimality_test
+    optimal_rule = evaluating.optimal_rule
+    expected_utility_factor = evaluating.expected_utility_factor
+    risk_profile = totals.risk_profile
+    with_curve = totals.with_curve
+    value_of_information = value.value_of_information
+    value_of_control = value.value_of_control
+    relevance_graph = relevance.relevance_graph
+    minimal_reduction = relevance.minimal_reduction
+    recall = relevance.check_recall
+    with_recall = relevance.with_recall
+    count_strategies = evaluating.count_strategies
+    decision_tree = tree.decision_tree
 
-    def value_of_information(
+    def solve(
         self,
-        variables: str | Iterable[str],
-        decision: str | None = None,
-        cost: float = 0.0,
+        *,
+        method: Method = "auto",
         evidence: EvidenceLike | None = None,
-        options: SolvingOptions | None = None,
-    ) -> ValueOfInformation:
-        """Compute the value of perfect information: how much more D is worth if it and later decisions see X.
+        restarts: int = 10,
+        seed: Seed = 0,
+        time_limit: float | None = 60.0,
+        progress: Callable[[SolvingState], object] | None = None,
+    ) -> Solution:
+        """Find a strategy with the largest expected utility, and say whether that is proved.
 
-        It is the gain in maximum expected utility. Later means after D in time or, if the graph leaves that open, in
-        the order of the diagram. The value is never negative, since a decision may ignore what it sees, and it is zero
-        exactly if an optimal strategy stays optimal. The values of several variables do not add up: two may say the
-        same, or be useful only together.
+        With an acyclic relevance graph the cost of `"auto"` is that of one calibration of a clique tree in which each
+        decision lies together with what it has to know.
 
-        Two diagrams are solved, and a third where D sees some of X anyway. Where it costs something to look, and what
-        is seen first may decide what to look at next, see `observation_plan`, and `with_optional_observation` for
-        several decisions.
-
-        Koller & Friedman (2009), Probabilistic graphical models, definition 23.11 and proposition 23.6. Howard (1966),
-        Information value theory.
+        Lauritzen & Nilsson (2001), Representing and solving decision problems with limited information, Management
+        Science 47. Koller & Friedman (2009), Probabilistic graphical models, chapter 23.
 
         Parameters
         ----------
-        variables
-            X: one variable or several, which D must not influence; none are worth 0. Variables that D already sees are
-            listed in `already_seen`, with what D and later decisions would lose without them.
-        decision
-            D; may be omitted if there is only one decision.
-        cost
-            What it costs to see them, in units of utility.
-        evidence, options
-            As of `solve`.
+        method
+            `"auto"`: what decisions need not know is dropped; then they are settled in the order in which they rely on
+            each other, each rule once, on a clique tree of joint factors. Decisions that rely on each other are settled
+            together, by lists of policies and by branch and bound; where the time does not suffice for a proof, the gap
+            to an upper bound is told.
+            `"local"`: iterated optimisation of one rule at a time, from uniform and from random rules.
+            `"elimination"`: sum-max-sum elimination in an order against time; needs perfect recall.
+            `"arc-reversal"`: nodes are removed from the diagram one by one; needs perfect recall, and few variables.
+            `"network"`: a query to a Bayesian network for each decision; none may rely on each other.
+            `"enumeration"`: all deterministic strategies one by one, where they are few.
+        restarts, seed
+            How many random strategies iterated optimisation starts from, beside the uniform one, and the seed that
+            draws them: the same seed gives the same answer.
+        time_limit
+            Stop the search for a proof after this many seconds, with the best strategy so far and its `gap`; `None` for
+            no limit.
 
         Examples
         --------
         >>> import plausible as pb
-        >>> diagram = pb.InfluenceDiagram(
-        ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-        ...     [pb.Decision("found", ["no", "yes"])],
-        ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-        ... )
-        >>> print(diagram.value_of_information("market", cost=1))
-        Seeing market at found is worth 3.5: expected utility 5.5 instead of 2.
-        At a cost of 1 it pays: net 2.5.
-        found, market=poor (probability 0.5): no instead of yes, better by 7
-        >>> print(diagram.with_information({"found": ["market"]}).value_of_information("market"))
-        found already sees market, and that is worth 3.5: expected utility 5.5 instead of 2 without it.
-        Seeing it once more is worth 0.
+        >>> market = pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
+        >>> profit = pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
+        >>> diagram = pb.InfluenceDiagram([market], [pb.Decision("found", ["no", "yes"])], [profit])
+        >>> solution = diagram.solve()
+        >>> solution.expected_utility, solution.strategy.action("found"), solution.is_optimal
+        (2.0, 'yes', True)
         """
-        return value_of_information(self, variables, decision, cost, evidence, options)
-
-    def value_of_control(
-        self,
-        variable: str,
-        sees: Iterable[str] | None = None,
-        cost: float = 0.0,
-        evidence: EvidenceLike | None = None,
-        options: SolvingOptions | None = None,
-    ) -> ValueOfControl:
-        """MEU of the diagram in which a chance variable X is a decision, less MEU.
-
-        By default X is set knowing its parents, which is what chance "knows": then the value is never negative, since a
-        rule may do what chance does. With `sees=()` X is set blindly, which can be worse than chance. Other decisions
-        see what they saw before, X itself among it.
-
-        Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence
-        diagrams to value information and control.
-
-        Parameters
-        ----------
-        variable
-            The chance variable X.
-        sees
-            What is known when X is set; by default the parents of X.
-        cost
-            What control costs, in units of utility.
-        evidence
-            What is known before any decision is made; nothing that X influences.
-        options
-            As of `solve`.
-
-        Examples
-        --------
-        >>> import plausible as pb
-        >>> diagram = pb.InfluenceDiagram(
-        ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-        ...     [pb.Decision("found", ["no", "yes"])],
-        ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-        ... )
-        >>> control = diagram.value_of_control("market")
-        >>> control.value, control.after.strategy.action("market")
-        (18.0, 'good')
-        """
-        return value_of_control(self, variable, sees, cost, evidence, options)
-
-    # --- structure ---
-
-    def relevance_graph(self) -> RelevanceGraph:
-        """Which decisions rely on which, and the order in which they can be settled.
-
-        With perfect recall the graph is acyclic, and the order is the reverse of time. One Bayes ball for each
-        decision, all at once: O(n + k²) for n nodes and k decisions (Koller & Friedman 2009, definition 23.9 and
-        theorem 23.4).
-
-        >>> import plausible as pb
-        >>> steps = [pb.Decision("first", 2), pb.Decision("second", 2, sees=["first"])]
-        >>> print(pb.InfluenceDiagram([], steps, [pb.Utility(["first", "second"], [[1, 0], [0, 2]])]).relevance_graph())
-        second relies on no other
-        first relies on second
-        """
-        return relevance_graph(self)
-
-    def minimal_reduction(self) -> InformationReduction[InfluenceDiagram]:
-        """The diagram with irrelevant information removed until none is left; its best strategy is as good.
-
-        An edge may turn irrelevant only after others are gone, when a decision no longer influences some utility: hence
-        passes over the decisions, the last first, until nothing more goes. The result does not depend on the order.
-        Rules get smaller, and the relevance graph loses edges. A pass is linear in the graph for each decision; there
-        are two mostly (Koller & Friedman 2009, theorems 23.6 and 23.7).
-
-        >>> import plausible as pb
-        >>> steps = [pb.Decision("call", 2, sees=["coin"]), pb.Decision("echo", 2, sees=["call"])]
-        >>> diagram = pb.InfluenceDiagram([pb.TableCPD("coin", [0.5, 0.5])], steps, [pb.Utility("echo", [0, 1], "V")])
-        >>> print(diagram.minimal_reduction())
-        call -> echo: call says nothing about V given echo
-        coin -> call: call changes no utility
-        """
-        return minimal_reduction(self)
-
-    def recall(self) -> Recall:
-        """Whether each decision sees all that earlier ones saw and chose, and what is missing.
-
-        Decisions D_1, ..., D_k in time have perfect recall if D_j sees D_i and all that D_i sees, for all i < j
-        (Koller & Friedman 2009, definition 23.5). There can be only one such order: the edges D_i -> D_j force it.
-
-        >>> import plausible as pb
-        >>> print(pb.InfluenceDiagram(decisions=[pb.Decision("early", 2), pb.Decision("late", 2)]).recall())
-        order: early < late
-        late forgets early
-        """
-        return check_recall(self)
-
-    def with_recall(self) -> InfluenceDiagram:
-        """The diagram with perfect recall: each decision also sees what earlier ones saw and chose.
-
-        What is remembered comes after what the decision sees anyway, the oldest first.
-
-        >>> import plausible as pb
-        >>> forgetful = pb.InfluenceDiagram(decisions=[pb.Decision("early", 2), pb.Decision("late", 2)])
-        >>> forgetful.with_recall().decisions["late"]
-        Decision('late', [0, 1], sees=['early'])
-        """
-        return with_recall(self)
-
-    def count_strategies(
-        self, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
-    ) -> StrategyCount:
-        """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly.
-
-        Parameters
-        ----------
-        allowed
-            Counts only reasonable strategies: for some decisions the actions that are open, by what is seen, as in
-            `with_allowed_actions`.
-        only_possible
-            Leave out information states that have probability zero whatever is done: what a rule says there is no
-            matter.
-
-        Examples
-        --------
-        >>> import plausible as pb
-        >>> treat = pb.Decision("treat", 3, sees=["test"])
-        >>> diagram = pb.InfluenceDiagram([pb.TableCPD("test", [0.5, 0.5])], [treat])
-        >>> print(diagram.count_strategies())
-        treat: 9 rules, 2 information states
-        9 strategies
-        >>> diagram.count_strategies({"treat": {0: [0]}}).total
-        3
-        """
-        return count_strategies(self, allowed, only_possible)
-
-    def decision_tree(
-        self,
-        allowed: Mapping[str, AllowedActions] | None = None,
-        show_hidden: bool = False,
-        max_outcomes: int = 100_000,
-    ) -> DecisionTree:
-        """The decision tree of a diagram with perfect recall; exponential in its variables, so for small ones.
-
-        The order is that of observation, not of the graph: what is seen before the first decision, that decision, what
-        is then new, and so on; last what is never seen. The probability of a branch given its path is the same for
-        every strategy that can lead there, so that of acting at random gives them all. Branches of probability zero are
-        left out.
-
-        Koller & Friedman (2009), Probabilistic graphical models, section 23.3.1 and lemma 23.1.
-
-        Parameters
-        ----------
-        allowed
-            For some decisions the actions that are open, by what is seen, as in `with_allowed_actions`: others are no
-            branches of the tree.
-        show_hidden
-            Whether what is never seen has branches too; else outcomes are worth the mean over it.
-        max_outcomes
-            Refuse trees that could have more.
-
-        Examples
-        --------
-        >>> import plausible as pb
-        >>> diagram = pb.InfluenceDiagram(
-        ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
-        ...      pb.TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
-        ...     [pb.Decision("umbrella", ["leave", "take"], sees=["sky"])],
-        ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
-        ... )
-        >>> print(diagram.decision_tree().solve())
-        ○ sky = 8.78
-        ├─ blue (0.69): □ umbrella = 9.13043
-        │  ├▶ leave: 9.13043
-        │  └─ take: 8
-        └─ grey (0.31): □ umbrella = 8
-           ├─ leave: 2.25806
-           └▶ take: 8
-        """
-        return decision_tree(self, allowed, show_hidden, max_outcomes)
+        return solve.solve(self, method, evidence, SolvingOptions(restarts, seed, time_limit, progress))
 
     def to_dot(self, hide_recall: bool = False) -> str:
         """The diagram in Graphviz' DOT language: ovals for chance, boxes for decisions, diamonds for utilities.
@@ -308,7 +135,7 @@ class InfluenceDiagram(StrategyQuestions):
           "umbrella" -> "burden";
         }
         """
-        shown = without_recall_edges(self) if hide_recall else self
+        shown = relevance.without_recall_edges(self) if hide_recall else self
         shapes = {
             **dict.fromkeys(shown.chance, "oval"),
             **dict.fromkeys(shown.decisions, "box"),

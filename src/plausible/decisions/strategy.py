@@ -211,6 +211,10 @@ class Strategy(Frozen, Mapping[str, Factor]):
         return "".join(pages)
 
 
+#: A strategy, or a rule for each decision as people write it.
+StrategyLike: TypeAlias = Strategy | Mapping[str, RuleLike]
+
+
 def _with_decision_last(name: str, rule: Factor) -> Factor:
     if not isinstance(rule, Factor) or name not in rule.names:
         given = f"a factor over {list(rule.names)}" if isinstance(rule, Factor) else repr(rule)

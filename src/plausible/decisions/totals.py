@@ -9,7 +9,7 @@ import numpy as np
 from plausible.base.arrays import Floats
 from plausible.base.tolerances import PROOF, UTILITY_NOISE
 from plausible.decisions.diagram import Diagram, DiagramT
-from plausible.decisions.strategy import Strategy
+from plausible.decisions.strategy import StrategyLike
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, check_size
@@ -40,7 +40,19 @@ def total_utility(diagram: Diagram) -> Factor:
 
 
 def with_curve(diagram: DiagramT, curve: UtilityCurve, name: str = "utility") -> DiagramT:
-    """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all."""
+    """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all.
+
+    Risk is about the total. A curve applied to each utility by itself would be wrong wherever there are several.
+    `curve.inverse` of the expected utility is the amount for sure that is as good, the certainty equivalent. Costs
+    that are told afterwards, as those of observations, count in units of utility: add what costs amounts before,
+    for instance by `with_optional_observation`. The utility that takes the place of all others gets the `name`.
+
+    >>> import plausible as pb
+    >>> oil, careful = pb.examples.load("oil"), pb.utilities.ExponentialCurve(1 / 50)
+    >>> solution = oil.with_curve(careful).solve()
+    >>> round(oil.solve().expected_utility, 4), round(careful.inverse(solution.expected_utility), 4)
+    (16.75, 0.0)
+    """
     if not isinstance(curve, UtilityCurve):
         raise InvalidArgument(f"{curve!r} is no utility curve: wrap a function in FunctionCurve.")
     total = total_utility(diagram)
@@ -52,8 +64,17 @@ def with_curve(diagram: DiagramT, curve: UtilityCurve, name: str = "utility") ->
     return type(diagram)(diagram.chance.values(), diagram.decisions.values(), [utility], diagram.notes)
 
 
-def risk_profile(diagram: Diagram, strategy: Strategy, evidence: EvidenceLike | None = None) -> Lottery:
-    """The distribution of the total utility under a strategy: what may come of it, and how likely that is."""
+def risk_profile(diagram: Diagram, strategy: StrategyLike, evidence: EvidenceLike | None = None) -> Lottery:
+    """The distribution of the total utility under a strategy: what may come of it, and how likely that is.
+
+    Its mean is the expected utility. Totals that differ by rounding only count as one. The cost is that of the
+    joint distribution of all that utilities depend on.
+
+    >>> import plausible as pb
+    >>> oil = pb.examples.load("oil")
+    >>> print(oil.risk_profile(oil.solve().strategy))
+    [-92: 0.22; -12: 0.435; 48: 0.21; 238: 0.135]
+    """
     total = total_utility(diagram)
     complete = diagram.strategy(strategy)
     if not total.scope:

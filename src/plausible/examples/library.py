@@ -33,7 +33,7 @@ NetworkName: TypeAlias = Literal[
     "student",
 ]
 MarkovName: TypeAlias = Literal["misconception"]
-DiagramName: TypeAlias = Literal["entrepreneur", "exam", "oil"]
+DiagramName: TypeAlias = Literal["entrepreneur", "exam", "oil", "startup"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,6 @@ def approximate_map(
         Factors without negative entries.
     targets
         The variables of the answer, in its order; they may be observed, and there may be none.
-    evidence
-        States and soft findings.
     engine
         Exact or approximate. One for best assignments, which can't sum, will do where no other variables are left.
     search

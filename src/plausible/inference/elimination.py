@@ -242,8 +242,6 @@ def enumerate_posterior(
         Non-negative factors whose product is the joint up to a constant.
     targets
         The variables of the answer, in its order.
-    evidence
-        States and soft findings.
     max_entries
         A joint with more entries is refused.
 

@@ -69,8 +69,6 @@ def posterior(
         Factors with a non-negative product that mention all targets that are not observed.
     targets
         The variables of the answer, in its order; they may be observed.
-    evidence
-        States and soft findings.
     order
         A good elimination order, if one is known; see `compile_factors`.
 

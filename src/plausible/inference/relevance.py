@@ -41,8 +41,6 @@ def possible_states(factors: Iterable[Factor], evidence: Evidence) -> dict[str, 
     ----------
     factors
         Factors without negative entries.
-    evidence
-        States, collections of states and likelihoods.
 
     Returns
     -------
@@ -172,8 +170,6 @@ def reduce_states(factors: Iterable[Factor], evidence: Evidence, variables: Iter
     ----------
     factors
         Factors without negative entries.
-    evidence
-        States, collections of states and likelihoods.
     variables
         Variables to have in the answer even if no factor mentions them.
 
@@ -241,8 +237,6 @@ def prune(factors: Iterable[Factor], targets: Iterable[Variable], evidence: Evid
         Factors without negative entries.
     targets
         The variables that stay; every one of them is in some factor of the answer, unless it is observed.
-    evidence
-        States, collections of states and likelihoods.
 
     Examples
     --------

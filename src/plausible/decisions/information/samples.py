@@ -288,20 +288,13 @@ def value_of_sample(
         The first decision that sees them; not needed where there is only one.
     cost
         What all observations cost together.
-    evidence
-        What is known before any decision is made.
     options
         How many data sets to draw, and how.
 
     Examples
     --------
     >>> import plausible as pb
-    >>> survey = pb.TableCPD("survey", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["market"])
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2]), survey],
-    ...     [pb.Decision("found", ["no", "yes"])],
-    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-    ... )
+    >>> diagram = pb.examples.load("startup")
     >>> print(value_of_sample(diagram, "survey", 10, cost=0.5))
     10 observations of survey at found are worth 2.87244, net 2.37244 (exactly, over all 66 data sets).
     >>> [round(value_of_sample(diagram, "survey", size).value, 1) for size in (0, 1, 10, 100)]

@@ -221,8 +221,6 @@ def choose_observations(
         What it costs to see each variable, or a number for all; what is not named is free.
     limits
         How many may be seen, as a number; or that and what they may cost, as `Limits`.
-    evidence
-        What is known before any decision is made.
     options
         As of `solve`, for each set where there are several decisions.
 

@@ -129,8 +129,6 @@ def compare_actions(
         What it sees, all or a part; what is left out is averaged over.
     strategy
         What the other decisions do; by default the best there is.
-    evidence, options
-        As of `solve`.
 
     Examples
     --------

@@ -128,17 +128,11 @@ def stable_interval(
     number
         `("profit", {"market": "poor", "found": "yes"})` for an entry of a utility; `("survey", {"market": "poor"},
         "bad")` for P(survey=bad | market=poor).
-    evidence, options
-        As of `solve`.
 
     Examples
     --------
     >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [pb.Decision("found", ["no", "yes"])],
-    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-    ... )
+    >>> diagram = pb.examples.load("startup")
     >>> print(stable_interval(diagram, ("profit", {"market": "poor", "found": "yes"})))
     profit(market=poor, found=yes) = -7: the strategy stays optimal from -11 to inf.
     below: found, always: no instead of yes
@@ -164,8 +158,6 @@ def strategy_stability(
     numbers
         As of `stable_interval`; by default all entries of utilities, and those of conditional tables that are neither
         0 nor 1: certainties are most often logic, and can be named to be varied.
-    evidence, options
-        As of `solve`.
 
     Examples
     --------

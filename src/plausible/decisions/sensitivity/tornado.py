@@ -108,17 +108,11 @@ def utility_tornado(
         move up and down by this share of the distance between its largest and smallest entry.
     numbers
         As of `strategy_stability`.
-    evidence, options
-        As of `solve`.
 
     Examples
     --------
     >>> import plausible as pb
-    >>> diagram = pb.InfluenceDiagram(
-    ...     [pb.TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
-    ...     [pb.Decision("found", ["no", "yes"])],
-    ...     [pb.Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
-    ... )
+    >>> diagram = pb.examples.load("startup")
     >>> print(utility_tornado(diagram, amount=0.3, numbers=[("market", "poor"), ("market", "good")]))
     Expected utility, now 2.
     Probabilities vary by 0.3 of themselves, utilities by 0.3 of the range of their table:

@@ -17,7 +17,7 @@ from plausible.decisions.solving.joint_tree import JointTree, Weighing, weighing
 from plausible.decisions.solving.problem import DecisionProblem, SolvingOptions, impossible, read_findings, read_problem
 from plausible.decisions.solving.solve import Asked
 from plausible.decisions.solving.updating import Rules, best_rule, decided
-from plausible.decisions.strategy import RuleLike, Strategy, read_rule
+from plausible.decisions.strategy import Strategy, StrategyLike, read_rule
 from plausible.decisions.structure.edits import AllowedActions, allowed_mask, check_allowed
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.factors import Factor
@@ -27,8 +27,17 @@ from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
 
-def expected_utility(diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None) -> float:
-    """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree."""
+def expected_utility(diagram: Diagram, strategy: StrategyLike, evidence: EvidenceLike | None = None) -> float:
+    """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree.
+
+    Rules may be random, and may depend on a part of what their decisions see.
+
+    >>> import plausible as pb
+    >>> pair = [pb.Decision("D", 2), pb.Decision("E", 2)]
+    >>> diagram = pb.InfluenceDiagram([], pair, [pb.Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> diagram.expected_utility({"D": 1, "E": 1}), diagram.expected_utility(diagram.uniform_strategy())
+    (2.0, 0.75)
+    """
     problem, rules = read_strategy(diagram, strategy, evidence)
     total = weighing(problem, rules).total()
     if total.probability <= 0:
@@ -36,10 +45,14 @@ def expected_utility(diagram: Diagram, strategy: Mapping[str, Factor], evidence:
     return total.expected_utility
 
 
-def utility_parts(
-    diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
-) -> dict[str, float]:
-    """Utility -> its expectation under a strategy; they add up to `expected_utility`."""
+def utility_parts(diagram: Diagram, strategy: StrategyLike, evidence: EvidenceLike | None = None) -> dict[str, float]:
+    """Utility -> its expectation under a strategy; they add up to `expected_utility`.
+
+    >>> import plausible as pb
+    >>> parts = [pb.Utility("D", [3, 5], name="gain"), pb.Utility("D", [0, -1], name="cost")]
+    >>> pb.InfluenceDiagram([], [pb.Decision("D", 2)], parts).utility_parts({"D": 1})
+    {'gain': 5.0, 'cost': -1.0}
+    """
     problem, rules = read_strategy(diagram, strategy, evidence)
     scopes = [scope for scope, _ in problem.utilities]
     tree = JointTree(problem, rules, scopes)
@@ -90,9 +103,24 @@ class LocalOptimality(Result):
 
 
 def local_optimality_test(
-    diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+    diagram: Diagram, strategy: StrategyLike, evidence: EvidenceLike | None = None
 ) -> LocalOptimality:
-    """Whether each rule takes, wherever it can come to act, an action with the largest expected utility."""
+    """Whether each rule takes, wherever it can come to act, an action with the largest expected utility.
+
+    States w of information with P(w) = 0 under the strategy are passed over: what is done there makes no difference
+    as long as the other rules stay as they are (Koller & Friedman 2009, proposition 23.3). Two decisions that have
+    to agree, without seeing each other: agreeing on the worse is locally optimal.
+
+    >>> import plausible as pb
+    >>> pair = [pb.Decision("D", 2), pb.Decision("E", 2)]
+    >>> diagram = pb.InfluenceDiagram([], pair, [pb.Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> print(diagram.local_optimality_test({"D": 0, "E": 0}))
+    Locally optimal: no change of a single rule is an improvement.
+    >>> print(diagram.local_optimality_test({"D": 0, "E": 1}))
+    Not locally optimal:
+    D, always (probability 1): 1 is better by 2
+    E, always (probability 1): 0 is better by 1
+    """
     problem, rules = read_strategy(diagram, strategy, evidence)
     tree = weighing(problem, rules)
     total = tree.total()
@@ -110,7 +138,7 @@ def _better(problem: DecisionProblem, name: str, rule: Floats, tree: Weighing) -
     worth = psi / np.where(phi > 0, phi, 1.0)
     gains = worth.max(axis=1) - (worth * rule.reshape(phi.shape)).sum(axis=1)
     rows = np.flatnonzero((probability > 0) & (gains > tree.rounding))
-    *seen, decision = (problem.variables[number] for number in problem.families[name])
+    *seen, decision = problem.family_scope(name)
     return [
         BetterAction(
             name,
@@ -124,14 +152,14 @@ def _better(problem: DecisionProblem, name: str, rule: Floats, tree: Weighing) -
 
 
 def read_strategy(
-    diagram: Diagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None
+    diagram: Diagram, strategy: StrategyLike, evidence: EvidenceLike | None
 ) -> tuple[DecisionProblem, Rules]:
     """The diagram on arrays, each decision depending on what its rule depends on."""
-    rules = {}
+    rules, given = {}, strategy if isinstance(strategy, Strategy) else diagram.strategy(strategy)
     for name in diagram.decisions:
-        if name not in strategy:
+        if name not in given:
             raise InvalidArgument(f"The strategy has no rule for {name!r}; make one with diagram.strategy({{...}}).")
-        rules[name] = read_rule(strategy[name], diagram.information(name), diagram.variables[name])
+        rules[name] = read_rule(given[name], diagram.information(name), diagram.variables[name])
     information = {name: rule.names[:-1] for name, rule in rules.items()}
     findings = read_findings(diagram, evidence)
     asked = {*diagram.utilities, *findings, *diagram.decisions}
@@ -141,29 +169,50 @@ def read_strategy(
 
 
 def expected_utility_factor(
-    diagram: Diagram, decision: str, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+    diagram: Diagram, decision: str, strategy: StrategyLike, evidence: EvidenceLike | None = None
 ) -> Factor:
-    """μ(w, d) = P(w) E[U | w, d], given the rules of all other decisions."""
+    """μ(w, d) = P(w) E[U | w, d] of one decision, given the rules of all others.
+
+    The expected utility of any rule δ of the decision is Σ_w Σ_d δ(d | w) μ(w, d), so a rule that takes the largest
+    entry of each row is the best one (Koller & Friedman 2009, equation 23.10). The rule that the strategy has for
+    the decision is not looked at, but for what it depends on.
+
+    >>> import plausible as pb
+    >>> rain, umbrella = pb.TableCPD("rain", [0.75, 0.25]), pb.Decision("umbrella", 2, sees=["rain"])
+    >>> diagram = pb.InfluenceDiagram([rain], [umbrella], [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])])
+    >>> diagram.expected_utility_factor("umbrella", diagram.uniform_strategy()).values
+    array([[7.5, 6. ],
+           [0. , 2. ]])
+    """
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)
     probability, weighted = weighing(problem, rules).family(decision)
     total = probability[..., 0].sum()
     if total <= 0:
         raise impossible(diagram, evidence)
-    return Factor(strategy[decision].scope, weighted / total)
+    return Factor(problem.family_scope(decision), weighted / total)
 
 
 def optimal_rule(
-    diagram: Diagram, decision: str, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+    diagram: Diagram, decision: str, strategy: StrategyLike, evidence: EvidenceLike | None = None
 ) -> Factor:
-    """The best rule of a decision, given those of all others; deterministic."""
+    """The best rule of a decision, given those of all others; deterministic.
+
+    What is never seen keeps the most likely action of the present rule.
+
+    >>> import plausible as pb
+    >>> pair = [pb.Decision("D", 2), pb.Decision("E", 2)]
+    >>> diagram = pb.InfluenceDiagram([], pair, [pb.Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> diagram.optimal_rule("D", {"D": 1, "E": 0}).values
+    array([1., 0.])
+    """
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)
     probability, weighted = weighing(problem, rules).family(decision)
     if probability.max() <= 0:
         raise impossible(diagram, evidence)
     best = best_rule(probability, weighted, rules[decision], problem.rounding * probability)
-    return Factor(strategy[decision].scope, np.array(decided({decision: best})[decision]))
+    return Factor(problem.family_scope(decision), np.array(decided({decision: best})[decision]))
 
 
 # --- between the worst and the best ---
@@ -181,10 +230,9 @@ class UtilityGap(Result):
     worst_strategy: Strategy
     is_exact: bool  # Whether both are proved
 
-    def share(self, strategy: Strategy | Mapping[str, RuleLike]) -> float:
+    def share(self, strategy: StrategyLike) -> float:
         """How much of the way from the worst to the best a strategy goes, from 0 to 1."""
-        rules = strategy if isinstance(strategy, Strategy) else self.diagram.strategy(strategy)
-        return share_of_gap(expected_utility(self.diagram, rules, self.evidence), self.worst, self.best)
+        return share_of_gap(expected_utility(self.diagram, strategy, self.evidence), self.worst, self.best)
 
     def __str__(self) -> str:
         told = "" if self.is_exact else ", not proved"
@@ -300,7 +348,28 @@ class StrategyCount(Result):
 def count_strategies(
     diagram: Diagram, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
 ) -> StrategyCount:
-    """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly."""
+    """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly.
+
+    Parameters
+    ----------
+    allowed
+        Counts only reasonable strategies: for some decisions the actions that are open, by what is seen, as in
+        `with_allowed_actions`.
+    only_possible
+        Leave out information states that have probability zero whatever is done: what a rule says there is no
+        matter.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> treat = pb.Decision("treat", 3, sees=["test"])
+    >>> diagram = pb.InfluenceDiagram([pb.TableCPD("test", [0.5, 0.5])], [treat])
+    >>> print(diagram.count_strategies())
+    treat: 9 rules, 2 information states
+    9 strategies
+    >>> diagram.count_strategies({"treat": {0: [0]}}).total
+    3
+    """
     limits = {} if allowed is None else allowed
     check_allowed(limits)
     for name in limits:

@@ -140,8 +140,12 @@ class DecisionProblem:
         """What floats lose of expected utilities: see `plausible.decisions.rounding`."""
         return rounding_of(table for _, table in self.utilities)
 
+    def family_scope(self, decision: str) -> tuple[Variable, ...]:
+        """What the rule of a decision depends on, and last the decision."""
+        return tuple(self.variables[number] for number in self.families[decision])
+
     def family_shape(self, decision: str) -> tuple[int, ...]:
-        return tuple(self.variables[number].num_states for number in self.families[decision])
+        return tuple(variable.num_states for variable in self.family_scope(decision))
 
     def log_num_rules(self, decision: str) -> float:
         """The logarithm of how many deterministic rules a decision has."""
@@ -150,8 +154,8 @@ class DecisionProblem:
 
     def uniform_rules(self) -> dict[str, Floats]:
         """Every action as likely as any other."""
-        for name, family in self.families.items():
-            check_size([self.variables[number] for number in family], f"The rule of {name!r}")
+        for name in self.families:
+            check_size(self.family_scope(name), f"The rule of {name!r}")
         shapes = {name: self.family_shape(name) for name in self.families}
         return {name: np.full(shape, 1.0 / shape[-1]) for name, shape in shapes.items()}
 

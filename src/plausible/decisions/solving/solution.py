@@ -296,7 +296,7 @@ class Solution(Result):
 
 def _full_rule(diagram: Diagram, problem: DecisionProblem, name: str, rule: Floats) -> Factor:
     """The rule over all that the decision sees, where that is not too much."""
-    used = tuple(problem.variables[number] for number in problem.families[name])
+    used = problem.family_scope(name)
     table = rule.reshape(table_shape(used))
     scope = (*diagram.information(name), diagram.variables[name])
     if used == scope or num_entries(scope) > MAX_RULE:
@@ -311,7 +311,7 @@ def _policy(
     worth = tables[1].reshape(-1, rule.shape[-1])
     actions = rule.reshape(worth.shape).argmax(axis=1)
     taken = np.take_along_axis(worth, actions[:, None], axis=1)
-    uses = tuple(problem.variables[number] for number in problem.families[decision.name][:-1])
+    uses = problem.family_scope(decision.name)[:-1]
     inside = {variable.name for variable in uses}
     return Policy(
         decision=decision.variable,

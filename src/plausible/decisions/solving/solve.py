@@ -76,7 +76,17 @@ class SolvingPlan(Result):
 
 
 def plan(diagram: Diagram, evidence: EvidenceLike | None = None) -> SolvingPlan:
-    """What `solve` will do with a diagram; no table is touched."""
+    """Show how `solve` would proceed: what decisions need to know, their order, and the tables required.
+
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> from plausible.utilities import Utility
+    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> print(pair.explain())
+    D needs nothing, relies on E
+    E needs nothing, relies on D
+      (D, E rely on each other: settled together)
+    Tables with 4 entries, the largest over D, E
+    """
     task = read_task(diagram, read_findings(diagram, evidence))
     structure, problem = task.structure, task.problem
     tables = (*problem.probabilities, *problem.utilities)

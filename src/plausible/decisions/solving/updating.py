@@ -129,7 +129,7 @@ def conditional_worth(
         return probability, worth
     after = diagram.graph.descendants(decision)
     before = [name for name in problem.families if name != decision and name not in after]
-    seen = {problem.variables[number].name for number in problem.families[decision]}
+    seen = {variable.name for variable in problem.family_scope(decision)}
     for freed in ([name for name in before if name in seen], before):  # these act at random
         unknown = np.isnan(worth)
         if freed and unknown.any():

@@ -51,7 +51,16 @@ def temporal_order(diagram: Diagram) -> tuple[str, ...]:
 
 
 def check_recall(diagram: Diagram) -> Recall:
-    """Whether each decision sees all that earlier ones saw and chose, and what is missing."""
+    """Whether each decision sees all that earlier ones saw and chose, and what is missing.
+
+    Decisions D_1, ..., D_k in time have perfect recall if D_j sees D_i and all that D_i sees, for all i < j
+    (Koller & Friedman 2009, definition 23.5). There can be only one such order: the edges D_i -> D_j force it.
+
+    >>> import plausible as pb
+    >>> print(pb.InfluenceDiagram(decisions=[pb.Decision("early", 2), pb.Decision("late", 2)]).recall())
+    order: early < late
+    late forgets early
+    """
     order = temporal_order(diagram)
     known: dict[str, None] = {}
     forgotten = []
@@ -81,7 +90,15 @@ def require_recall(diagram: Diagram, what: str) -> Recall:
 
 
 def with_recall(diagram: DiagramT) -> DiagramT:
-    """The diagram with perfect recall: each decision also sees what earlier ones saw and chose."""
+    """The diagram with perfect recall: each decision also sees what earlier ones saw and chose.
+
+    What is remembered comes after what the decision sees anyway, the oldest first.
+
+    >>> import plausible as pb
+    >>> forgetful = pb.InfluenceDiagram(decisions=[pb.Decision("early", 2), pb.Decision("late", 2)])
+    >>> forgetful.with_recall().decisions["late"]
+    Decision('late', [0, 1], sees=['early'])
+    """
     sees = {name: list(decision.sees) for name, decision in diagram.decisions.items()}
     for forgotten, name in check_recall(diagram).forgotten:
         sees[name].append(forgotten)
@@ -214,7 +231,18 @@ def relies_on(diagram: Diagram) -> dict[str, tuple[str, ...]]:
 
 
 def relevance_graph(diagram: Diagram) -> RelevanceGraph:
-    """Which decisions rely on which, and the order in which they can be settled."""
+    """Which decisions rely on which, and the order in which they can be settled.
+
+    With perfect recall the graph is acyclic, and the order is the reverse of time. One Bayes ball for each
+    decision, all at once: O(n + k²) for n nodes and k decisions (Koller & Friedman 2009, definition 23.9 and
+    theorem 23.4).
+
+    >>> import plausible as pb
+    >>> steps = [pb.Decision("first", 2), pb.Decision("second", 2, sees=["first"])]
+    >>> print(pb.InfluenceDiagram([], steps, [pb.Utility(["first", "second"], [[1, 0], [0, 2]])]).relevance_graph())
+    second relies on no other
+    first relies on second
+    """
     reliance = information_flow(diagram).reliance
     relied = _in_order(diagram, reliance)
     edges = tuple((other, name) for name, others in relied.items() for other in others)
@@ -345,7 +373,20 @@ def irrelevant_information(diagram: Diagram) -> tuple[DroppedInformation, ...]:
 
 
 def minimal_reduction(diagram: DiagramT) -> InformationReduction[DiagramT]:
-    """The diagram with irrelevant information removed until none is left; its best strategy is as good."""
+    """The diagram with irrelevant information removed until none is left; its best strategy is as good.
+
+    An edge may turn irrelevant only after others are gone, when a decision no longer influences some utility: hence
+    passes over the decisions, the last first, until nothing more goes. The result does not depend on the order.
+    Rules get smaller, and the relevance graph loses edges. A pass is linear in the graph for each decision; there
+    are two mostly (Koller & Friedman 2009, theorems 23.6 and 23.7).
+
+    >>> import plausible as pb
+    >>> steps = [pb.Decision("call", 2, sees=["coin"]), pb.Decision("echo", 2, sees=["call"])]
+    >>> diagram = pb.InfluenceDiagram([pb.TableCPD("coin", [0.5, 0.5])], steps, [pb.Utility("echo", [0, 1], "V")])
+    >>> print(diagram.minimal_reduction())
+    call -> echo: call says nothing about V given echo
+    coin -> call: call changes no utility
+    """
     reduced = reduced_information(diagram)
     dropped = tuple(edge for drop in reduced.drops for edge in _edges(drop))
     return InformationReduction(diagram, diagram.with_information(reduced.sees), dropped)

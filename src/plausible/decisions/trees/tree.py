@@ -308,7 +308,43 @@ def decision_tree(
     show_hidden: bool = False,
     max_outcomes: int = 100_000,
 ) -> DecisionTree:
-    """The decision tree of a diagram with perfect recall; exponential in its variables, so for small ones."""
+    """The decision tree of a diagram with perfect recall; exponential in its variables, so for small ones.
+
+    The order is that of observation, not of the graph: what is seen before the first decision, that decision, what
+    is then new, and so on; last what is never seen. The probability of a branch given its path is the same for
+    every strategy that can lead there, so that of acting at random gives them all. Branches of probability zero are
+    left out.
+
+    Koller & Friedman (2009), Probabilistic graphical models, section 23.3.1 and lemma 23.1.
+
+    Parameters
+    ----------
+    allowed
+        For some decisions the actions that are open, by what is seen, as in `with_allowed_actions`: others are no
+        branches of the tree.
+    show_hidden
+        Whether what is never seen has branches too; else outcomes are worth the mean over it.
+    max_outcomes
+        Refuse trees that could have more.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> diagram = pb.InfluenceDiagram(
+    ...     [pb.TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
+    ...      pb.TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
+    ...     [pb.Decision("umbrella", ["leave", "take"], sees=["sky"])],
+    ...     [pb.Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
+    ... )
+    >>> print(diagram.decision_tree().solve())
+    ○ sky = 8.78
+    ├─ blue (0.69): □ umbrella = 9.13043
+    │  ├▶ leave: 9.13043
+    │  └─ take: 8
+    └─ grey (0.31): □ umbrella = 8
+       ├─ leave: 2.25806
+       └▶ take: 8
+    """
     require_recall(diagram, "A decision tree")
     # From the root on; what is neither seen nor matters to a utility is left out.
     names = [item for decision, new in new_information(diagram).items() for item in (*new, decision)]

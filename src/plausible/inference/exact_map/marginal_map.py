@@ -76,8 +76,6 @@ def marginal_map(
         Factors without negative entries.
     targets
         The variables of the answer, in its order; they may be observed, and there may be none.
-    evidence
-        States and soft findings.
     method
         `"elimination"` or `"search"` to have no choice made.
     max_entries

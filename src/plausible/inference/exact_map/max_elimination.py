@@ -232,8 +232,6 @@ def best_assignments(
         Factors without negative entries.
     k
         How many are wanted.
-    evidence
-        States and soft findings.
     targets
         The variables of the answers, in their order, observed ones included; others are summed out. All variables
         of the factors where left out.

@@ -65,8 +65,6 @@ def propagate(factors: Iterable[Factor], evidence: Evidence) -> Propagation:
     ----------
     factors
         The families P(child | parents), the child as the last variable of each scope.
-    evidence
-        States, collections of states and likelihoods.
 
     Raises
     ------

@@ -360,8 +360,6 @@ def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Se
         One factor P(child | parents) for each variable, the child last; other factors multiply the weights.
     num_rows
         How many.
-    evidence
-        States, collections of states and likelihoods.
 
     Examples
     --------
