@@ -513,6 +513,23 @@ def test_slopes_that_differ_are_averaged():
     assert "assuming   Y is linear in T, C and their products with T" in str(estimate)
 
 
+def test_means_at_levels_of_a_number_are_those_of_the_equation():
+    """y = 5 + 2 t + (3 + t) c without noise has the mean 5 + 2 t + (3 + t) E[c]; and m = 2 t, y = 5 - 3 m."""
+    rng = np.random.default_rng(6)
+    c, u = rng.normal(2.0, 1.0, size=(2, 300))
+    t = c + u
+    estimate = estimate_effect(
+        CONFOUNDED, {"C": c, "T": t, "Y": 5 + 2 * t + (3 + t) * c}, "Y", "T", levels=(1, 4), bootstrap=NO_RESAMPLES
+    )
+    assert estimate.means == pytest.approx([7 + 4 * c.mean(), 13 + 7 * c.mean()])
+    m = 2 * t + rng.normal(size=300)
+    m -= np.linalg.lstsq(np.stack([np.ones(300), t], axis=1), m - 2 * t, rcond=None)[0] @ [np.ones(300), t]
+    rows = {"T": t, "M": m, "Y": 5 - 3 * m}
+    found = estimate_effect("T -> M -> Y; T <-> Y", rows, "Y", "T", levels=(1, 4), bootstrap=NO_RESAMPLES)
+    assert found.method == "front-door"
+    assert found.means == pytest.approx([5 - 6 * 1, 5 - 6 * 4])
+
+
 def test_an_instrument_is_named_where_nothing_else_helps():
     """It is not taken unasked; the columns that are missing are named, too."""
     rng = np.random.default_rng(6)

@@ -387,6 +387,24 @@ def test_ties_are_told_and_the_first_action_is_taken():
     assert "as good: right" in str(solution)
 
 
+def test_ties_where_the_strategy_never_leads_are_listed_and_not_counted():
+    """What comes after the worse first step makes no difference; nobody who takes the better one has a choice."""
+    diagram = InfluenceDiagram(
+        [],
+        [Decision("D", ["up", "down"]), Decision("E", ["left", "right"], sees=["D"])],
+        [Utility(["D", "E"], [[5.0, 6.0], [0.0, 0.0]])],
+    )
+    solution = diagram.solve()
+    policy = solution.policies["E"]
+    assert not solution.has_ties
+    assert not policy.has_ties
+    assert policy.ties({"D": "down"}) == ("left", "right")
+    assert [dict(seen) for seen in policy.unreachable] == [{"D": "down"}]
+    assert policy.impossible == ()
+    assert policy.to_frame()["note"].tolist() == ["", "not under this strategy; as good: right"]
+    assert policy.to_frame()["expected_utility"].tolist() == [6.0, 0.0]
+
+
 def test_an_information_state_that_cannot_occur_gets_the_first_action_and_no_worth():
     diagram = InfluenceDiagram(
         [pb.TableCPD("X", [1.0, 0.0], states=["a", "b"])],

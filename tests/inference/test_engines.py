@@ -29,7 +29,23 @@ from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import random_polytree
-from plausible.inference import LikelihoodWeighting, LoopyBP, MeanField
+from plausible.inference import (
+    AnnealedImportance,
+    BranchAndBound,
+    ClusterBP,
+    ConvexBP,
+    Gibbs,
+    LikelihoodWeighting,
+    LoopyBP,
+    MaxProduct,
+    MeanField,
+    Metropolis,
+    MiniBuckets,
+    Optimizer,
+    Problem,
+    RegionBP,
+    TreeReweightedBP,
+)
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import (
     Engine,
@@ -296,6 +312,51 @@ def test_an_elimination_order_is_used_and_may_name_targets_and_findings():
     with pytest.raises(InvalidArgument, match="lacks 'C'"):
         VariableElimination(order=leaves).query(star, target, NONE)
     refuses(InvalidArgument, "is text", VariableElimination, order="CL")
+
+
+LOOP = [Factor(dict(scope), np.ones([size for _, size in scope])) for scope in (
+    (("A", 2), ("B", 3)), (("B", 3), ("C", 4)), (("C", 4), ("A", 2)), (("D", 2),),
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "cost", "largest"),
+    [
+        (Enumeration(), "enumeration", 2 * 3 * 4 * 2, 48),
+        (JunctionTree(), "clique tree", 24 + 2, 24),
+        (RegionBP(), "region belief propagation", 24 + 2, 24),
+        (ClusterBP(), "cluster belief propagation", 24 + 2, 24),
+        *((engine, "", 6 + 12 + 8 + 2, 12) for engine in (LoopyBP(), TreeReweightedBP(), ConvexBP(), MaxProduct())),
+        (MeanField(), "mean field", 28, 12),
+        (MeanField(blocks=[["A", "B"]]), "structured mean field", 28 + 6, 12),
+        (MeanField(blocks=[["A", "B", "C"]]), "structured mean field", 28 + 24, 24),
+        (MiniBuckets(), "mini-buckets", 24 + 6 + 2 + 2, 24),
+        (MiniBuckets(max_entries=12), "mini-buckets", 12 + 8 + 6 + 2, 12),
+        (Gibbs(num_samples=300, burn_in=20, num_chains=3), "Gibbs sampling", (100 + 20) * 3 * 4, 4),
+        (Metropolis(num_samples=300, burn_in=20, num_chains=3), "Metropolis-Hastings sampling", 1440, 4),
+        (AnnealedImportance(5, 70), "annealed importance sampling", 5 * 70 * 4, 0),
+        (BranchAndBound(), "branch and bound", None, 24),
+    ],
+    ids=repr,
+)
+def test_the_cost_told_is_that_of_the_tables_made(engine, name, cost, largest):
+    """A loop of 2, 3 and 4 states beside a coin: a joint of 48, a clique of 24, factors of 6, 12, 8 and 2 entries."""
+    if isinstance(engine, Optimizer):
+        info = engine.optimize(Problem.of(LOOP, NONE)).info
+    else:
+        info = engine.query(LOOP, LOOP[0].scope[:1], NONE).info
+    assert info.engine.endswith(name)
+    assert info.largest_table == largest
+    assert cost is None or info.cost == cost
+
+
+def test_a_propagation_costs_its_families_for_each_state_of_all_targets_but_the_last():
+    """Families of 2, 6 and 12 entries: once for one target, twice for two of which the first has two states."""
+    a, b, c = Variable("A", 2), Variable("B", 3), Variable("C", 4)
+    families = [Factor(scope, np.ones([v.num_states for v in scope])) for scope in ((a,), (a, b), (b, c))]
+    for targets, times in ([c], 1), ([a, c], 2), ([b, c], 3):
+        info = Pearl().query(families, targets, NONE).info
+        assert (info.cost, info.largest_table) == (20 * times, 12)
 
 
 def test_enumeration_does_not_take_underflow_for_zero():

@@ -345,6 +345,53 @@ def test_a_late_search_without_an_answer_goes_on_until_it_has_one():
         assert exact.log_value <= late.log_bound + 1e-9
 
 
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_tables_of_a_stage_are_made_with_an_eye_on_the_clock_once_there_is_an_answer(is_patient, monkeypatch):
+    """The first stage of a patient search has no deadline, all others have; three nodes in each of two stages."""
+    deadlines = []
+    for name in ("plan_bound", "bound_tree"):
+        made = getattr(MODULE, name)
+        monkeypatch.setattr(MODULE, name, lambda *args, made=made: deadlines.append(args[-1].deadline) or made(*args))
+    monkeypatch.setattr(MODULE, "_STAGES", ((4, 3.0), (8, 3.0)))
+    factors, variables = grid(np.random.default_rng(5), 4)
+    clock = Clock.of(1000)
+    found = MODULE.search_in_stages(
+        [factor.log() for factor in factors], variables, max_entries=2**20, clock=clock, is_patient=is_patient
+    )
+    first = math.inf if is_patient else clock.deadline
+    assert deadlines == [first, first, *[clock.deadline] * 4]
+    assert found.info.exact
+
+
+def test_a_search_that_nobody_waits_for_ends_with_its_time():
+    """Without an answer and without patience, a deadline that is past is an error, and not a wait."""
+    factors, variables = grid(np.random.default_rng(5), 3)
+    logs = [factor.log() for factor in factors]
+    with pytest.raises(TimeUpError):
+        MODULE.search_in_stages(logs, variables, max_entries=4, clock=Clock.of(0), is_patient=False)
+    late = MODULE.search_in_stages(logs, variables, max_entries=4, clock=Clock.of(0))
+    assert len(late.best) == 1
+
+
+def test_what_a_search_tells_of_parts_adds_up():
+    """Two grids that share nothing: value, bound and nodes are sums of those of each, the largest table is not."""
+    rng = np.random.default_rng(4)
+    first, variables = grid(rng, 2)
+    renamed = {variable.name: Variable(f"Y{variable.name}", 2) for variable in variables}
+    second = [Factor([renamed[name] for name in factor.names], factor.values**2) for factor in first]
+    wanted, others = variables[:3], [renamed[variable.name] for variable in variables[:3]]
+    one, two, both = (
+        marginal_map(factors, targets, NOTHING, method="search")
+        for factors, targets in ((first, wanted), (second, others), ([*first, *second], [*wanted, *others]))
+    )
+    for figure in ("log_value", "log_bound", "num_nodes"):
+        parts, whole = ([getattr(answer, figure) for answer in answers] for answers in ((one, two), (both,)))
+        assert sum(whole) == pytest.approx(sum(parts))
+        assert all(parts)
+    assert both.info.largest_table == one.info.largest_table == two.info.largest_table > 1
+    assert both.assignment == {**one.assignment, **two.assignment}
+
+
 def test_states_struck_out_come_back_in_the_answer():
     """Zeros leave few states of each variable; the answer is in the states as they were."""
     rng = np.random.default_rng(3)

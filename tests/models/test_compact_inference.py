@@ -317,6 +317,18 @@ def test_explain_names_the_distributions_that_move_the_answer(seed):
     assert list(net.explain(target, evidence).requisite) == moved
 
 
+def test_a_silent_child_ties_no_causes_in_a_plan_for_it_and_all_in_one_for_any_evidence():
+    """Y = 0 weighs each of 14 causes by itself, in tables of two entries; one without targets is for any Y."""
+    causes = [TableCPD(f"C{place}", [0.9, 0.1]) for place in range(14)]
+    net = BayesianNetwork([*causes, NoisyOr("Y", [cpd.variable for cpd in causes], [0.5] * 14)])
+    silent, loud = (net.explain("C0", {"Y": state}) for state in (0, 1))
+    assert (silent.entries, silent.width) == (14 * 2, 0)
+    assert loud.entries > silent.entries
+    assert net.explain(evidence={"Y": 0}).entries == net.explain().entries > 14 * 2
+    both = net.expectation(Factor({"C0": 2, "Y": 2}, [[0, 0], [5, 7]]), {"Y": 0})
+    assert both == pytest.approx(5 * 0.05 / 0.95)
+
+
 def test_a_plan_tells_what_matters_in_its_text_and_only_for_a_question():
     """D is cut off by G, S is barren; a plan for all variables singles nothing out."""
     net = BayesianNetwork(

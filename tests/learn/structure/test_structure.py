@@ -338,6 +338,20 @@ def test_tabu_search_leaves_the_top_of_an_ascent_far_below_the_true_graph():
     assert found.score >= found.scores.graph(network.graph) - score_noise(found.score)
 
 
+@pytest.mark.parametrize(
+    ("method", "num", "usual"),
+    [("tabu", 4, 100), ("tabu", 24, 120), ("basin-flooding", 24, 100), ("edge-counts", 24, 20)],
+)
+def test_a_search_goes_on_for_its_patience_after_its_best_graph(method, num, usual):
+    """7 steps where that is asked for; else 100, five for each variable of a tabu search, 20 numbers of edges."""
+    rng = np.random.default_rng(0)
+    data = {f"X{place}": rng.integers(0, 2, 60) for place in range(num)}
+    for options, patience in ({"patience": 7}, 7), ({}, usual):
+        found = learn_structure(data, method, "bic", **options)
+        assert found.num_steps - found.trace[-1][0] == patience
+        assert found.stopped_by == "no progress"
+
+
 def test_walks_keep_required_edges():
     """Walks take out the edges of some variables, never those that are known to be there."""
     data = _data(3)
