@@ -1,4 +1,4 @@
-"""Climbing a function by its gradient: steepest ascent, conjugate gradient, L-BFGS, as states and steps."""
+"""Climbing a function by its gradient, as states and steps: steepest ascent, conjugate gradient, L-BFGS, OWL-QN."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -24,20 +24,33 @@ class AscentState(NamedTuple):
     #: Where they led.
     point: Floats
     value: float
-    gradient: Floats
+    gradient: Floats  # the direction of steepest ascent, where there are kinks: zero at an optimum
     #: The direction of the last step, and what held before it.
     direction: Floats
     previous_value: float
     previous_gradient: Floats
+    smooth_gradient: Floats  # the gradient of all but the sharp part of the method; where it has none, of all
     #: Differences of points and of gradients over the last steps, the newest last.
     pairs: tuple[tuple[Floats, Floats], ...] = ()
     is_stuck: bool = False  # Whether no step along the gradient leads higher
+
+
+class SharpPart(Protocol):
+    """What is added to the function that is climbed and has kinks where coordinates are zero, such as -Σ|x|."""
+
+    def sharp(self, point: Floats, /) -> float:
+        """Its value."""
+
+    def steepest(self, point: Floats, gradient: Floats, /) -> Floats:
+        """The direction of steepest ascent of the whole, where that of all else is `gradient`; zero at an optimum."""
 
 
 class Ascent(ABC):
     """A way to choose directions."""
 
     __slots__ = ()
+
+    sharp_part: SharpPart | None = None
 
     flatness = 0.9  # the second constant of the Wolfe conditions: how flat the function must be where a step ends
     memory = 0  # how many pairs of differences are kept
@@ -111,16 +124,50 @@ class LBFGS(Ascent):
 
     def direction(self, state: AscentState) -> Floats:
         """The inverse of the estimated curvature, times the gradient."""
-        ahead, shares = state.gradient.copy(), []
-        for moved, turned in reversed(state.pairs):
-            shares.append(float(moved @ ahead) / float(moved @ turned))
-            ahead -= shares[-1] * turned
-        if state.pairs:
-            moved, turned = state.pairs[-1]
-            ahead *= float(moved @ turned) / float(turned @ turned)
-        for (moved, turned), share in zip(state.pairs, reversed(shares), strict=True):
-            ahead += (share - float(turned @ ahead) / float(moved @ turned)) * moved
-        return ahead
+        return _newton_direction(state)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrthantWise(Ascent):
+    """L-BFGS for a function with a sharp part that is a sum over coordinates, such as an L1 penalty: OWL-QN.
+
+    A step stays in the orthant that the point, or at zero the direction of steepest ascent, is in: coordinates that
+    would change their sign become zero, and may leave it again in a later step. The curvature is that of the smooth
+    part alone.
+
+    Parameters
+    ----------
+    sharp_part
+        It is climbed together with the function that `init_ascent` and `ascent_step` are given.
+    memory
+        How many differences are kept.
+
+    References
+    ----------
+    Andrew & Gao (2007), Scalable training of L1-regularized log-linear models.
+    """
+
+    sharp_part: SharpPart
+    memory: int = 10
+
+    def direction(self, state: AscentState) -> Floats:
+        """That of L-BFGS, but for coordinates in which it does not lead up."""
+        ahead = _newton_direction(state)
+        return np.where(ahead * state.gradient > 0, ahead, 0.0)
+
+
+def _newton_direction(state: AscentState) -> Floats:
+    """The two loops of L-BFGS."""
+    ahead, shares = state.gradient.copy(), []
+    for moved, turned in reversed(state.pairs):
+        shares.append(float(moved @ ahead) / float(moved @ turned))
+        ahead -= shares[-1] * turned
+    if state.pairs:
+        moved, turned = state.pairs[-1]
+        ahead *= float(moved @ turned) / float(turned @ turned)
+    for (moved, turned), share in zip(state.pairs, reversed(shares), strict=True):
+        ahead += (share - float(turned @ ahead) / float(moved @ turned)) * moved
+    return ahead
 
 
 #: A method, or its name.
@@ -142,43 +189,55 @@ def read_ascent(method: AscentLike) -> Ascent:
     return _METHODS[method]()
 
 
-def init_ascent(climbed: Climbed, point: Floats) -> AscentState:
-    """The state before the first step."""
-    value, gradient = climbed(point)
+def init_ascent(climbed: Climbed, point: Floats, sharp_part: SharpPart | None = None) -> AscentState:
+    """The state before the first step; a sharp part is that of the method."""
+    value, gradient, smooth = _whole(climbed, point, sharp_part)
     # As if the last step had won half the slope: the first one is then about as long as one.
     before = value - 0.5 * float(np.linalg.norm(gradient))
     nothing = np.zeros(point.shape)
-    return AscentState(0, point, value, gradient, nothing, before, nothing)
+    return AscentState(0, point, value, gradient, nothing, before, nothing, smooth)
 
 
 def ascent_step(climbed: Climbed, state: AscentState, method: Ascent) -> AscentState:
     """One step uphill; the state is stuck where none leads higher.
 
     The direction falls back to the gradient where it does not lead up; the length meets the strong Wolfe conditions,
-    or where none is found that does, is halved until the value rises.
+    or where none is found that does, is halved until the value rises. Where there are kinks, it is halved until the
+    value rises enough.
     """
     direction = method.direction(state)
     if not float(direction @ state.gradient) > 0:
         direction = state.gradient
         state = state._replace(pairs=())
     if method.fixed_step is not None:
-        return _moved(climbed, state, method, direction, method.fixed_step)
+        return _moved(climbed, state, method, direction, state.point + method.fixed_step * direction)
     seen = _Remembered(climbed)
-    length = _wolfe(seen, state, direction, method.flatness) or _halved(seen, state, direction)
-    if length is None:
+    sharp_part = method.sharp_part
+    if sharp_part is None:
+        point = _searched(seen, state, method.flatness, direction)
+    else:
+        point = _searched_orthant(seen, state, sharp_part, direction)
+    if point is None:
         is_steepest = np.array_equal(direction, state.gradient)
         return state._replace(is_stuck=is_steepest, pairs=(), previous_gradient=np.zeros(state.point.shape))
-    return _moved(seen, state, method, direction, length)
+    return _moved(seen, state, method, direction, point)
 
 
-def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floats, length: float) -> AscentState:
-    point = state.point + length * direction
+def _whole(climbed: Climbed, point: Floats, sharp_part: SharpPart | None) -> tuple[float, Floats, Floats]:
+    """Value and steepest direction of the whole, and the gradient of the smooth part."""
     value, gradient = climbed(point)
-    pairs, moved, turned = state.pairs, point - state.point, state.gradient - gradient
+    if sharp_part is None:
+        return value, gradient, gradient
+    return value + sharp_part.sharp(point), sharp_part.steepest(point, gradient), gradient
+
+
+def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floats, point: Floats) -> AscentState:
+    value, gradient, smooth = _whole(climbed, point, method.sharp_part)
+    pairs, moved, turned = state.pairs, point - state.point, state.smooth_gradient - smooth
     if method.memory and float(moved @ turned) > 1e-12 * float(moved @ moved):  # else no curvature is seen
         pairs = (*pairs, (moved, turned))[-method.memory :]
     kept = (direction, state.value, state.gradient)
-    return AscentState(state.num_steps + 1, point, value, gradient, *kept, pairs, not np.isfinite(value))
+    return AscentState(state.num_steps + 1, point, value, gradient, *kept, smooth, pairs, not np.isfinite(value))
 
 
 class _Remembered:
@@ -192,6 +251,26 @@ class _Remembered:
         if self._last is None or not np.array_equal(self._last[0], point):
             self._last = (point.copy(), self._climbed(point))
         return self._last[1]
+
+
+def _searched(climbed: Climbed, state: AscentState, flatness: float, direction: Floats) -> Floats | None:
+    """The point that a search along the direction ends at."""
+    length = _wolfe(climbed, state, direction, flatness) or _halved(climbed, state, direction)
+    return None if length is None else state.point + length * direction
+
+
+def _searched_orthant(climbed: Climbed, state: AscentState, sharp_part: SharpPart, direction: Floats) -> Floats | None:
+    """The first of 1, 1/2, 1/4, ... times the direction, cut off at the orthant, that wins enough of what the slope
+    promises; without a memory the first step is about as long as one."""
+    orthant = np.where(state.point != 0, state.point, state.gradient)
+    first = 1.0 if state.pairs else min(1.0, 1.0 / float(np.linalg.norm(direction)))
+    for power in range(60):
+        point = state.point + first * 0.5**power * direction
+        point[point * orthant <= 0] = 0.0
+        value = climbed(point)[0] + sharp_part.sharp(point)
+        if value > state.value and value - state.value >= 1e-4 * float(state.gradient @ (point - state.point)):
+            return point
+    return None
 
 
 def _wolfe(climbed: Climbed, state: AscentState, direction: Floats, flatness: float) -> float | None:
